@@ -104,14 +104,15 @@ class BotEntry(NamedTuple):
 class File(NamedTuple):
     """A specification file: the tournament, and the bots that `arbiter tournament run` starts, with their limits.
 
-    caution: a warning for the organiser before the start, or ''.
+    cautions: warnings for the organiser before the start, a sentence each: about the specification, and about a field
+    of these bots.
     """
 
     path: Path
     tournament: arb.TournamentSpec
     bots: tuple[BotEntry, ...]
     limits: ResourceLimits
-    caution: str = ""
+    cautions: tuple[str, ...] = ()
 
 
 def read_file(path: Path) -> arb.TournamentSpec:
@@ -133,7 +134,9 @@ def read_all(path: Path) -> File:
         values = with_instants(with_lines(values, path.parent))
         spec = read_spec(values, time_control.parse)
         bots = _bots(bots, path.parent)
-        return File(path, spec_value(spec), bots, _limits(limits), formats.of(spec).caution(spec))
+        pairer = formats.of(spec)
+        cautions = (pairer.caution(spec), pairer.field_caution(spec, len(bots)))
+        return File(path, spec_value(spec), bots, _limits(limits), tuple(filter(None, cautions)))
     except Refusal as refusal:
         raise Failure(f"{_location(path, text, refusal)}{refusal.message}") from None
 

@@ -40,13 +40,17 @@ class Withdraw:
 
 @dataclass(frozen=True, slots=True)
 class ChangeEntry:
-    """Change a player's entry. rating: for seeding; byes: all the rounds that it sits out; None: unchanged."""
+    """Change a player's entry. rating: for seeding; byes: all the rounds that it sits out; None: unchanged.
+
+    version: of its bot from now on, '' if unchanged.
+    """
 
     player: str
     caller: str
     request: str
     rating: int | None = None
     byes: tuple[int, ...] | None = None
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)

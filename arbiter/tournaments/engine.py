@@ -127,7 +127,7 @@ def _change_entry(tournament: Tournament, command: do.ChangeEntry, at: int) -> l
     if rating != entrant.rating and refused:
         raise closed(tournament, refused)
     _check_byes(tournament, byes, entrant)
-    return [ev.EntryChanged(at, command.player, rating, byes, command.caller, command.request)]
+    return [ev.EntryChanged(at, command.player, rating, byes, command.caller, command.request, command.version)]
 
 
 def _withdraw(tournament: Tournament, command: do.Withdraw, at: int) -> list[ev.Event]:

@@ -81,7 +81,10 @@ class Withdrawn:
 
 @dataclass(frozen=True, slots=True)
 class EntryChanged:
-    """A player's entry was changed: its rating for seeding and its byes from now on, whether they changed or not."""
+    """A player's entry was changed: its rating for seeding and its byes from now on, whether they changed or not.
+
+    version: of its bot from now on; '' if it is still the one of its entry, and in older records.
+    """
 
     kind: ClassVar[TournamentEventKind] = TournamentEventKind.ENTRY_CHANGED
     at: int
@@ -90,6 +93,7 @@ class EntryChanged:
     byes: tuple[int, ...]
     caller: str
     request: str
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)

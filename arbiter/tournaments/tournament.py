@@ -214,7 +214,9 @@ class Tournament:
 
     @_take.register
     def _entry_changed(self, event: ev.EntryChanged) -> None:
-        self.entrants[event.player] = self.entrants[event.player]._replace(rating=event.rating, byes=event.byes)
+        before = self.entrants[event.player]
+        version = event.version or before.version
+        self.entrants[event.player] = before._replace(rating=event.rating, byes=event.byes, version=version)
 
     @_take.register
     def _start_missed(self, event: ev.StartMissed) -> None:

@@ -51,7 +51,9 @@ def _withdrawn(event: ev.Withdrawn, message: pb.TournamentEvent) -> None:
 @_fill.register
 def _entry_changed(event: ev.EntryChanged, message: pb.TournamentEvent) -> None:
     message.entry_changed.CopyFrom(
-        pb.EntryChanged(player=event.player, rating=event.rating, byes=event.byes, caller=event.caller)
+        pb.EntryChanged(
+            player=event.player, rating=event.rating, byes=event.byes, caller=event.caller, version=event.version
+        )
     )
 
 
@@ -83,14 +85,22 @@ def _paired(event: ev.Paired, message: pb.TournamentEvent) -> None:
 
 @_fill.register
 def _begun(event: ev.Begun, message: pb.TournamentEvent) -> None:
-    message.begun.CopyFrom(pb.GameBegun(number=event.game, match_id=event.match, attempt=event.attempt))
+    message.begun.CopyFrom(
+        pb.GameBegun(number=event.game, match_id=event.match, attempt=event.attempt, opening=event.opening)
+    )
 
 
 @_fill.register
 def _ended_game(event: ev.EndedGame, message: pb.TournamentEvent) -> None:
     message.game_ended.CopyFrom(
         pb.GameEnded(
-            number=event.game, match_id=event.match, winner=event.winner, reason=event.reason, cause=event.cause
+            number=event.game,
+            match_id=event.match,
+            winner=event.winner,
+            reason=event.reason,
+            cause=event.cause,
+            versions=event.versions,
+            moves=event.moves,
         )
     )
 

@@ -10,6 +10,8 @@ import arbiter_client as arb
 import pytest
 from rich.console import Console
 
+from arbiter.cli.demo.report import rated_games
+from arbiter.cli.demo.report import remarks as remarks_of_demo
 from arbiter.cli.failure import Failure
 from arbiter.cli.tournament_run import folder as folders
 from arbiter.cli.tournament_run.command import remarks
@@ -83,7 +85,8 @@ def test_progress_is_counted_from_the_record() -> None:
     assert progress.number_of("m3") == (2, 2)
     assert unusual(progress) == ["  hop-it: ben 0–1 ann, extinction, 0 plies"]
     assert elapsed(progress, 75_500) == "1:05"
-    said = "2 games and 2 moves in 1:05. 1 match ended without a result: 1 played again. 1 ended by a clock"
+    said = "2 games and 2 moves in 1:05. 1 game was not played: 1 ended by walkover. 1 match ended without a result: "
+    said += "1 played again. 1 ended by a clock"
     assert remarks(progress, 75_500).startswith(said)
 
 
@@ -94,6 +97,19 @@ def test_matches_that_a_closed_tournament_stops_are_not_played_again() -> None:
     )
     assert void_matches([progress]) == "2 matches ended without a result: 2 stopped when the tournament ended."
     assert void_matches([progress_of()]) == ""
+
+
+def test_a_game_to_which_a_player_did_not_come_is_not_counted_as_played() -> None:
+    progress = progress_of(
+        *(created("m1", "ann", "ben"), ended("m1", 1)),
+        *(created("m2", "ben", "ann"), ended("m2", 2, arb.Cause.ABSENCE, reason="no_show")),
+    )
+    said = (
+        "1 game and 0 moves in 1:05. 1 game was not played: a player did not come to 1. 1 ended by a clock, a violation"
+    )
+    assert remarks(progress, 75_500).startswith(said)
+    assert "1 game and 0 moves" in remarks_of_demo([progress])[0]
+    assert len(rated_games([progress])) == 1
 
 
 def test_a_game_to_which_nobody_came_is_lost_by_both() -> None:

@@ -299,18 +299,48 @@ async def test_a_bot_that_has_entered_by_itself_is_given_its_rating() -> None:
         organiser = (await server.token("org", Scope.ORGANISE, Scope.OBSERVE))[0][1].split()[1]
         client = arb.Client(server.address, token=organiser, tls=arb.NO_TLS)
 
+        made = await client.create_tournament(spec, "run/create")
+        for token in tokens.values():
+            async with arb.Client(server.address, token=token, tls=arb.NO_TLS) as bot:
+                await bot.enter_tournament(made.tournament_id)
+
         async def filled() -> None:
-            """Enter each bot by itself, as its own client does."""
-            made = await client.create_tournament(spec, "run/create")
-            for token in tokens.values():
-                async with arb.Client(server.address, token=token, tls=arb.NO_TLS) as bot:
-                    await bot.enter_tournament(made.tournament_id)
+            pass
 
         playing = [group.create_task(arb.play(RandomBot(1), server.address, token=token)) for token in tokens.values()]
         contest = RunningTournament(client, spec, bots, "run", {}, PlainOutput(print), filled)
         ended = (await contest.play()).tournament
         assert {each.player: each.rating for each in ended.entrants} == {"ann": 1700, "ben": 0}
         assert ended.games_ended == 2
+        for task in playing:
+            task.cancel()
+        await client.close()
+
+
+async def test_bots_that_enter_by_themselves_play_in_the_order_of_the_file() -> None:
+    values = {"name": "x", "format": "gauntlet", "games": ["circle-of-life(target=1)"], "time": "1m"}
+    spec = spec_value(read_spec(values, time_control.parse))
+    names = ("ann", "ben", "cat")
+    bots = tuple(BotEntry(name, "random", (), {}, 0, "") for name in names)
+    async with served(registration="closed") as server, asyncio.TaskGroup() as group:
+        tokens = {name: (await server.token(name))[0][1].split()[1] for name in names}
+        organiser = (await server.token("org", Scope.ORGANISE, Scope.OBSERVE))[0][1].split()[1]
+        client = arb.Client(server.address, token=organiser, tls=arb.NO_TLS)
+
+        async def filled() -> None:
+            """Let the bots come, the last of the file first; each enters if it still can."""
+            made = await client.create_tournament(spec, "run/create")
+            for token in reversed(tokens.values()):
+                async with arb.Client(server.address, token=token, tls=arb.NO_TLS) as bot:
+                    with suppress(arb.ArbiterError):
+                        await bot.enter_tournament(made.tournament_id)
+
+        playing = [group.create_task(arb.play(RandomBot(1), server.address, token=token)) for token in tokens.values()]
+        contest = RunningTournament(client, spec, bots, "run", {}, PlainOutput(print), filled)
+        ended = await contest.play()
+        assert tuple(each.player for each in ended.tournament.entrants) == names
+        assert all(each.version for each in ended.tournament.entrants), "noted when they have come"
+        assert {row.player: row.games for row in ended.standings.rows} == {"ann": 4, "ben": 2, "cat": 2}
         for task in playing:
             task.cancel()
         await client.close()

@@ -104,9 +104,17 @@ def test_a_command_may_be_a_list_and_a_bundled_bot_has_arguments(file: Path) -> 
 def test_a_trial_with_few_openings_gets_a_warning(file: Path, openings: str, message: str) -> None:
     text = SPEC.replace('"swiss"', '"trial"').replace("[options]", f"[openings]\n{openings}\n[options]")
     file.write_text(text)
-    caution = read_all(file).caution
+    caution = " ".join(read_all(file).cautions)
     assert message in caution
     assert bool(caution) is bool(message)
+
+
+def test_a_swiss_with_more_rounds_than_its_bots_can_play_gets_a_warning(file: Path) -> None:
+    bots = "".join(f'[[bots]]\nname = "b{number}"\nbot = "random"\n' for number in range(4))
+    file.write_text(SPEC.replace("rounds = 3", "rounds = 9") + bots)
+    assert any(" players can play " in caution for caution in read_all(file).cautions)
+    file.write_text(SPEC + bots)
+    assert not [caution for caution in read_all(file).cautions if "can play" in caution]
 
 
 @pytest.mark.parametrize(

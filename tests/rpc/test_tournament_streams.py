@@ -171,6 +171,8 @@ def tells_the_tournament(received_events: list[arb.TournamentEvent | arb.MatchEv
             result = ends[what.match_id]
             assert isinstance(result, arb.Result)
             assert (what.winner, what.reason) == (result.winner, result.reason)
+            assert len(what.versions) == 2
+            assert len(what.moves) == 16
     assert own[-1].what == arb.TournamentEnded("complete", "", "")
 
 

@@ -314,6 +314,17 @@ async def make(stubs: Stubs, request_id: str = "make") -> str:
     return str(made.tournament.tournament_id)
 
 
+async def test_a_change_of_an_entry_notes_the_version_of_a_bot_that_has_come_since(world: World) -> None:
+    organiser = await world.client("org", Scope.ORGANISE)
+    await world.client("ann")
+    made = await organiser.create_tournament(LEAGUE)
+    assert (await organiser.enter_tournament(made.tournament_id, "ann")).version == ""
+    await world.introduce("ann", "7")
+    changed = await organiser.change_entry(made.tournament_id, "ann", byes=(), request_id="note")
+    assert changed.version == "7"
+    assert await organiser.change_entry(made.tournament_id, "ann", byes=(), request_id="note") == changed
+
+
 async def test_only_its_creator_runs_a_tournament(world: World, stubs: Stubs) -> None:
     tournament_id = await make(stubs)
     other = await world.server.token("other", Scope.ORGANISE)

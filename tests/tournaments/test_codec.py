@@ -39,7 +39,7 @@ FIELDS = {
     "tournament_created": ("tournament", "spec", "creator", "request"),
     "entered": ("player", "version", "rating", "byes", "caller", "request"),
     "withdrawn": ("player", "caller", "request"),
-    "entry_changed": ("player", "rating", "byes", "caller", "request"),
+    "entry_changed": ("player", "rating", "byes", "caller", "request", "version"),
     "start_missed": ("players", "needed"),
     "tournament_started": ("seeds", "caller", "request", "rules"),
     "paused": ("caller", "request"),

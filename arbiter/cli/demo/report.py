@@ -22,7 +22,7 @@ from arbiter.cli.tournament_run.folder import shown
 from arbiter.cli.tournament_run.processes import now_ms
 from arbiter.cli.tournament_run.progress import EndedMatch, Progress
 from arbiter.cli.tournament_run.running_tournament import TournamentState
-from arbiter.cli.tournament_run.screen import elapsed, unusual, void_matches
+from arbiter.cli.tournament_run.screen import elapsed, not_played, unusual, void_matches
 from arbiter.ratings.counts import Counts, RatedGame
 from arbiter.ratings.fit import fit
 
@@ -55,7 +55,7 @@ def rated_games(progresses: Sequence[Progress]) -> list[RatedGame]:
         RatedGame(played.board.players[0], played.board.players[1], winner_of(played))
         for progress in progresses
         for played in progress.played
-        if len(set(played.board.players)) > 1 and played.result.score(1) is not None
+        if len(set(played.board.players)) > 1 and played.came and played.result.score(1) is not None
     ]
 
 
@@ -66,7 +66,7 @@ def winner_of(played: EndedMatch) -> Literal[0, 1, 2]:
 
 def remarks(progresses: Sequence[Progress]) -> list[str]:
     """Return remarks on the games, as lines."""
-    games = sum(len(progress.played) for progress in progresses)
+    games = sum(progress.games for progress in progresses)
     moves = sum(progress.moves_now for progress in progresses)
     took_ms = max(1, now_ms() - progresses[0].began_ms)
     rate = moves * 1000 / took_ms
@@ -78,8 +78,7 @@ def remarks(progresses: Sequence[Progress]) -> list[str]:
         lines += [line for progress in progresses for line in unusual(progress)]
     else:
         lines.append("Every game ended by its rules: no flag fell, no move was illegal, nobody was missing.")
-    void = void_matches(progresses)
-    return [*lines, void] if void else lines
+    return [*lines, *filter(None, (not_played(progresses), void_matches(progresses)))]
 
 
 def where(folder: Path, swiss: Progress) -> list[str]:

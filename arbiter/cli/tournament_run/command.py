@@ -20,7 +20,7 @@ from arbiter.cli.tournament_run.host import Host, RunSettings, console, cores, l
 from arbiter.cli.tournament_run.processes import now_ms
 from arbiter.cli.tournament_run.progress import Progress
 from arbiter.cli.tournament_run.running_tournament import RunningTournament, TournamentState
-from arbiter.cli.tournament_run.screen import elapsed, limits_hit, so_far, unusual, view_of, void_matches
+from arbiter.cli.tournament_run.screen import elapsed, limits_hit, not_played, so_far, unusual, view_of, void_matches
 from arbiter.cli.tournament_spec import File, read_all, read_file
 from arbiter.text_files import text_of
 
@@ -64,8 +64,8 @@ def run(
     if len(file.bots) < 2:
         number = "one bot" if file.bots else "no bots"
         raise Failure(f"{specification} names {number}: add a table [[bots]] for each, at least two")
-    if file.caution:
-        say(file.caution, "yellow")
+    for caution in file.cautions:
+        say(caution, "yellow")
     walls, remark = chosen("off" if no_sandbox else sandbox, file.limits)
     runs = directory or RUNS / specification.stem
     folder = (
@@ -170,5 +170,5 @@ def remarks(progress: Progress, at_ms: int) -> str:
     took = elapsed(progress, at_ms)
     odd = len(progress.not_by_play())
     ends = f"{odd} ended by a clock, a violation, absence or a decision:" if odd else "Every game ended by its rules."
-    played = f"{counted(len(progress.played), 'game')} and {counted(progress.moves_now, 'move')} in {took}."
-    return " ".join(filter(None, [played, void_matches([progress]), ends]))
+    played = f"{counted(progress.games, 'game')} and {counted(progress.moves_now, 'move')} in {took}."
+    return " ".join(filter(None, [played, not_played([progress]), void_matches([progress]), ends]))

@@ -34,6 +34,11 @@ class EndedMatch(NamedTuple):
     at_ms: int
 
     @property
+    def came(self) -> bool:
+        """Whether both players came to it, so that it was played."""
+        return self.result.reason != NO_SHOW
+
+    @property
     def score(self) -> str:
         """The usual notation of the score, seat 1 first; two losses if neither player appeared."""
         if self.result.winner:
@@ -63,6 +68,11 @@ class Progress:
         self._recent: deque[int] = deque()
         self._earlier = 0  #: moves that were on record when this process began
         self._numbers: dict[str, tuple[int, int]] = {}  #: game and attempt, by match
+
+    @property
+    def games(self) -> int:
+        """The number of games that were played and have ended: both players came to them."""
+        return sum(each.came for each in self.played)
 
     @property
     def moves_now(self) -> int:

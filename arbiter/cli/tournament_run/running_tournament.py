@@ -101,24 +101,42 @@ class RunningTournament:
         """Create the tournament and start it, unless that has been done before; return its id."""
         client, key = self._client, self._key
         found = await client.create_tournament(self.spec, f"{key}/create")
+        if found.phase is arb.TournamentPhase.ENTRY and self._may_enter_early():
+            for bot in self._bots:
+                await self._enter(found.tournament_id, bot, came=False)
         if found.phase is not arb.TournamentPhase.ENDED:
             await self._filled()
         if found.phase is arb.TournamentPhase.ENTRY:
             for bot in self._bots:
-                await self._enter(found.tournament_id, bot)
+                await self._enter(found.tournament_id, bot, came=True)
             if not self.spec.schedule.start_ms:
                 await client.start_tournament(found.tournament_id, f"{key}/start")
         elif found.phase is arb.TournamentPhase.PAUSED:
             await client.resume_tournament(found.tournament_id)
         return found.tournament_id
 
-    async def _enter(self, tournament_id: str, bot: BotEntry) -> None:
-        """Enter a bot. One that has entered by itself is only given the rating of the file. Raises ClientError."""
+    def _may_enter_early(self) -> bool:
+        """Return whether the bots are entered before they come: in the order of the file, whichever comes first.
+
+        Not if their versions decide whether they may enter, since these are not known yet.
+        """
+        return not (self.spec.entry.versions or self.spec.entry.badge)
+
+    async def _enter(self, tournament_id: str, bot: BotEntry, *, came: bool) -> None:
+        """Enter a bot. Raises ClientError.
+
+        One that has entered by itself is only given the rating of the file. If it was entered before it came, its
+        version is noted once it has.
+        """
         client, key = self._client, self._key
         try:
-            await client.enter_tournament(
+            there = await client.enter_tournament(
                 tournament_id, bot.name, rating=bot.rating, request_id=f"{key}/enter/{bot.name}"
             )
+            if came and not there.version:
+                await client.change_entry(
+                    tournament_id, bot.name, byes=there.byes, request_id=f"{key}/version/{bot.name}"
+                )
         except arb.ArbiterError as refusal:
             entrants = (await client.get_tournament(tournament_id)).entrants
             entered = next((each for each in entrants if each.player == bot.name and not each.withdrawn), None)

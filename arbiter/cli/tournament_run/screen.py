@@ -128,6 +128,20 @@ def void_matches(progresses: Iterable[Progress]) -> str:
     return f"{counted(void, 'match', 'matches')} ended without a result: {', '.join(filter(None, said))}."
 
 
+def not_played(progresses: Iterable[Progress]) -> str:
+    """Return a sentence on the games that have a result without having been played, or "" if there are none."""
+    counts = ((len(each.played) - each.games, each.walkovers - each.given_up) for each in progresses)
+    no_shows, walkovers = map(sum, zip(*counts, strict=True))
+    said = (
+        f"a player did not come to {no_shows}" if no_shows else "",
+        f"{walkovers} ended by walkover" if walkovers else "",
+    )
+    if not no_shows + walkovers:
+        return ""
+    verb = "was" if no_shows + walkovers == 1 else "were"
+    return f"{counted(no_shows + walkovers, 'game')} {verb} not played: {', '.join(filter(None, said))}."
+
+
 def limits_hit(hits: Mapping[tuple[str, Hit], int]) -> list[str]:
     """Return lines on the sandbox limits that bots have hit, and how often."""
     return [

@@ -23,10 +23,10 @@ from arbiter.service.tournaments.registry import TournamentRegistry
 from arbiter.service.tournaments.standings_cache import StandingsCache
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import formats
-from arbiter.tournaments.events import Entered, EntryChanged
+from arbiter.tournaments.events import Entered, EntryChanged, Event
 from arbiter.tournaments.spec import Spec
 from arbiter.tournaments.standings import Table
-from arbiter.tournaments.tournament import Entrant, Tournament
+from arbiter.tournaments.tournament import Entrant, Tournament, TournamentPhase
 
 LAST_ROUND: Final = 100  #: the last round that a player may ask to sit out
 HIGHEST_RATING: Final = 10_000
@@ -168,7 +168,10 @@ class TournamentGate:
         return max(1, AVERAGE_SEED + round(strength.rating)) if strength is not None else 0
 
     async def change_entry(self, call: Call, change: Change, wanted: EntryCorrection) -> Entrant:
-        """Change the byes of a player, or the rating that it is seeded by."""
+        """Change the byes of a player, or the rating that it is seeded by.
+
+        Before the start, the version of a bot that had not come when it was entered is noted too.
+        """
         action = Action.CHANGE_ENTRY
         caller, tournament, name = await self._of_entrant(call, action, change, wanted.player)
         if wanted.rating is None and wanted.byes is None:
@@ -181,8 +184,23 @@ class TournamentGate:
                 rating = known.rating
             rating = rating or await self._seeding(name, tournament.spec.games)
         byes = None if wanted.byes is None else _byes(wanted.byes)
-        command = do.ChangeEntry(name, caller.player, change.request_id, rating, byes)
+        version = await self._late_version(
+            tournament, name, tournament.requests.get((caller.player, change.request_id))
+        )
+        command = do.ChangeEntry(name, caller.player, change.request_id, rating, byes, version)
         return (await self._tournaments.act(tournament.id, command)).entrants[name]
+
+    async def _late_version(self, tournament: Tournament, name: str, known: Event | None) -> str:
+        """Return the version of a player's bot if it had none at its entry, and has said hello since; else ''.
+
+        known: the event of the same request, if it is repeated.
+        """
+        if isinstance(known, EntryChanged):
+            return known.version
+        entrant = tournament.entrants.get(name)
+        if entrant is None or entrant.version or tournament.phase is not TournamentPhase.ENTRY:
+            return ""
+        return (await self._accounts.player(name)).bot_version
 
     async def withdraw(self, call: Call, change: Change, player: str) -> Entrant:
         """Withdraw a player, '' for the caller."""

@@ -3535,7 +3535,9 @@ type EntryChanged struct {
 	// The rounds that it sits out.
 	Byes []int32 `protobuf:"varint,3,rep,packed,name=byes,proto3" json:"byes,omitempty"`
 	// The caller: the player or the organiser.
-	Caller        string `protobuf:"bytes,4,opt,name=caller,proto3" json:"caller,omitempty"`
+	Caller string `protobuf:"bytes,4,opt,name=caller,proto3" json:"caller,omitempty"`
+	// The version of its bot, from its last hello, if it has taken the place of the one at the entry; else empty.
+	Version       string `protobuf:"bytes,5,opt,name=version,proto3" json:"version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3594,6 +3596,13 @@ func (x *EntryChanged) GetByes() []int32 {
 func (x *EntryChanged) GetCaller() string {
 	if x != nil {
 		return x.Caller
+	}
+	return ""
+}
+
+func (x *EntryChanged) GetVersion() string {
+	if x != nil {
+		return x.Version
 	}
 	return ""
 }
@@ -3900,7 +3909,9 @@ type GameBegun struct {
 	// Its match.
 	MatchId string `protobuf:"bytes,2,opt,name=match_id,json=matchId,proto3" json:"match_id,omitempty"`
 	// The number of the attempt: 1 plus the number of void matches of this game.
-	Attempt       int32 `protobuf:"varint,3,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	Attempt int32 `protobuf:"varint,3,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	// The moves with which the match begins; empty for the initial position, and in older records.
+	Opening       []string `protobuf:"bytes,4,rep,name=opening,proto3" json:"opening,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3956,6 +3967,13 @@ func (x *GameBegun) GetAttempt() int32 {
 	return 0
 }
 
+func (x *GameBegun) GetOpening() []string {
+	if x != nil {
+		return x.Opening
+	}
+	return nil
+}
+
 // A game has its result.
 type GameEnded struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3970,7 +3988,12 @@ type GameEnded struct {
 	// the game were void, and neither has won.
 	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	// The cause of the end, as in the record of the match, such as "rules" or "absence".
-	Cause         string `protobuf:"bytes,5,opt,name=cause,proto3" json:"cause,omitempty"`
+	Cause string `protobuf:"bytes,5,opt,name=cause,proto3" json:"cause,omitempty"`
+	// The versions of the players' bots in this match, by seat, each empty if unknown. Without entries for a walkover, and
+	// in older records.
+	Versions []string `protobuf:"bytes,6,rep,name=versions,proto3" json:"versions,omitempty"`
+	// Equal for two games with the same moves, the opening included: the beginning of a hash of them; empty as `versions`.
+	Moves         string `protobuf:"bytes,7,opt,name=moves,proto3" json:"moves,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4036,6 +4059,20 @@ func (x *GameEnded) GetReason() string {
 func (x *GameEnded) GetCause() string {
 	if x != nil {
 		return x.Cause
+	}
+	return ""
+}
+
+func (x *GameEnded) GetVersions() []string {
+	if x != nil {
+		return x.Versions
+	}
+	return nil
+}
+
+func (x *GameEnded) GetMoves() string {
+	if x != nil {
+		return x.Moves
 	}
 	return ""
 }
@@ -5171,12 +5208,13 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"\x06player\x18\x01 \x01(\tR\x06player\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x16\n" +
 	"\x06rating\x18\x03 \x01(\x05R\x06rating\x12\x16\n" +
-	"\x06caller\x18\x04 \x01(\tR\x06caller\"j\n" +
+	"\x06caller\x18\x04 \x01(\tR\x06caller\"\x84\x01\n" +
 	"\fEntryChanged\x12\x16\n" +
 	"\x06player\x18\x01 \x01(\tR\x06player\x12\x16\n" +
 	"\x06rating\x18\x02 \x01(\x05R\x06rating\x12\x12\n" +
 	"\x04byes\x18\x03 \x03(\x05R\x04byes\x12\x16\n" +
-	"\x06caller\x18\x04 \x01(\tR\x06caller\"?\n" +
+	"\x06caller\x18\x04 \x01(\tR\x06caller\x12\x18\n" +
+	"\aversion\x18\x05 \x01(\tR\aversion\"?\n" +
 	"\vStartMissed\x12\x18\n" +
 	"\aplayers\x18\x01 \x01(\x05R\aplayers\x12\x16\n" +
 	"\x06needed\x18\x02 \x01(\x05R\x06needed\"W\n" +
@@ -5194,17 +5232,20 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"PairedGame\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x18\n" +
 	"\aplayers\x18\x02 \x03(\tR\aplayers\x12\x12\n" +
-	"\x04game\x18\x03 \x01(\tR\x04game\"X\n" +
+	"\x04game\x18\x03 \x01(\tR\x04game\"r\n" +
 	"\tGameBegun\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x19\n" +
 	"\bmatch_id\x18\x02 \x01(\tR\amatchId\x12\x18\n" +
-	"\aattempt\x18\x03 \x01(\x05R\aattempt\"\x84\x01\n" +
+	"\aattempt\x18\x03 \x01(\x05R\aattempt\x12\x18\n" +
+	"\aopening\x18\x04 \x03(\tR\aopening\"\xb6\x01\n" +
 	"\tGameEnded\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x19\n" +
 	"\bmatch_id\x18\x02 \x01(\tR\amatchId\x12\x16\n" +
 	"\x06winner\x18\x03 \x01(\x05R\x06winner\x12\x16\n" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x14\n" +
-	"\x05cause\x18\x05 \x01(\tR\x05cause\"q\n" +
+	"\x05cause\x18\x05 \x01(\tR\x05cause\x12\x1a\n" +
+	"\bversions\x18\x06 \x03(\tR\bversions\x12\x14\n" +
+	"\x05moves\x18\a \x01(\tR\x05moves\"q\n" +
 	"\n" +
 	"GameVoided\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x19\n" +

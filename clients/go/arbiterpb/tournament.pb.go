@@ -1418,7 +1418,7 @@ type Entrant struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The player.
 	Player string `protobuf:"bytes,1,opt,name=player,proto3" json:"player,omitempty"`
-	// The version of its bot, from the last hello before it entered.
+	// The version of its bot, from the last hello before it entered; if it had none, before its entry was changed last.
 	Version string `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
 	// The rating that it is seeded by, in whole Elo points; 0: unrated.
 	Rating int32 `protobuf:"varint,3,opt,name=rating,proto3" json:"rating,omitempty"`

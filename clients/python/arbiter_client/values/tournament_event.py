@@ -32,12 +32,16 @@ class EntrantEvent:
 
 @dataclass(frozen=True, slots=True)
 class EntryChanged:
-    """The entry of a player was changed: the rating for its seeding and its byes from now on."""
+    """The entry of a player was changed: the rating for its seeding and its byes from now on.
+
+    version: of its bot, '' if it is still the one of its entry.
+    """
 
     player: str
     rating: int
     byes: tuple[int, ...]
     caller: str
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,22 +91,32 @@ class GamesPaired:
 
 @dataclass(frozen=True, slots=True)
 class GameBegun:
-    """The match of a game was made. attempt: 1, and one more for every match of it that was void."""
+    """The match of a game was made. attempt: 1, and one more for every match of it that was void.
+
+    opening: the moves with which it begins.
+    """
 
     number: int
     match_id: str
     attempt: int
+    opening: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class GameEnded:
-    """A game has its result. match_id: '' for a walkover; winner: a seat, or 0."""
+    """A game has its result. match_id: '' for a walkover; winner: a seat, or 0.
+
+    versions: of the bots in this match, by seat, each '' if unknown; () for a walkover. moves: equal for two games with
+    the same moves; '' if unknown.
+    """
 
     number: int
     match_id: str
     winner: int
     reason: str
     cause: str
+    versions: tuple[str, ...] = ()
+    moves: str = ""
 
 
 @dataclass(frozen=True, slots=True)

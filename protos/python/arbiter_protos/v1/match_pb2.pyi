@@ -1717,12 +1717,15 @@ class EntryChanged(_message.Message):
     RATING_FIELD_NUMBER: _builtins.int
     BYES_FIELD_NUMBER: _builtins.int
     CALLER_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
     player: _builtins.str
     """The player."""
     rating: _builtins.int
     """The rating that it is seeded by; 0: unrated."""
     caller: _builtins.str
     """The caller: the player or the organiser."""
+    version: _builtins.str
+    """The version of its bot, from its last hello, if it has taken the place of the one at the entry; else empty."""
     @_builtins.property
     def byes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """The rounds that it sits out."""
@@ -1734,10 +1737,11 @@ class EntryChanged(_message.Message):
         rating: _builtins.int = ...,
         byes: _abc.Iterable[_builtins.int] | None = ...,
         caller: _builtins.str = ...,
+        version: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["byes", b"byes", "caller", b"caller", "player", b"player", "rating", b"rating"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["byes", b"byes", "caller", b"caller", "player", b"player", "rating", b"rating", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1900,22 +1904,28 @@ class GameBegun(_message.Message):
     NUMBER_FIELD_NUMBER: _builtins.int
     MATCH_ID_FIELD_NUMBER: _builtins.int
     ATTEMPT_FIELD_NUMBER: _builtins.int
+    OPENING_FIELD_NUMBER: _builtins.int
     number: _builtins.int
     """The game, as it was paired."""
     match_id: _builtins.str
     """Its match."""
     attempt: _builtins.int
     """The number of the attempt: 1 plus the number of void matches of this game."""
+    @_builtins.property
+    def opening(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The moves with which the match begins; empty for the initial position, and in older records."""
+
     def __init__(
         self,
         *,
         number: _builtins.int = ...,
         match_id: _builtins.str = ...,
         attempt: _builtins.int = ...,
+        opening: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "match_id", b"match_id", "number", b"number"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "match_id", b"match_id", "number", b"number", "opening", b"opening"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1932,6 +1942,8 @@ class GameEnded(_message.Message):
     WINNER_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
     CAUSE_FIELD_NUMBER: _builtins.int
+    VERSIONS_FIELD_NUMBER: _builtins.int
+    MOVES_FIELD_NUMBER: _builtins.int
     number: _builtins.int
     """The game, as it was paired."""
     match_id: _builtins.str
@@ -1946,6 +1958,14 @@ class GameEnded(_message.Message):
     """
     cause: _builtins.str
     """The cause of the end, as in the record of the match, such as "rules" or "absence"."""
+    moves: _builtins.str
+    """Equal for two games with the same moves, the opening included: the beginning of a hash of them; empty as `versions`."""
+    @_builtins.property
+    def versions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The versions of the players' bots in this match, by seat, each empty if unknown. Without entries for a walkover, and
+        in older records.
+        """
+
     def __init__(
         self,
         *,
@@ -1954,10 +1974,12 @@ class GameEnded(_message.Message):
         winner: _builtins.int = ...,
         reason: _builtins.str = ...,
         cause: _builtins.str = ...,
+        versions: _abc.Iterable[_builtins.str] | None = ...,
+        moves: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cause", b"cause", "match_id", b"match_id", "number", b"number", "reason", b"reason", "winner", b"winner"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cause", b"cause", "match_id", b"match_id", "moves", b"moves", "number", b"number", "reason", b"reason", "versions", b"versions", "winner", b"winner"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -880,7 +880,7 @@ class Entrant(_message.Message):
     player: _builtins.str
     """The player."""
     version: _builtins.str
-    """The version of its bot, from the last hello before it entered."""
+    """The version of its bot, from the last hello before it entered; if it had none, before its entry was changed last."""
     rating: _builtins.int
     """The rating that it is seeded by, in whole Elo points; 0: unrated."""
     joined: _builtins.int

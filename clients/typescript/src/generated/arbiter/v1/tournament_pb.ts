@@ -638,7 +638,7 @@ export type Entrant = Message<"arbiter.v1.Entrant"> & {
   player: string;
 
   /**
-   * The version of its bot, from the last hello before it entered.
+   * The version of its bot, from the last hello before it entered; if it had none, before its entry was changed last.
    *
    * @generated from field: string version = 2;
    */
