@@ -164,7 +164,7 @@ func draining(t *testing.T) error {
 }
 
 func TestATokenIsKeptForEveryAddress(t *testing.T) {
-	t.Setenv("ARBITER_CREDENTIALS", t.TempDir()+"/credentials.toml")
+	t.Setenv("ARBITER_CREDENTIALS", t.TempDir()+"/credentials.json")
 	if err := SaveToken("a:1,b:2", "alice", "secret"); err != nil {
 		t.Fatal(err)
 	}

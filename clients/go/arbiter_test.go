@@ -34,7 +34,7 @@ func newArbiter(t *testing.T, more ...string) *realArbiter {
 	}
 	listener.Close()
 	a := &realArbiter{t: t, folder: t.TempDir(), address: listener.Addr().String(), more: more}
-	t.Setenv("ARBITER_CREDENTIALS", filepath.Join(a.folder, "credentials.toml"))
+	t.Setenv("ARBITER_CREDENTIALS", filepath.Join(a.folder, "credentials.json"))
 	a.start()
 	t.Cleanup(a.kill)
 	return a
@@ -210,6 +210,25 @@ func TestCallsOfARealArbiter(t *testing.T) {
 	var refusal *ArbiterError
 	if _, err := client.Match(t.Context(), "nothing", false); !errors.As(err, &refusal) || refusal.Reason != ReasonMatchNotFound {
 		t.Errorf("found %v", err)
+	}
+	two := &pb.CreateMatchRequest{Game: "pods", Players: []string{"admin", "admin"}, Label: "go", TimeControl: "5m:2m"}
+	var made []string
+	for range 3 {
+		match, err := client.CreateMatch(t.Context(), two)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made = append(made, match.GetMatchId())
+	}
+	listed, err := client.ListMatches(t.Context(), &pb.ListMatchesRequest{Label: "go"}, 2)
+	if err != nil || len(listed) != 2 || listed[0].GetMatchId() != made[2] || ownControl("", listed[0].GetTimeControls(), 2) != "2m" {
+		t.Errorf("found %v, %v", listed, err)
+	}
+	if record, err := client.Transcript(t.Context(), made[0]); err != nil || !strings.Contains(string(record), made[0]) {
+		t.Errorf("the record is %s, %v", record, err)
+	}
+	if rating, err := client.Rating(t.Context(), "admin", "pods"); err != nil || len(rating.GetVersions()) != 0 {
+		t.Errorf("found %v, %v", rating, err)
 	}
 	if tournaments, err := client.Tournaments(t.Context()); err != nil || len(tournaments) != 0 {
 		t.Errorf("found %v, %v", tournaments, err)

@@ -99,7 +99,7 @@ func TestOneBotPlaysInSeveralRuns(t *testing.T) {
 // eager accepts every challenge.
 type eager struct{ scripted }
 
-func (*eager) Challenged(*Challenge) Answer { return Accept() }
+func (*eager) Challenged(context.Context, *Challenge) Answer { return Accept() }
 
 func TestNoMoreIsAgreedOnThanThereIsRoomForWhateverTheBotAnswers(t *testing.T) {
 	p := newPeer(t)
@@ -130,7 +130,7 @@ func TestTheStackOfAPanicIsLoggedOnLinesOfItsOwn(t *testing.T) {
 		t.Error("it did not resign")
 	}
 	record, stack, _ := strings.Cut(said.String(), "\n")
-	if !strings.Contains(record, `match=m1 ply=0 error="panic: oh"`) || strings.Contains(record, "goroutine") {
+	if !strings.Contains(record, `the bot failed in match m1 at ply 0, and it resigns: panic: oh`) || strings.Contains(record, "goroutine") {
 		t.Errorf("the record is %q", record)
 	}
 	lines := strings.Split(stack, "\n")

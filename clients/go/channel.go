@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"slices"
@@ -88,8 +89,19 @@ type connection struct {
 	channel  grpc.ClientConnInterface // to the address that is current when a call begins
 	channels map[string]*grpc.ClientConn
 	token    atomic.Pointer[string]
+	up       atomic.Bool                 // whether a Play stream has been greeted, and has not ended
 	outages  atomic.Int64                // how many calls have failed because the arbiter was away or busy
 	onWait   atomic.Pointer[func(error)] // called with the reason why a call waits
+}
+
+// severity returns the level of the log for the error of a call. What comes of an outage is a detail: the session says
+// once that the arbiter is away.
+func (c *connection) severity(err error) slog.Level {
+	var lost *ConnectionError
+	if errors.As(err, &lost) || !c.up.Load() {
+		return slog.LevelDebug
+	}
+	return slog.LevelWarn
 }
 
 func newConnection(listed []string, token string, security *TLS, timeout, patience time.Duration) (*connection, error) {

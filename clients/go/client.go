@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
-	"iter"
 	"os"
 	"strings"
 	"time"
@@ -16,6 +15,8 @@ import (
 
 	pb "github.com/game-arbiter/arbiter/clients/go/arbiterpb"
 )
+
+const largestPage = 1000 // items of an answer
 
 // ClientOptions are the server and the player of a client.
 type ClientOptions struct {
@@ -163,6 +164,66 @@ func (c *Client) Match(ctx context.Context, matchID string, withMoves bool) (*pb
 	return answer.GetMatch(), err
 }
 
+// CreateMatch makes a match; seat 1 comes first in the request's players. It needs the scope organise. A request without
+// an id gets one.
+func (c *Client) CreateMatch(ctx context.Context, request *pb.CreateMatchRequest) (*pb.Match, error) {
+	if request.GetRequestId() == "" {
+		request = proto.Clone(request).(*pb.CreateMatchRequest)
+		request.RequestId = newRequestID()
+	}
+	answer, err := ask(ctx, c.connection, true, func(ctx context.Context) (*pb.CreateMatchResponse, error) {
+		return pb.NewMatchServiceClient(c.channel).CreateMatch(ctx, request)
+	})
+	return answer.GetMatch(), err
+}
+
+// ListMatches returns the newest matches that pass the filters of a request, at most so many; without position, moves
+// and clocks.
+func (c *Client) ListMatches(ctx context.Context, filters *pb.ListMatchesRequest, most int) ([]*pb.Match, error) {
+	request := proto.Clone(filters).(*pb.ListMatchesRequest)
+	found, err := pages(func(token string, count int) ([]*pb.Match, string, error) {
+		request.PageToken, request.PageSize = token, int32(min(most-count, largestPage))
+		answer, err := ask(ctx, c.connection, true, func(ctx context.Context) (*pb.ListMatchesResponse, error) {
+			return pb.NewMatchServiceClient(c.channel).ListMatches(ctx, request)
+		})
+		next := answer.GetNextPageToken()
+		if count+len(answer.GetMatches()) >= most {
+			next = ""
+		}
+		return answer.GetMatches(), next, err
+	})
+	return found[:min(len(found), most)], err
+}
+
+// Transcript returns the record of a match: one canonical JSON text a line.
+func (c *Client) Transcript(ctx context.Context, matchID string) ([]byte, error) {
+	return ask(ctx, c.connection, true, func(ctx context.Context) ([]byte, error) {
+		stream, err := pb.NewMatchServiceClient(c.channel).GetTranscript(ctx, &pb.GetTranscriptRequest{MatchId: matchID})
+		if err != nil {
+			return nil, err
+		}
+		var lines []byte
+		for {
+			part, err := stream.Recv()
+			if errors.Is(err, io.EOF) {
+				return lines, nil
+			}
+			if err != nil {
+				return nil, err
+			}
+			lines = append(lines, part.GetLines()...)
+		}
+	})
+}
+
+// Rating returns the ratings of a player's versions in a game, the newest version first; "" stands for all games
+// together.
+func (c *Client) Rating(ctx context.Context, player, game string) (*pb.GetRatingResponse, error) {
+	return ask(ctx, c.connection, true, func(ctx context.Context) (*pb.GetRatingResponse, error) {
+		return pb.NewRatingServiceClient(c.channel).GetRating(ctx, &pb.GetRatingRequest{Player: player, Game: game})
+	})
+}
+
 // Register makes a player and returns its first token, which is shown only now.
 func (c *Client) Register(ctx context.Context, name, invitation string) (string, error) {
 	answer, err := ask(ctx, c.connection, false, func(ctx context.Context) (*pb.RegisterPlayerResponse, error) {
@@ -217,7 +278,7 @@ func (c *Client) DeclineChallenge(ctx context.Context, challengeID, reason strin
 
 // Challenges returns the open challenges to and by the caller, and all open seeks, oldest first.
 func (c *Client) Challenges(ctx context.Context) ([]Challenge, error) {
-	return pages(func(token string) ([]Challenge, string, error) {
+	return pages(func(token string, _ int) ([]Challenge, string, error) {
 		answer, err := ask(ctx, c.connection, true, func(ctx context.Context) (*pb.ListChallengesResponse, error) {
 			return pb.NewPlayerServiceClient(c.channel).ListChallenges(ctx, &pb.ListChallengesRequest{PageToken: token})
 		})
@@ -227,7 +288,7 @@ func (c *Client) Challenges(ctx context.Context) ([]Challenge, error) {
 
 // Tournaments returns all tournaments, newest first.
 func (c *Client) Tournaments(ctx context.Context) ([]*pb.TournamentSummary, error) {
-	return pages(func(token string) ([]*pb.TournamentSummary, string, error) {
+	return pages(func(token string, _ int) ([]*pb.TournamentSummary, string, error) {
 		answer, err := ask(ctx, c.connection, true, func(ctx context.Context) (*pb.ListTournamentsResponse, error) {
 			return pb.NewTournamentServiceClient(c.channel).ListTournaments(ctx, &pb.ListTournamentsRequest{PageToken: token})
 		})
@@ -235,10 +296,10 @@ func (c *Client) Tournaments(ctx context.Context) ([]*pb.TournamentSummary, erro
 	})
 }
 
-func pages[I any](page func(token string) ([]I, string, error)) ([]I, error) {
+func pages[I any](page func(token string, count int) ([]I, string, error)) ([]I, error) {
 	var all []I
 	for token := ""; ; {
-		items, next, err := page(token)
+		items, next, err := page(token, len(all))
 		if err != nil {
 			return nil, err
 		}
@@ -280,99 +341,6 @@ func (c *Client) Standings(ctx context.Context, tournamentID string) (*pb.GetSta
 	return ask(ctx, c.connection, true, func(ctx context.Context) (*pb.GetStandingsResponse, error) {
 		return pb.NewTournamentServiceClient(c.channel).GetStandings(ctx, &pb.GetStandingsRequest{TournamentId: tournamentID})
 	})
-}
-
-// Observe yields the events of a match after a revision, without a gap, up to its last; after a lost connection it
-// continues without a gap. An error is yielded last.
-func (c *Client) Observe(ctx context.Context, matchID string, afterRevision int64) iter.Seq2[*pb.MatchEvent, error] {
-	return func(yield func(*pb.MatchEvent, error) bool) {
-		request := func() *pb.ObserveRequest {
-			of := &pb.ObserveMatch{MatchId: matchID, AfterRevision: afterRevision}
-			return &pb.ObserveRequest{Of: &pb.ObserveRequest_Match{Match: of}}
-		}
-		for item, err := range c.follow(ctx, request) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if event := item.GetEvent(); event.GetRevision() > afterRevision {
-				afterRevision = event.GetRevision()
-				if !yield(event, nil) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// ObserveAll yields the events of every match, or of those with a label, after a token, for as long as the caller
-// reads: items with an event, an event of a tournament, or neither (a bookmark), each with its token. An empty token
-// starts now, "0" at the beginning of the record.
-func (c *Client) ObserveAll(ctx context.Context, afterToken, label string) iter.Seq2[*pb.ObserveItem, error] {
-	return func(yield func(*pb.ObserveItem, error) bool) {
-		request := func() *pb.ObserveRequest {
-			of := &pb.ObserveAll{AfterToken: afterToken, Label: label}
-			return &pb.ObserveRequest{Of: &pb.ObserveRequest_All{All: of}}
-		}
-		for item, err := range c.follow(ctx, request) {
-			if err == nil {
-				afterToken = either(item.GetToken(), afterToken)
-			}
-			if !yield(item, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
-// follow yields the items of a stream; after a lost connection it sends the result of request again. The first
-// connection is tried for the client's patience; a lost one is tried again at all addresses until it is back.
-func (c *Client) follow(ctx context.Context, request func() *pb.ObserveRequest) iter.Seq2[*pb.ObserveItem, error] {
-	return func(yield func(*pb.ObserveItem, error) bool) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		tries, giveUp := newTries(c.addresses), time.Now().Add(c.patience)
-		for {
-			address := c.now()
-			stream, err := pb.NewMatchServiceClient(c.channel).Observe(ctx, request())
-			for err == nil {
-				var response *pb.ObserveResponse
-				if response, err = stream.Recv(); err != nil {
-					break
-				}
-				giveUp = time.Time{}
-				tries.reset()
-				for _, item := range response.GetItems() {
-					if !yield(item, nil) {
-						return
-					}
-				}
-			}
-			if errors.Is(err, io.EOF) {
-				return
-			}
-			if ctx.Err() != nil {
-				yield(nil, ctx.Err())
-				return
-			}
-			failure := fromRPC(err, address)
-			var refusal *ArbiterError
-			slow := errors.As(failure, &refusal) && refusal.Reason == ReasonReaderTooSlow
-			pause := tries.after(address, failure)
-			if !(mayPass(failure) || slow) {
-				yield(nil, failure)
-				return
-			}
-			if pause > 0 && !giveUp.IsZero() && time.Now().Add(pause).After(giveUp) {
-				yield(nil, tries.allFailed(failure))
-				return
-			}
-			if !sleep(ctx, pause) {
-				yield(nil, ctx.Err())
-				return
-			}
-		}
-	}
 }
 
 func newRequestID() string {

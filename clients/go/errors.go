@@ -34,6 +34,8 @@ const (
 	ReasonSessionSuperseded Reason = "SESSION_SUPERSEDED"
 	ReasonMessageTooLarge   Reason = "MESSAGE_TOO_LARGE"
 	ReasonReaderTooSlow     Reason = "READER_TOO_SLOW"
+	ReasonPlayerNotFound    Reason = "PLAYER_NOT_FOUND"
+	ReasonParameterInvalid  Reason = "PARAMETER_INVALID"
 )
 
 // ArbiterError is a refusal of the arbiter: a reason, a sentence for people, and facts for programs. Decide by Code if
@@ -114,6 +116,12 @@ func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err
+}
+
+// invalidSetting returns the arbiter's refusal for a setting that can't be used.
+func invalidSetting(what, where, allowed, message string) *ArbiterError {
+	facts := map[string]string{"what": what, "where": where, "allowed": allowed}
+	return &ArbiterError{Reason: ReasonParameterInvalid, Message: message, Code: codes.InvalidArgument, Facts: facts}
 }
 
 func fromRefusal(refusal *pb.Refusal) *ArbiterError {

@@ -3,8 +3,6 @@ module github.com/game-arbiter/arbiter/clients/go
 go 1.24.0
 
 require (
-	github.com/BurntSushi/toml v1.5.0
-	golang.org/x/sync v0.19.0
 	golang.org/x/sys v0.40.0
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260120221211-b8f7ae30c516
 	google.golang.org/grpc v1.80.0

@@ -37,6 +37,22 @@ type Cell struct {
 	Mark   string // a lasting property of the cell, such as "lily"
 }
 
+// BoardArray returns a board, such as that of a turn, as rows of cells in reading order: the lines of the game's board.
+// A cell without content is nil.
+func BoardArray(board *pb.Board, contents []Cell) [][]*Cell {
+	byName := map[string]*Cell{}
+	for at := range contents {
+		byName[contents[at].Cell] = &contents[at]
+	}
+	rows := make([][]*Cell, len(board.GetLines()))
+	for at, line := range board.GetLines() {
+		for _, name := range line.GetCells() {
+			rows[at] = append(rows[at], byName[name])
+		}
+	}
+	return rows
+}
+
 // LegalMove is a legal move: its text, and its visible parts if they were asked for.
 type LegalMove struct {
 	Text  string
@@ -130,6 +146,8 @@ type Challenge struct {
 	Opponent   string
 	Terms      Terms
 	Created    time.Time
+	// Rating is that of the challenger's newest version in the game; nil if it has none, or the bot has no limits for it.
+	Rating *float64
 }
 
 // ChallengeClosed says that a challenge or seek of the bot's is no longer open.

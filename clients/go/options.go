@@ -26,6 +26,7 @@ type Options struct {
 	OnError    OnError       // default OnErrorResign
 	Patience   time.Duration // how long to try where no arbiter was ever reached; default 10 s
 	Invitation string        // to register with, where one is needed
+	Hooks      Hooks         // functions of the program for its metrics and logs
 	Log        *slog.Logger  // default slog.Default(); the stack of a bot's panic is the attribute "stack"
 }
 
@@ -39,6 +40,9 @@ func (o *Options) thinkers() int {
 func (o *Options) log() *slog.Logger {
 	if o.Log != nil {
 		return o.Log
+	}
+	if o.Hooks.Log != nil {
+		return slog.New(&hookHandler{log: o.Hooks.Log})
 	}
 	return slog.Default()
 }

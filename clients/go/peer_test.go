@@ -3,8 +3,10 @@ package arbiter
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,6 +28,7 @@ type peer struct {
 	pb.UnimplementedPlayServiceServer
 	pb.UnimplementedMatchServiceServer
 	pb.UnimplementedPlayerServiceServer
+	pb.UnimplementedRatingServiceServer
 	t         *testing.T
 	address   string
 	streams   chan *peerStream
@@ -35,6 +38,8 @@ type peer struct {
 	seeks     chan *pb.CreateSeekRequest
 	observed  chan *pb.ObserveRequest
 	observing func(*pb.ObserveRequest, observeStream) error
+	ratings   map[string][]float64 // of versions by player, the newest first
+	made      atomic.Int64         // seeks
 }
 
 // peerStream is one Play stream, seen from the server.
@@ -59,6 +64,7 @@ func newPeer(t *testing.T) *peer {
 	pb.RegisterPlayServiceServer(server, p)
 	pb.RegisterMatchServiceServer(server, p)
 	pb.RegisterPlayerServiceServer(server, p)
+	pb.RegisterRatingServiceServer(server, p)
 	go server.Serve(listener)
 	t.Cleanup(server.Stop)
 	return p
@@ -115,7 +121,16 @@ func (p *peer) AcceptChallenge(_ context.Context, request *pb.AcceptChallengeReq
 
 func (p *peer) CreateSeek(_ context.Context, request *pb.CreateSeekRequest) (*pb.CreateSeekResponse, error) {
 	p.seeks <- request
-	return &pb.CreateSeekResponse{Seek: &pb.Challenge{ChallengeId: "s1", Challenger: "alice", Terms: request.GetTerms()}}, nil
+	id := fmt.Sprintf("s%d", p.made.Add(1))
+	return &pb.CreateSeekResponse{Seek: &pb.Challenge{ChallengeId: id, Challenger: "alice", Terms: request.GetTerms()}}, nil
+}
+
+func (p *peer) GetRating(_ context.Context, request *pb.GetRatingRequest) (*pb.GetRatingResponse, error) {
+	answer := &pb.GetRatingResponse{}
+	for _, value := range p.ratings[request.GetPlayer()] {
+		answer.Versions = append(answer.Versions, &pb.LeaderboardRow{Rating: &pb.Estimate{Value: value}})
+	}
+	return answer, nil
 }
 
 func (p *peer) ListChallenges(context.Context, *pb.ListChallengesRequest) (*pb.ListChallengesResponse, error) {
@@ -212,7 +227,7 @@ func (s *scripted) Choose(ctx context.Context, turn *Turn) (Choice, error) {
 	return s.choose(ctx, turn)
 }
 
-func (s *scripted) Ended(finished *FinishedMatch) {
+func (s *scripted) Ended(_ context.Context, finished *FinishedMatch) {
 	if s.ended != nil {
 		s.ended <- finished
 	}

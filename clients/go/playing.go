@@ -35,8 +35,8 @@ func runAs(bot Bot, profile Profile, options Options) error {
 // Play plays a bot on a server, until enough matches have ended, or the context ends. In any case its open seeks are
 // withdrawn, its last acts are sent, and the server's end of the stream is awaited, for some seconds at most.
 //
-// It returns *ArbiterError if the server refuses the bot (SESSION_SUPERSEDED: the same player plays elsewhere),
-// *ConnectionError, *CredentialsError, *BotError, or the context's error.
+// It returns *ArbiterError if the server refuses the bot (SESSION_SUPERSEDED: the same player plays elsewhere), and
+// before anything is sent if one of its time controls is none (PARAMETER_INVALID); *ConnectionError, *CredentialsError, *BotError, or the context's error.
 func Play(ctx context.Context, bot Bot, options Options) error {
 	return play(ctx, bot, bot.Profile(), options)
 }
@@ -44,6 +44,9 @@ func Play(ctx context.Context, bot Bot, options Options) error {
 // play plays a bot with a given profile.
 func play(ctx context.Context, bot Bot, profile Profile, options Options) error {
 	profile.Version = either(profile.Version, "1")
+	if err := profile.checkControls(); err != nil {
+		return err
+	}
 	name := either(options.Name, os.Getenv("ARBITER_NAME"), profile.Name)
 	client, err := NewClient(ClientOptions{Server: options.Server, Token: options.Token, Name: name, TLS: options.TLS, Patience: options.Patience})
 	if err != nil {
@@ -59,7 +62,7 @@ func play(ctx context.Context, bot Bot, profile Profile, options Options) error 
 	box := newOutbox()
 	player := newRunner(bot, profile, client, box, &options)
 	defer player.close()
-	live := &session{client: client, hello: profile.hello(), outbox: box, runner: player, log: options.log(), tries: newTries(client.addresses)}
+	live := &session{client: client, hello: profile.hello(), outbox: box, runner: player, log: options.log(), hooks: &options.Hooks, tries: newTries(client.addresses)}
 	stopping, ended := make(chan struct{}), make(chan error, 1)
 	streams, cut := context.WithCancel(context.Background())
 	defer cut()
@@ -76,7 +79,7 @@ func play(ctx context.Context, bot Bot, profile Profile, options Options) error 
 	withdrawing, enough := context.WithTimeout(context.Background(), withdrawalWait)
 	defer enough()
 	if failed := player.policies.seeker.close(withdrawing); failed != nil {
-		options.log().Warn("the bot's seeks may still be open", "error", failed)
+		options.log().Warn(fmt.Sprintf("the bot's seeks may still be open: %v", failed))
 	}
 	close(stopping)
 	box.close()

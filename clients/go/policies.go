@@ -71,13 +71,17 @@ func (p *policies) consider(id, from string, how func(ctx context.Context)) {
 func (p *policies) onChallenge(message *pb.Challenge) {
 	challenge := challengeOf(message)
 	p.consider(challenge.ID, challenge.Challenger, func(ctx context.Context) {
+		if err := p.rate(ctx, &challenge); err != nil {
+			p.complain(ctx, "the challenge of "+challenge.Challenger+" can't be answered", err)
+			return
+		}
 		answer := ByProfile()
 		if bot, answers := p.bot.(ChallengeAnswerer); answers {
 			answer = Decline("the bot failed to consider it")
-			p.guard("challenged", func() { answer = bot.Challenged(&challenge) })
+			p.guard("challenged", func() { answer = bot.Challenged(ctx, &challenge) })
 		}
 		if answer.decide {
-			answer = p.judge(challenge, !p.profile.DeclineChallenges)
+			answer = p.judge(&challenge, !p.profile.DeclineChallenges)
 		}
 		if full := p.fullBecause(); answer.accept && full != "" {
 			answer = Decline("%s", full)
@@ -89,15 +93,13 @@ func (p *policies) onChallenge(message *pb.Challenge) {
 			reason := []rune(answer.reason)
 			err = p.client.DeclineChallenge(ctx, challenge.ID, string(reason[:min(len(reason), longestReason)]))
 		}
-		if err != nil && ctx.Err() == nil {
-			p.log.Warn("a challenge can't be answered", "of", challenge.Challenger, "error", err)
-		}
+		p.complain(ctx, "the challenge of "+challenge.Challenger+" can't be answered", err)
 	})
 }
 
 // judge returns the answer of the profile to a challenge or seek.
-func (p *policies) judge(challenge Challenge, willing bool) Answer {
-	why := p.profile.unsuited(challenge.Terms, challenge.Challenger)
+func (p *policies) judge(challenge *Challenge, willing bool) Answer {
+	why := p.profile.Objection(challenge)
 	switch {
 	case !willing:
 		return Decline("this bot accepts no challenges")
@@ -106,6 +108,30 @@ func (p *policies) judge(challenge Challenge, willing bool) Answer {
 	default:
 		return Accept()
 	}
+}
+
+// rate finds the challenger's rating in the game, if the bot has limits for it.
+func (p *policies) rate(ctx context.Context, challenge *Challenge) error {
+	if p.profile.LeastRating == nil && p.profile.MostRating == nil {
+		return nil
+	}
+	rating, err := p.client.Rating(ctx, challenge.Challenger, challenge.Terms.Game)
+	var refusal *ArbiterError
+	if errors.As(err, &refusal) && refusal.Reason == ReasonPlayerNotFound {
+		return nil
+	}
+	if versions := rating.GetVersions(); err == nil && len(versions) > 0 {
+		challenge.Rating = Limit(versions[0].GetRating().GetValue())
+	}
+	return err
+}
+
+// complain logs why something can't be done. That the arbiter is away is said once, by the session.
+func (p *policies) complain(ctx context.Context, what string, err error) {
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	p.log.Log(ctx, p.client.severity(err), fmt.Sprintf("%s: %v", what, err))
 }
 
 // fullBecause returns the reason why there is no room for one more match, or "".
@@ -129,26 +155,28 @@ func (p *policies) onSeek(message *pb.Challenge) {
 		if p.fullBecause() != "" {
 			return
 		}
+		if err := p.rate(ctx, &seek); err != nil {
+			p.complain(ctx, "the seek of "+seek.Challenger+" can't be accepted", err)
+			return
+		}
 		answer := ByProfile()
 		if bot, answers := p.bot.(SeekAnswerer); answers {
 			answer = Decline("")
-			p.guard("sought", func() { answer = bot.Sought(&seek) })
+			p.guard("sought", func() { answer = bot.Sought(ctx, &seek) })
 		}
 		if answer.decide {
-			answer = p.judge(seek, true)
+			answer = p.judge(&seek, true)
 		}
 		if !answer.accept {
 			return
 		}
 		err := p.accept(ctx, seek)
 		var refusal *ArbiterError
-		switch {
-		case err == nil || ctx.Err() != nil:
-		case errors.As(err, &refusal) && refusal.Reason == ReasonChallengeNotFound:
-			p.log.Debug("another bot was faster", "seek of", seek.Challenger)
-		default:
-			p.log.Warn("a seek can't be accepted", "of", seek.Challenger, "error", err)
+		if errors.As(err, &refusal) && refusal.Reason == ReasonChallengeNotFound {
+			p.log.Debug("another bot was faster to accept the seek of " + seek.Challenger)
+			return
 		}
+		p.complain(ctx, "the seek of "+seek.Challenger+" can't be accepted", err)
 	})
 }
 
@@ -168,8 +196,8 @@ func (p *policies) onChallengeClosed(closed *pb.ChallengeClosed) {
 	}
 	p.seeker.closed(closed.GetChallengeId())
 	if bot, watches := p.bot.(ChallengeWatcher); watches {
-		p.spawn(func(context.Context) {
-			p.guard("challenge closed", func() { bot.ChallengeClosed(challengeClosedOf(closed)) })
+		p.spawn(func(ctx context.Context) {
+			p.guard("challenge closed", func() { bot.ChallengeClosed(ctx, challengeClosedOf(closed)) })
 		})
 	}
 }
@@ -183,7 +211,7 @@ func (p *policies) onCall(message *pb.TournamentCall) {
 		answer := ByProfile()
 		if bot, answers := p.bot.(TournamentAnswerer); answers {
 			answer = Decline("")
-			p.guard("called", func() { answer = bot.Called(call) })
+			p.guard("called", func() { answer = bot.Called(ctx, call) })
 		}
 		if answer.decide && p.profile.suits(call) {
 			answer = Accept()
@@ -201,13 +229,13 @@ func (p *policies) onCall(message *pb.TournamentCall) {
 			p.refused[call.ID] = true
 			p.mu.Unlock()
 		}
-		p.log.Warn("a tournament can't be entered", "tournament", either(call.Name, call.ID), "error", err)
+		p.complain(ctx, "the tournament "+either(call.Name, call.ID)+" can't be entered", err)
 	})
 }
 
 // guard calls the bot; a panic is logged.
 func (p *policies) guard(what string, call func()) {
 	if err := guarded(call); err != nil {
-		p.log.Error("the bot failed", append([]any{"in", what}, failure(err)...)...)
+		p.log.Error(fmt.Sprintf("%s failed in %s: %v", either(p.profile.Name, "the bot"), what, err), stackOf(err)...)
 	}
 }

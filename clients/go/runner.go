@@ -15,20 +15,6 @@ import (
 
 const repeatAfter = 500 * time.Millisecond // the pause after a temporary refusal that names none
 
-// seat is a seat of the bot in a live match: the choice that is under way, and the act that is not answered yet. In a
-// match of the bot against itself there are two, independent of each other.
-type seat struct {
-	match         *LiveMatch
-	begun         chan struct{} // closed once the bot has been told of the match; nil before it is being told
-	cancel        context.CancelFunc
-	thinking      bool
-	thoughtPly    int
-	turn          *Turn  // the turn that the last choice answered
-	requestID     string // the move, claim or resignation that waits for its answer
-	nextPly       int    // turns before this one are done
-	offerAnswered bool
-}
-
 // end is a match that has ended, and its seat if the bot saw it live.
 type end struct {
 	message *pb.MatchEnded
@@ -44,6 +30,7 @@ type runner struct {
 	outbox   *outbox
 	options  *Options
 	log      *slog.Logger
+	hooks    *Hooks
 	slots    *matchSlots
 	policies *policies
 	thinkers chan struct{}
@@ -63,7 +50,7 @@ type runner struct {
 
 func newRunner(bot Bot, profile Profile, client *Client, outbox *outbox, options *Options) *runner {
 	ctx, stop := context.WithCancel(context.Background())
-	r := &runner{bot: bot, profile: profile, client: client, outbox: outbox, options: options, log: options.log(),
+	r := &runner{bot: bot, profile: profile, client: client, outbox: outbox, options: options, log: options.log(), hooks: &options.Hooks,
 		slots: newMatchSlots(profile.MostMatches, options.Matches), thinkers: make(chan struct{}, options.thinkers()), outcome: make(chan error, 1),
 		ctx: ctx, stop: stop, ends: make(chan end, 1024), seats: map[string]map[int]*seat{}, asked: map[string]*seat{}}
 	r.policies = newPolicies(bot, &r.profile, client, r.slots, r.log, r.spawn)
@@ -103,15 +90,6 @@ func (r *runner) close() {
 	r.stop()
 }
 
-func (s *seat) over() {
-	if !s.match.IsOver() {
-		close(s.match.over)
-	}
-	if s.cancel != nil {
-		s.cancel()
-	}
-}
-
 // greeted begins a new stream of a player.
 func (r *runner) greeted(player string) {
 	r.mu.Lock()
@@ -146,58 +124,6 @@ func (r *runner) take(item *pb.PlayItem) {
 
 // ---- matches ---------------------------------------------------------------------------------------------------------
 
-func (r *runner) onMatch(match *pb.Match) {
-	if match.GetPhase() == pb.Phase_PHASE_ENDED || r.slots.isOver(match.GetMatchId()) || len(match.GetPlayers()) != 2 {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for at, player := range match.GetPlayers() {
-		if player != r.player {
-			continue
-		}
-		number := at + 1
-		seat := r.seat(match.GetMatchId(), match.GetGame(), number, match.GetPlayers()[1-at])
-		seat.match.TimeControl, seat.match.Rated, seat.match.Label = match.GetTimeControl(), match.GetRated(), match.GetLabel()
-		seat.match.OpeningPlies = int(match.GetOpeningPlies())
-		if match.GetPhase() == pb.Phase_PHASE_ACTIVE || match.GetPhase() == pb.Phase_PHASE_PAUSED {
-			r.begin(seat)
-		}
-		if by := int(match.GetDrawOfferedBy()); by != 0 && by != number {
-			r.answerOffer(seat)
-		}
-	}
-}
-
-func (r *runner) seat(matchID, game string, number int, opponent string) *seat {
-	if r.seats[matchID] == nil {
-		r.seats[matchID] = map[int]*seat{}
-		r.slots.begun(matchID)
-	}
-	if r.seats[matchID][number] == nil {
-		match := &LiveMatch{ID: matchID, Game: game, Seat: number, Opponent: opponent, over: make(chan struct{})}
-		r.seats[matchID][number] = &seat{match: match, thoughtPly: -1}
-	}
-	return r.seats[matchID][number]
-}
-
-// begin tells the bot of a match, once; the channel is closed after that.
-func (r *runner) begin(seat *seat) <-chan struct{} {
-	if seat.begun == nil {
-		match := seat.match
-		r.log.Info(fmt.Sprintf("%s begins: %s as seat %d against %s", match.ID, match.Game, match.Seat, match.Opponent))
-		told := make(chan struct{})
-		seat.begun = told
-		r.spawn(func(context.Context) {
-			defer close(told)
-			if bot, wants := r.bot.(Starter); wants {
-				r.callback("started", func() { bot.Started(match) })
-			}
-		})
-	}
-	return seat.begun
-}
-
 func (r *runner) onEnded(message *pb.MatchEnded) {
 	r.mu.Lock()
 	seats := r.seats[message.GetMatchId()]
@@ -231,7 +157,7 @@ func (r *runner) dealWithEnds(ctx context.Context) {
 			}
 			r.log.Info(fmt.Sprintf("%s has ended: %s", finished.ID, told(finished)))
 			if bot, wants := r.bot.(Ender); wants {
-				r.callback("ended", func() { bot.Ended(finished) })
+				r.callback("ended", func() { bot.Ended(ctx, finished) })
 			}
 			r.ended.Add(1)
 		}
@@ -284,7 +210,7 @@ func (r *runner) onTurn(message *pb.Turn) {
 		return // a repeated turn: its choice exists, and has been or will be sent again
 	}
 	turn := turnOf(message, seat.match, r.client)
-	r.think(seat, turn, r.begin(seat), func(ctx context.Context) (Choice, error) {
+	r.think(seat, turn, r.begin(seat, ply, turn.Seat), func(ctx context.Context) (Choice, error) {
 		if err := r.bringLine(ctx, seat.match, message); err != nil {
 			return nil, err
 		}
@@ -320,6 +246,9 @@ func (r *runner) think(seat *seat, turn *Turn, begun <-chan struct{}, choose fun
 			return // another choice has taken its place, or is not needed
 		}
 		seat.thinking = false
+		if err == nil {
+			r.hooks.thought(r.log, turn, time.Since(turn.received))
+		}
 		r.act(seat, turn, choice, err)
 	})
 }
@@ -335,7 +264,7 @@ func (r *runner) choose(ctx context.Context, ask func() (Choice, error)) (Choice
 		if err == nil || !away || ctx.Err() != nil {
 			return choice, err
 		}
-		r.log.Warn("the server was away while the bot thought, it is asked again", "error", err)
+		r.log.Log(ctx, r.client.severity(err), fmt.Sprintf("the choice is made again, the server was away: %v", err))
 		if !sleep(ctx, pauses.next(retryAfter(err))) {
 			return nil, ctx.Err()
 		}
@@ -405,17 +334,16 @@ func (r *runner) request(seat *seat, act *pb.PlayAct) string {
 
 // failed handles an error of the bot in its turn: it logs it, and returns what to do by the run's policy.
 func (r *runner) failed(seat *seat, turn *Turn, err error) Choice {
-	log := r.log.With("match", seat.match.ID, "ply", turn.Ply)
+	where := fmt.Sprintf("%s failed in match %s at ply %d", either(r.profile.Name, "the bot"), seat.match.ID, turn.Ply)
 	switch r.options.OnError {
 	case OnErrorRaise:
-		where := fmt.Sprintf("%s failed in match %s at ply %d: %v", either(r.profile.Name, "the bot"), seat.match.ID, turn.Ply, err)
-		r.finish(&BotError{where, err})
+		r.finish(&BotError{fmt.Sprintf("%s: %v", where, err), err})
 		return nil
 	case OnErrorWait:
-		log.Error("the bot failed, and its clock runs on", failure(err)...)
+		r.log.Error(fmt.Sprintf("%s, and its clock runs on: %v", where, err), stackOf(err)...)
 		return nil
 	default:
-		log.Error("the bot failed, and it resigns", failure(err)...)
+		r.log.Error(fmt.Sprintf("%s, and it resigns: %v", where, err), stackOf(err)...)
 		return Resign{}
 	}
 }
@@ -469,15 +397,16 @@ func (r *runner) onRefusal(act *pb.PlayAct, refusal *ArbiterError) {
 	seat := r.settled(act.GetRequestId())
 	switch refusal.Reason {
 	case ReasonPlyMismatch, ReasonNotYourTurn, ReasonMatchNotActive:
-		r.log.Debug("an act came too late", "match", act.GetMatchId(), "refusal", refusal)
+		r.log.Debug(fmt.Sprintf("an act in match %s came too late: %v", act.GetMatchId(), refusal))
 		return
 	}
 	answersTurn := act.GetMove() != nil || act.GetClaimDraw() != nil
 	if seat == nil {
 		return
 	}
-	r.log.Warn("refused", "match", act.GetMatchId(), "refusal", refusal)
+	r.log.Warn(fmt.Sprintf("refused in match %s: %v", act.GetMatchId(), refusal))
 	if answersTurn && seat.turn != nil && seat.requestID == act.GetRequestId() {
+		r.hooks.refused(r.log, seat.turn, refusal)
 		r.chooseAgain(seat, seat.turn, refusal)
 	}
 }
@@ -486,7 +415,7 @@ func (r *runner) onRefusal(act *pb.PlayAct, refusal *ArbiterError) {
 func (r *runner) chooseAgain(seat *seat, turn *Turn, refusal *ArbiterError) {
 	again := *turn
 	again.Refused = refusal
-	r.think(seat, &again, r.begin(seat), func(ctx context.Context) (Choice, error) {
+	r.think(seat, &again, r.begin(seat, turn.Ply, turn.Seat), func(ctx context.Context) (Choice, error) {
 		if turn.Refused != nil {
 			return nil, refusal
 		}
@@ -517,10 +446,10 @@ func (r *runner) answerOffer(seat *seat) {
 		return
 	}
 	seat.offerAnswered = true
-	r.spawn(func(context.Context) {
+	r.spawn(func(ctx context.Context) {
 		accept := false
 		if bot, answers := r.bot.(DrawAnswerer); answers {
-			r.callback("draw offered", func() { accept = bot.DrawOffered(seat.match) })
+			r.callback("draw offered", func() { accept = bot.DrawOffered(ctx, seat.match) })
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -539,18 +468,17 @@ func (r *runner) callback(what string, call func()) {
 	case r.options.OnError == OnErrorRaise:
 		r.finish(&BotError{fmt.Sprintf("%s failed in %s: %v", either(r.profile.Name, "the bot"), what, err), err})
 	default:
-		r.log.Error("the bot failed", append([]any{"in", what}, failure(err)...)...)
+		r.log.Error(fmt.Sprintf("%s failed in %s: %v", either(r.profile.Name, "the bot"), what, err), stackOf(err)...)
 	}
 }
 
-// failure returns the attributes of a bot's error for the log. The stack of a panic is an attribute of its own, since
-// it has many lines.
-func failure(err error) []any {
+// stackOf returns the stack of a panic as an attribute for the log, since it has many lines.
+func stackOf(err error) []any {
 	var panicked *PanicError
 	if errors.As(err, &panicked) {
-		return []any{"error", err, stackKey, panicked.Stack}
+		return []any{stackKey, panicked.Stack}
 	}
-	return []any{"error", err}
+	return nil
 }
 
 // guarded makes a panic an error.

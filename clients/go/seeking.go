@@ -3,6 +3,7 @@ package arbiter
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 )
@@ -85,7 +86,7 @@ func (s *seeker) run(ctx context.Context) {
 			continue
 		}
 		pause := pauses.next(retryAfter(err))
-		s.log.Warn("seeks can't be kept open, trying again", "in", pause, "error", err)
+		s.log.Log(ctx, s.client.severity(err), fmt.Sprintf("seeks can't be kept open, trying again in %.1f s: %v", pause.Seconds(), err))
 		if !sleep(ctx, pause) {
 			return
 		}
@@ -229,6 +230,6 @@ func (s *seeker) withdraw(ctx context.Context, place *place) error {
 // fits returns whether an open seek has the given terms. Terms that were left to the server match anything.
 func fits(said, terms Terms) bool {
 	return said.Game == terms.Game && said.Rated == terms.Rated &&
-		(terms.TimeControl == "" || terms.TimeControl == said.TimeControl) &&
+		(terms.TimeControl == "" || sameControl(terms.TimeControl, said.TimeControl)) &&
 		(terms.Seat == 0 || terms.Seat == said.Seat)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -23,8 +24,10 @@ type session struct {
 	outbox *outbox
 	runner *runner
 	log    *slog.Logger
+	hooks  *Hooks
 	tries  *tries
 	met    bool
+	lost   time.Time // when the connection was lost; zero while there is one
 }
 
 // run plays until stopping is closed; the outbox is to be closed with it. It returns an *ArbiterError if the server
@@ -41,6 +44,9 @@ func (s *session) run(ctx context.Context, stopping <-chan struct{}) error {
 			return ctx.Err()
 		default:
 		}
+		if s.client.up.Swap(false) {
+			s.hooks.disconnected(s.log, address, err)
+		}
 		var refusal *ArbiterError
 		if errors.As(err, &refusal) && !passes(refusal) {
 			return err
@@ -50,7 +56,7 @@ func (s *session) run(ctx context.Context, stopping <-chan struct{}) error {
 			return s.tries.allFailed(err)
 		}
 		if s.met {
-			s.log.Warn("connection lost, trying again", "at", s.client.now(), "in", pause, "error", err)
+			s.say(address, pause, err)
 		} else if told := s.client.onWait.Load(); told != nil && pause > 0 {
 			(*told)(err)
 		}
@@ -62,6 +68,29 @@ func (s *session) run(ctx context.Context, stopping <-chan struct{}) error {
 		case <-time.After(pause):
 		}
 	}
+}
+
+// say logs an outage: once when the connection is lost, and its later attempts as details.
+func (s *session) say(address string, pause time.Duration, err error) {
+	if s.lost.IsZero() {
+		s.lost = time.Now()
+		cause, _, _ := strings.Cut(err.Error(), ": ")
+		s.log.Warn(fmt.Sprintf("the connection to %s is lost, trying again: %s", address, cause))
+	}
+	s.log.Debug(fmt.Sprintf("trying again at %s in %.1f s: %v", s.client.now(), pause.Seconds(), err))
+}
+
+// greet logs that the server has said hello, and after an outage how long that took.
+func (s *session) greet(address, player string) {
+	line := fmt.Sprintf("connected to %s as %s", address, player)
+	if s.lost.IsZero() {
+		s.log.Info(line)
+	} else {
+		s.log.Warn(fmt.Sprintf("%s again, after %.1f s", line, time.Since(s.lost).Seconds()))
+	}
+	s.lost, s.met = time.Time{}, true
+	s.client.up.Store(true)
+	s.hooks.connected(s.log, address, player)
 }
 
 // oneStream runs one stream, and returns the error that ended it.
@@ -116,13 +145,12 @@ func (s *session) read(address string, stream grpc.BidiStreamingClient[pb.PlayRe
 				if most := item.Hello.GetSilenceMostMs(); most > 0 {
 					watch.allow(time.Duration(most) * time.Millisecond)
 				}
-				s.met = true
-				s.log.Info(fmt.Sprintf("connected to %s as %s", address, item.Hello.GetPlayer()))
+				s.greet(address, item.Hello.GetPlayer())
 				s.tries.reset()
 				s.outbox.release()
 			case *pb.PlayItem_Notice:
 				notice = fromRefusal(item.Notice)
-				s.log.Info("the arbiter is about to end the stream", "why", notice)
+				s.log.Info(fmt.Sprintf("the arbiter is about to end the stream: %v", notice))
 			}
 		}
 		for _, item := range response.GetItems() {

@@ -15,9 +15,11 @@ type LiveMatch struct {
 	Game        string // the variant
 	Seat        int    // 1 or 2
 	Opponent    string
-	TimeControl string
-	Rated       bool
-	Label       string
+	TimeControl string // the bot's own
+	// MatchTimeControl is the match's; with a colon between two that differ.
+	MatchTimeControl string
+	Rated            bool
+	Label            string
 	// OpeningPlies says how many of the first moves nobody played.
 	OpeningPlies int
 	// Memory is free for the bot's own data about the match.

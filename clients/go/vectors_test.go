@@ -4,7 +4,10 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -236,6 +239,163 @@ func TestLineVectors(t *testing.T) {
 	}
 }
 
+func TestTimeControlVectors(t *testing.T) {
+	for _, each := range some(t, vectors[[]struct {
+		Name, Text string
+		Canonical  *string
+	}](t, "time_controls.json")) {
+		t.Run(each.Name, func(t *testing.T) {
+			found, err := canonicalControl(each.Text)
+			if each.Canonical == nil {
+				var refusal *ArbiterError
+				if !errors.As(err, &refusal) || refusal.Reason != ReasonParameterInvalid || sameControl(each.Text, "5m") {
+					t.Errorf("found %q, %v", found, err)
+				}
+			} else if err != nil || found != *each.Canonical || !sameControl(each.Text, *each.Canonical) {
+				t.Errorf("found %q, %v", found, err)
+			}
+			if !sameControl(each.Text, each.Text) {
+				t.Error("it is not itself")
+			}
+		})
+	}
+}
+
+func TestTimeOddsVectors(t *testing.T) {
+	for _, each := range some(t, vectors[[]struct {
+		Name         string
+		TimeControl  string   `json:"time_control"`
+		TimeControls []string `json:"time_controls"`
+		Own          []string
+	}](t, "time_odds.json")) {
+		for at, expected := range each.Own {
+			if own := ownControl(each.TimeControl, each.TimeControls, at+1); own != expected {
+				t.Errorf("%s: seat %d has %q, expected %q", each.Name, at+1, own, expected)
+			}
+		}
+	}
+}
+
+func TestThinkTimeVectors(t *testing.T) {
+	for _, each := range some(t, vectors[[]struct {
+		Name          string
+		TimeControl   string  `json:"time_control"`
+		LeftMs        float64 `json:"left_ms"`
+		MainMs        float64 `json:"main_ms"`
+		MovesLeft     int     `json:"moves_left"`
+		ExpectedPlies int     `json:"expected_plies"`
+		Matches       int
+		ThinkMs       float64 `json:"think_ms"`
+	}](t, "think_times.json")) {
+		span := func(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }
+		found := Thinking{each.TimeControl, span(each.LeftMs), span(each.MainMs), each.MovesLeft, each.ExpectedPlies, each.Matches}.ThinkTime()
+		if math.Abs(inMs(found)-each.ThinkMs) > 0.001 {
+			t.Errorf("%s: %v, expected %v ms", each.Name, found, each.ThinkMs)
+		}
+	}
+}
+
+func TestOpeningBookVectors(t *testing.T) {
+	for _, each := range some(t, vectors[[]struct {
+		Name, Text, Game string
+		Played, Moves    []string
+		Line             int
+	}](t, "opening_books.json")) {
+		book, err := ParseOpeningBook(each.Text)
+		if each.Moves == nil {
+			where := fmt.Sprintf("line %d of the opening book", each.Line)
+			var refusal *ArbiterError
+			if !errors.As(err, &refusal) || refusal.Reason != ReasonParameterInvalid || !strings.HasPrefix(refusal.Message, where) {
+				t.Errorf("%s: found %v", each.Name, err)
+			}
+		} else if err != nil || !slices.Equal(book.Moves(each.Game, each.Played), each.Moves) {
+			t.Errorf("%s: found %v, %v", each.Name, book.Moves(each.Game, each.Played), err)
+		}
+	}
+}
+
+func TestFilterVectors(t *testing.T) {
+	for _, each := range some(t, vectors[[]struct {
+		Name     string
+		Settings struct {
+			Games        []string
+			TimeControls []string `json:"time_controls"`
+			Rated        *bool
+			Seat         int
+			Opponents    []string
+			LeastRating  *float64 `json:"least_rating"`
+			MostRating   *float64 `json:"most_rating"`
+		}
+		Challenge struct {
+			Game        string
+			TimeControl string `json:"time_control"`
+			Rated       bool
+			Seat        int
+			Challenger  string
+			Rating      *float64
+		}
+		Objection string
+	}](t, "filters.json")) {
+		set, told := each.Settings, each.Challenge
+		profile := Profile{Games: set.Games, TimeControls: set.TimeControls, Seat: set.Seat, Opponents: set.Opponents,
+			LeastRating: set.LeastRating, MostRating: set.MostRating}
+		if set.Rated != nil {
+			profile.Rated = map[bool]Rated{true: RatedOnly, false: UnratedOnly}[*set.Rated]
+		}
+		terms := Terms{Game: told.Game, TimeControl: told.TimeControl, Rated: told.Rated, Seat: told.Seat}
+		if found := profile.Objection(&Challenge{Challenger: told.Challenger, Terms: terms, Rating: told.Rating}); found != each.Objection {
+			t.Errorf("%s: %q, expected %q", each.Name, found, each.Objection)
+		}
+	}
+}
+
+func TestBoardArrayVectors(t *testing.T) {
+	for _, each := range some(t, vectors[[]struct {
+		Name     string
+		Lines    [][]string
+		Contents []Cell
+		Array    [][]*string
+	}](t, "board_arrays.json")) {
+		board := &pb.Board{}
+		for _, line := range each.Lines {
+			board.Lines = append(board.Lines, &pb.CellLine{Cells: line})
+		}
+		rows := BoardArray(board, each.Contents)
+		for at, row := range rows {
+			for column, cell := range row {
+				expected := each.Array[at][column]
+				if (cell == nil) != (expected == nil) || cell != nil && fmt.Sprintf("%d%s", cell.Owner, cell.Piece) != *expected {
+					t.Errorf("%s: row %d, cell %d is %v", each.Name, at, column, cell)
+				}
+			}
+		}
+		if len(rows) != len(each.Array) {
+			t.Errorf("%s: there are %d rows", each.Name, len(rows))
+		}
+	}
+}
+
+func TestCredentialsVectors(t *testing.T) {
+	for _, each := range some(t, vectors[[]struct {
+		Name, Text string
+		Entries    tokens
+	}](t, "credentials.json")) {
+		found, err := parseCredentials(each.Text)
+		if (err != nil) != (each.Entries == nil) || err == nil && !maps.EqualFunc(found, each.Entries, maps.Equal[map[string]string, map[string]string]) {
+			t.Errorf("%s: found %v, %v", each.Name, found, err)
+		}
+	}
+}
+
+// some returns vectors, of which there must be one.
+func some[V any](t *testing.T, found []V) []V {
+	t.Helper()
+	if len(found) == 0 {
+		t.Fatal("there are no cases")
+	}
+	return found
+}
+
 func TestBackoffDoublesUpToItsLimit(t *testing.T) {
 	pauses := newBackoff()
 	pauses.chance = func() float64 { return 0 }
@@ -252,7 +412,7 @@ func TestBackoffDoublesUpToItsLimit(t *testing.T) {
 }
 
 func TestCredentials(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "deep", "credentials.toml")
+	path := filepath.Join(t.TempDir(), "deep", "credentials.json")
 	t.Setenv("ARBITER_CREDENTIALS", path)
 	for _, player := range []string{"alice", "bob"} {
 		if err := SaveToken("127.0.0.1:7400", player, "token of "+player); err != nil {
@@ -277,6 +437,32 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
+func TestAnEarlierCredentialsFileIsRewritten(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("ARBITER_CREDENTIALS", "")
+	t.Setenv("XDG_CONFIG_HOME", home)
+	earlier := filepath.Join(home, "arbiter", "credentials.toml")
+	if err := os.MkdirAll(filepath.Dir(earlier), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(earlier, []byte("[\"here:1\"]\nalice = \"TOKEN\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if token, err := FindToken("here:1", "alice"); token != "TOKEN" || err != nil {
+			t.Fatalf("found %q, %v", token, err)
+		}
+		if _, err := os.Stat(earlier); !errors.Is(err, fs.ErrNotExist) {
+			t.Fatalf("the earlier file is still there: %v", err)
+		}
+	}
+	var kept tokens
+	text, err := os.ReadFile(filepath.Join(home, "arbiter", "credentials.json"))
+	if err = errors.Join(err, json.Unmarshal(text, &kept)); err != nil || kept["here:1"]["alice"] != "TOKEN" {
+		t.Errorf("kept %s, %v", text, err)
+	}
+}
+
 func TestCommandLine(t *testing.T) {
 	profile, options, err := parse(Profile{Name: "b"}, []string{"--games", "pods(size=5,x=1), hop-it", "--seek", "pods 1m+1s rated seat=2",
 		"--most-matches=3", "--server", "h:1", "--accept-seeks"})
@@ -296,14 +482,13 @@ func TestCommandLine(t *testing.T) {
 }
 
 func TestACommentThatDoesNotFitCostsNothing(t *testing.T) {
-	score := func(number int) *int { return &number }
-	for _, move := range []Move{{Text: "a"}, {Text: "a", Evaluation: score(1001)}, {Text: "a", Evaluation: score(-1), Line: []string{"é"}},
+	for _, move := range []Move{{Text: "a"}, {Text: "a", Evaluation: Permille(1001)}, {Text: "a", Evaluation: Permille(-1), Line: []string{"é"}},
 		{Text: "a", Line: []string{strings.Repeat("x", 501)}}} {
 		if comment := move.comment(); comment != nil {
 			t.Errorf("%v says %v", move, comment)
 		}
 	}
-	if comment := (Move{Text: "a", Evaluation: score(612), Line: []string{"a", "é"}}).comment(); comment.GetEvaluation() != 612 || len(comment.GetLine()) != 1 {
+	if comment := (Move{Text: "a", Evaluation: Permille(612), Line: []string{"a", "é"}}).comment(); comment.GetEvaluation() != 612 || len(comment.GetLine()) != 1 {
 		t.Errorf("it says %v", comment)
 	}
 }

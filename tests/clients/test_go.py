@@ -14,15 +14,18 @@ from tests.clients.table import check
 from tests.clients.toolchains import CLIENTS, require, run
 
 GO = CLIENTS / "go"
+OF_GRPC = {
+    *("google.golang.org/genproto/googleapis/rpc", "golang.org/x/sys", "golang.org/x/net", "golang.org/x/text"),
+}  #: what gRPC itself needs
 WHY = "the Go client is built by one, its tests' certificates by the other"
 
 
 @pytest.mark.timeout(3_600)
 def test_the_go_client() -> None:
-    require("go", "openssl", why=WHY)
+    require("go", "openssl", "cc", why=f"{WHY}; the detector of data races is linked by a C compiler")
     assert run("go", ["gofmt", "-l", "."]) == ""
     run("go", ["go", "vet", "./..."])
-    said = run("go", ["go", "test", "-json", "-count=1", "-timeout=40m", "./..."])
+    said = run("go", ["go", "test", "-race", "-json", "-count=1", "-timeout=40m", "./..."])
     events = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
     passed = sum(event["Action"] == "pass" and "Test" in event for event in events)
     assert passed > 0, said
@@ -54,10 +57,11 @@ def test_another_module_builds_it_from_an_archive_as_its_readme_says(tmp_path: P
     meet(block("go", "sh", "arbiter serve"), folder, block("go", "sh", "MATCH"))
 
 
-def test_its_users_need_go_1_24_and_no_code_generators() -> None:
+def test_its_users_need_go_1_24_and_few_modules() -> None:
     ours = (GO / "go.mod").read_text()
     assert re.search(r"^go 1\.24", ours, re.MULTILINE), "Go 1.24 is enough: `go vet` reports newer features"
-    assert "protoc" not in ours
+    needed = set(re.findall(r"^\t(\S+) v", ours, re.MULTILINE))
+    assert needed == {"google.golang.org/grpc", "google.golang.org/protobuf", *OF_GRPC}
 
 
 def test_its_readme_shows_the_sample() -> None:

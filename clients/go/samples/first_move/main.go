@@ -28,7 +28,7 @@ func (FirstMove) Choose(ctx context.Context, turn *arbiter.Turn) (arbiter.Choice
 }
 
 // Ended prints the result of a match.
-func (FirstMove) Ended(finished *arbiter.FinishedMatch) {
+func (FirstMove) Ended(_ context.Context, finished *arbiter.FinishedMatch) {
 	score, _ := finished.Score()
 	fmt.Printf("%s against %s: %v (%s)\n", finished.Game, finished.Opponent, score, finished.Result.Reason)
 }

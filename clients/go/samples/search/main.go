@@ -7,10 +7,10 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math/rand/v2"
 	"slices"
-
-	"golang.org/x/sync/errgroup"
+	"sync"
 
 	arbiter "github.com/game-arbiter/arbiter/clients/go"
 )
@@ -45,17 +45,13 @@ func (Search) Choose(ctx context.Context, turn *arbiter.Turn) (arbiter.Choice, e
 		return arbiter.Move{Text: best[0].move}, nil
 	}
 	best = best[:min(len(best), depthWidth)]
-	group, ctx := errgroup.WithContext(ctx)
-	for at := range best {
-		group.Go(func() error {
-			replies, err := look(ctx, client, line.Then(best[at].move), seat, answers)
-			for _, reply := range replies {
-				best[at].worth = min(best[at].worth, reply.worth)
-			}
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
+	if err := atOnce(len(best), func(at int) error {
+		replies, err := look(ctx, client, line.Then(best[at].move), seat, answers)
+		for _, reply := range replies {
+			best[at].worth = min(best[at].worth, reply.worth)
+		}
+		return err
+	}); err != nil {
 		return nil, err
 	}
 	choice := slices.MaxFunc(best, func(a, b valued) int { return cmp.Compare(a.worth, b.worth) })
@@ -70,16 +66,27 @@ func look(ctx context.Context, client *arbiter.Client, line arbiter.Line, seat, 
 	}
 	rand.Shuffle(len(legal), func(i, j int) { legal[i], legal[j] = legal[j], legal[i] })
 	found := make([]valued, min(most, len(legal)))
-	group, ctx := errgroup.WithContext(ctx)
-	for at := range found {
-		group.Go(func() error {
-			found[at].move = legal[at].Text
-			var err error
-			found[at].worth, err = worth(ctx, client, line.Then(found[at].move), seat)
-			return err
-		})
+	err = atOnce(len(found), func(at int) (err error) {
+		found[at].move = legal[at].Text
+		found[at].worth, err = worth(ctx, client, line.Then(found[at].move), seat)
+		return err
+	})
+	return found, err
+}
+
+// atOnce does several things at the same time, and returns their errors.
+func atOnce(count int, work func(at int) error) error {
+	var group sync.WaitGroup
+	failed := make([]error, count)
+	for at := range count {
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			failed[at] = work(at)
+		}()
 	}
-	return found, group.Wait()
+	group.Wait()
+	return errors.Join(failed...)
 }
 
 // worth returns the value of the end of a line for a seat: a win, a loss, or the difference in pieces.
