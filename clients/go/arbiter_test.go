@@ -189,7 +189,7 @@ func TestCallsOfARealArbiter(t *testing.T) {
 	}
 	defer client.Close()
 	games, err := client.Games(t.Context())
-	if err != nil || len(games) != 5 {
+	if err != nil || len(games) < 5 {
 		t.Fatalf("there are %v, %v", games, err)
 	}
 	line := Line{Game: "elevation"}
