@@ -45,6 +45,7 @@ COMMANDS: Final = (
     Command("demo", "demo:demo", RUN, "Let bots play all games against each other on an arbiter of their own."),
     Command("play", "play:play", RUN, "Play against a bot, or somebody else, in the terminal."),
     Command("bot", "bot:app", RUN, "Play a program that reads and writes lines of text."),
+    Command("mcp", "mcp:mcp", RUN, "Let a language model play, by the Model Context Protocol."),
     Command("watch", "watch:watch", RUN, "Watch a match live, or everything that happens."),
     Command("top", "top:top", RUN, "Show what a server does now: moves, times, players, refusals."),
     Command("conformance", "conformance:conformance", RUN, "Check that a bot, in any language, keeps the contract."),

@@ -44,7 +44,7 @@ ASKING = (
     *("leaderboard", "rating", "compare"),
 )
 LEFT_OUT = {
-    **dict.fromkeys(("serve", "demo", "play", "top", "rules"), "runs until it is stopped"),
+    **dict.fromkeys(("serve", "demo", "play", "top", "rules", "mcp"), "runs until it is stopped"),
     **dict.fromkeys(("bot", "conformance"), "starts the program that it is given"),
     **dict.fromkeys(("store", "export", "archive", "backup", "restore", "migrate", "doctor"), "opens a store"),
     **dict.fromkeys(("bench", "simulate", "ratings"), "computes for as long as it is told to"),

@@ -1,0 +1,1 @@
+"""Language models as players: the Model Context Protocol, over the Python client."""

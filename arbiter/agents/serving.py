@@ -1,0 +1,133 @@
+"""Agents over standard input and output, for one player, and over streamable HTTP, for the player of each token."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any, Final
+
+import arbiter_client as arb
+import uvicorn
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.transport_security import TransportSecuritySettings
+
+from arbiter.agents import tools
+from arbiter.agents.presence import Presence, keep
+
+BEARER: Final = "Bearer "
+IDLE_S: Final = 600.0  #: how long a player without requests and without a match stays connected
+GONE_S: Final = 3_600.0  #: how long one with matches does; then it counts as absent, as the matches' policy says
+MOST_AGENTS: Final = 200  #: players at once
+SWEEP_S: Final = 5.0
+
+NO_TOKEN: Final = "Send the header `Authorization: Bearer TOKEN` with a token of your player that may play."
+FULL: Final = "This server has as many agents as it may have: try again later."
+
+
+@asynccontextmanager
+async def present(server: str, token: str, tls: arb.Tls | None) -> AsyncIterator[Presence]:
+    """Keep a player present on a server. Raises ArbiterError if the token is refused, ConnectionFailed."""
+    async with arb.Client(server, token=token, tls=tls) as calls:
+        await calls.myself()
+        presence = Presence(calls)
+        stream = asyncio.create_task(keep(presence, server, token, tls))
+        try:
+            yield presence
+        finally:
+            stream.cancel()
+            await asyncio.wait([stream])
+
+
+async def serve_stdio(server: str, token: str, tls: arb.Tls | None) -> None:
+    """Serve the agent at standard input and output until the input ends. Raises what `present` raises."""
+    async with present(server, token, tls) as player:
+
+        async def of(_context: Context[Any, Any]) -> Presence:
+            return player
+
+        await tools.server(of).run_stdio_async()
+
+
+class Agents:
+    """The players of the agents that use HTTP, by their tokens. Close it to end all streams.
+
+    A player stays while it is used, so that a lost connection costs nothing: `IDLE_S` without a match, `GONE_S` with.
+    """
+
+    def __init__(self, server: str, tls: arb.Tls | None) -> None:
+        self._server = server
+        self._tls = tls
+        self._players: dict[str, tuple[Presence, AsyncExitStack]] = {}
+        self._used: dict[str, float] = {}
+        self._opening: dict[str, asyncio.Lock] = {}
+
+    async def of(self, context: Context[Any, Any]) -> Presence:
+        """Return the player of a request's token. Raises ToolError without a valid one."""
+        header = (context.headers or {}).get("authorization", "")
+        token = header.removeprefix(BEARER).strip()
+        if not header.startswith(BEARER) or not token:
+            raise ToolError(NO_TOKEN)
+        async with self._opening.setdefault(token, asyncio.Lock()):
+            if token not in self._players or self._players[token][0].gone:
+                await self._leave(token)
+                await self._open(token)
+        self._used[token] = time.monotonic()
+        return self._players[token][0]
+
+    async def _open(self, token: str) -> None:
+        if len(self._players) >= MOST_AGENTS:
+            raise ToolError(FULL)
+        stack = AsyncExitStack()
+        try:
+            player = await tools.answered(stack.enter_async_context(present(self._server, token, self._tls)))
+        except ToolError:
+            self._opening.pop(token, None)
+            raise
+        self._players[token] = player, stack
+
+    async def _leave(self, token: str) -> None:
+        if token in self._players:
+            _, stack = self._players.pop(token)
+            await stack.aclose()
+
+    async def sweep(self) -> None:
+        """Let players go who are not used any more; does not return."""
+        while True:
+            await asyncio.sleep(SWEEP_S)
+            now = time.monotonic()
+            for token, (player, _) in list(self._players.items()):
+                if now - self._used.get(token, now) > (GONE_S if player.live or player.turns else IDLE_S):
+                    await self._leave(token)
+                    self._used.pop(token, None)
+                    self._opening.pop(token, None)
+
+    async def close(self) -> None:
+        """Let all players go."""
+        for token in list(self._players):
+            await self._leave(token)
+
+
+async def serve_http(server: str, tls: arb.Tls | None, host: str, port: int, hosts: list[str]) -> None:
+    """Serve agents at http://HOST:PORT/mcp until this is cancelled.
+
+    hosts: further values of the header Host that are accepted, such as that of a proxy with TLS; others are refused, so
+    that a web page cannot reach this by a name of its own.
+    """
+    agents = Agents(server, tls)
+    names = [f"{host}:{port}", *hosts]
+    origins = [f"{scheme}://{name}" for name in names for scheme in ("http", "https")]
+    app = tools.server(agents.of).streamable_http_app(
+        stateless_http=True,
+        transport_security=TransportSecuritySettings(
+            enable_dns_rebinding_protection=True, allowed_hosts=names, allowed_origins=origins
+        ),
+    )
+    sweeping = asyncio.create_task(agents.sweep())
+    try:
+        await uvicorn.Server(uvicorn.Config(app, host=host, port=port, log_level="warning", access_log=False)).serve()
+    finally:
+        sweeping.cancel()
+        await agents.close()

@@ -1,0 +1,170 @@
+"""What an agent reads: values as JSON, positions as text and as pictures.
+
+Whatever another person wrote is an object `{"quoted": TEXT}`, with control characters as escapes and at a bounded
+length: names, reasons, notes, titles. No sentence of ours contains such a text, so that nothing that an opponent writes
+reads like an instruction of the server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import arbiter_client as arb
+from resvg_py import svg_to_bytes
+
+from arbiter.drawing.svg import svg
+from arbiter.drawing.terminal import draw
+from arbiter.errors import Refusal
+from arbiter.games import registry
+from arbiter.games.line import follow
+
+LONGEST: Final = 500  #: characters of a quoted text
+PIXELS: Final = 800  #: width of a picture
+
+Json = dict[str, Any]
+
+
+def quoted(text: str) -> Json:
+    """Return a text that somebody else wrote, marked as such."""
+    shown = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text[:LONGEST])
+    return {"quoted": shown + (" …" if len(text) > LONGEST else "")}
+
+
+def board(game: str, moves: Sequence[str]) -> str:
+    """Return the board after these moves as lines of text, or '' if this machine does not know the game's rules."""
+    try:
+        rules = registry.game(game)
+        line = follow(rules, rules.initial(), moves)
+        steps = rules.steps(line.positions[-2], moves[-1]) if moves else None
+    except Refusal:
+        return ""
+    return draw(rules, line.final, steps)
+
+
+def picture(game: str, moves: Sequence[str]) -> bytes:
+    """Return the board after these moves as a PNG of `PIXELS` pixels in width; nothing if the rules are not known."""
+    try:
+        rules = registry.game(game)
+        line = follow(rules, rules.initial(), moves)
+        before = line.positions[-2] if moves else None
+        steps = rules.steps(before, moves[-1]) if moves else None
+    except Refusal:
+        return b""
+    return bytes(svg_to_bytes(svg_string=svg(rules, line.final, steps, before), width=PIXELS))
+
+
+def clocks(clocks: Sequence[arb.Clock], seat: int) -> Json:
+    """Return the milliseconds that both players have for the next move; nothing without clocks."""
+    if not clocks:
+        return {"clocks": "none"}
+    return {"your_time_ms": clocks[seat - 1].available_ms, "opponents_time_ms": clocks[2 - seat].available_ms}
+
+
+def turn(of: arb.Turn) -> Json:
+    """Return a turn that waits for the agent."""
+    left = of.time_left_ms
+    return {
+        "match_id": of.match.match_id,
+        "your_turn": True,
+        "ply": of.ply,
+        "you_are_seat": of.seat,
+        "opponent": quoted(of.opponent),
+        "game": of.game,
+        "position": of.position,
+        "board": board(of.game, of.match.moves),
+        "moves_since_your_last": [recent.move for recent in of.last_moves],
+        "your_time_ms": None if left is None else round(left),
+        "draw_claim": of.draw_claim or None,
+        "draw_offered_by_opponent": of.draw_offered,
+    }
+
+
+def match(of: arb.Match, player: str) -> Json:
+    """Return a match as the player sees it."""
+    seats = [seat for seat, name in enumerate(of.players, 1) if name == player]
+    seen: Json = {
+        "match_id": of.match_id,
+        "game": of.game,
+        "players": [quoted(name) for name in of.players],
+        "you_are_seat": seats[0] if seats else None,
+        "time_control": of.time_control,
+        "rated": of.rated,
+        "phase": of.phase.name.lower(),
+        "ply": of.ply,
+        "seat_to_move": of.turn or None,
+        "position": of.position,
+    }
+    if of.moves:
+        seen |= {"moves": list(of.moves[-40:]), "board": board(of.game, of.moves)}
+    if of.result is not None:
+        seen["result"] = result(of.result, seats[0] if seats else 0)
+    return seen
+
+
+def result(of: arb.Result, seat: int) -> Json:
+    """Return how a match has ended, and the player's points, if it has played in it."""
+    return {
+        "kind": of.kind.name.lower(),
+        "winner_seat": of.winner or None,
+        "reason": of.reason,
+        **({"your_points": of.score(seat)} if seat else {}),
+    }
+
+
+def ended(of: arb.FinishedMatch) -> Json:
+    """Return a match of the player that has ended."""
+    return {
+        "match_id": of.match_id,
+        "game": of.game,
+        "opponent": quoted(of.opponent),
+        "result": result(of.result, of.seat),
+        "final_position": of.position,
+    }
+
+
+def challenge(of: arb.Challenge) -> Json:
+    """Return a challenge to the player, or an open seek."""
+    return {
+        "challenge_id": of.challenge_id,
+        "from": quoted(of.challenger),
+        "game": of.terms.game,
+        "time_control": of.terms.time_control or "the server's default",
+        "rated": of.terms.rated,
+        "challenger_takes_seat": of.terms.seat or "by lot",
+    }
+
+
+def closed(of: arb.ChallengeClosed) -> Json:
+    """Return how a challenge of the player was closed."""
+    return {"challenge_id": of.challenge_id, "match_id": of.match_id or None, "reason": quoted(of.reason)}
+
+
+def open_tournament(of: arb.Tournament) -> Json:
+    """Return a tournament as those see it who may enter it."""
+    return {
+        "tournament_id": of.tournament_id,
+        "name": quoted(of.spec.name),
+        "format": of.spec.format.name.lower(),
+        "phase": of.phase.name.lower(),
+        "games": list(of.spec.games),
+        "time_control": of.spec.time,
+        "entrants": [quoted(entrant.player) for entrant in of.entrants[:100]],
+        "games_paired": of.games,
+        "games_ended": of.games_ended,
+    }
+
+
+def tournament(of: arb.TournamentSummary) -> Json:
+    """Return a tournament in a list."""
+    return {
+        "tournament_id": of.tournament_id,
+        "name": quoted(of.name),
+        "format": of.format.name.lower(),
+        "phase": of.phase.name.lower(),
+    }
+
+
+def standing(of: arb.StandingsRow) -> Json:
+    """Return a row of a tournament's standings."""
+    return {"place": of.place, "player": quoted(of.player), "points": of.points, "games": of.games}
