@@ -85,57 +85,66 @@ pub trait Bot: Send + Sync + 'static {
     }
 }
 
-impl<B: Bot> Bot for Arc<B> {
-    fn profile(&self) -> Profile {
-        B::profile(self)
-    }
+/// Has a pointer to a bot be a bot.
+macro_rules! points_to_a_bot {
+    ([$($bot:ident)?] $trait:ident, $pointer:ty) => {
+        impl<$($bot: Bot)?> Bot for $pointer {
+            fn profile(&self) -> Profile {
+                $trait::profile(&**self)
+            }
 
-    fn choose(&self, turn: &Turn) -> impl Future<Output = Result<Choice, BotError>> + Send {
-        B::choose(self, turn)
-    }
+            async fn choose(&self, turn: &Turn) -> Result<Choice, BotError> {
+                $trait::choose(&**self, turn).await
+            }
 
-    fn refused(
-        &self,
-        turn: &Turn,
-        refusal: &ArbiterError,
-    ) -> impl Future<Output = Result<Option<Choice>, BotError>> + Send {
-        B::refused(self, turn, refusal)
-    }
+            async fn refused(&self, turn: &Turn, refusal: &ArbiterError) -> Result<Option<Choice>, BotError> {
+                $trait::refused(&**self, turn, refusal).await
+            }
 
-    fn started(&self, live: &Arc<LiveMatch>) {
-        B::started(self, live);
-    }
+            fn started(&self, live: &Arc<LiveMatch>) {
+                $trait::started(&**self, live);
+            }
 
-    fn ended(&self, finished: &FinishedMatch) {
-        B::ended(self, finished);
-    }
+            fn ended(&self, finished: &FinishedMatch) {
+                $trait::ended(&**self, finished);
+            }
 
-    fn draw_offered(&self, offer: &DrawOffer) -> bool {
-        B::draw_offered(self, offer)
-    }
+            fn draw_offered(&self, offer: &DrawOffer) -> bool {
+                $trait::draw_offered(&**self, offer)
+            }
 
-    fn challenged(&self, challenge: &Challenge) -> Answer {
-        B::challenged(self, challenge)
-    }
+            fn challenged(&self, challenge: &Challenge) -> Answer {
+                $trait::challenged(&**self, challenge)
+            }
 
-    fn sought(&self, seek: &Challenge) -> Answer {
-        B::sought(self, seek)
-    }
+            fn sought(&self, seek: &Challenge) -> Answer {
+                $trait::sought(&**self, seek)
+            }
 
-    fn called(&self, tournament: &TournamentCall) -> Answer {
-        B::called(self, tournament)
-    }
+            fn called(&self, tournament: &TournamentCall) -> Answer {
+                $trait::called(&**self, tournament)
+            }
 
-    fn challenge_closed(&self, closed: &ChallengeClosed) {
-        B::challenge_closed(self, closed);
-    }
+            fn challenge_closed(&self, closed: &ChallengeClosed) {
+                $trait::challenge_closed(&**self, closed);
+            }
+        }
+    };
 }
+
+points_to_a_bot!([B] Bot, Arc<B>);
+points_to_a_bot!([] AnyBot, Box<dyn AnyBot>);
+points_to_a_bot!([] AnyBot, Arc<dyn AnyBot>);
 
 /// A future of a bot's, behind a pointer.
 pub(crate) type Answering<'a, A> = Pin<Box<dyn Future<Output = Result<A, BotError>> + Send + 'a>>;
 
-/// A bot behind a pointer: the methods of [`Bot`] that a run calls.
-pub(crate) trait AnyBot: Send + Sync {
+/// A bot of any type, for a program that chooses among several: every [`Bot`] is one, and a `Box<dyn AnyBot>` or an
+/// `Arc<dyn AnyBot>` is a [`Bot`] again. ([`Bot`] itself can't be behind `dyn`, because its async methods have futures of
+/// types of their own.) Its methods are those of [`Bot`].
+#[allow(missing_docs)]
+pub trait AnyBot: Send + Sync + 'static {
+    fn profile(&self) -> Profile;
     fn choose<'a>(&'a self, turn: &'a Turn) -> Answering<'a, Choice>;
     fn refused<'a>(&'a self, turn: &'a Turn, refusal: &'a ArbiterError) -> Answering<'a, Option<Choice>>;
     fn started(&self, live: &Arc<LiveMatch>);
@@ -148,6 +157,10 @@ pub(crate) trait AnyBot: Send + Sync {
 }
 
 impl<B: Bot> AnyBot for B {
+    fn profile(&self) -> Profile {
+        Bot::profile(self)
+    }
+
     fn choose<'a>(&'a self, turn: &'a Turn) -> Answering<'a, Choice> {
         Box::pin(Bot::choose(self, turn))
     }

@@ -10,6 +10,7 @@ use tokio::task::{AbortHandle, JoinSet, spawn_blocking};
 use crate::bot::AnyBot;
 use crate::errors::{BotError, Error};
 use crate::events::Event;
+use crate::hooks::Hooks;
 use crate::options::OnError;
 
 /// Calls a bot's methods.
@@ -18,13 +19,20 @@ pub(crate) struct Caller {
     name: String,
     on_error: OnError,
     events: UnboundedSender<Event>,
+    pub(crate) hooks: Arc<dyn Hooks>,
 }
 
 impl Caller {
     /// `events` gets the failure that ends the run.
-    pub(crate) fn new(bot: Arc<dyn AnyBot>, name: &str, on_error: OnError, events: UnboundedSender<Event>) -> Caller {
+    pub(crate) fn new(
+        bot: Arc<dyn AnyBot>,
+        name: &str,
+        on_error: OnError,
+        events: UnboundedSender<Event>,
+        hooks: Arc<dyn Hooks>,
+    ) -> Caller {
         let name = if name.is_empty() { "the bot" } else { name };
-        Caller { bot, name: name.to_owned(), on_error, events }
+        Caller { bot, name: name.to_owned(), on_error, events, hooks }
     }
 
     /// Returns the result of a method of the bot; a panic is an error. A caller that is dropped leaves it running.

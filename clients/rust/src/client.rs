@@ -4,6 +4,7 @@ mod games;
 mod matches;
 mod observing;
 mod players;
+mod ratings;
 mod tournaments;
 
 use std::fmt;

@@ -121,6 +121,18 @@ impl PartialEq for ArbiterError {
 }
 
 impl ArbiterError {
+    /// Returns the arbiter's refusal of something that the program gave: what and where it is, and what is allowed.
+    pub(crate) fn invalid(what: &str, place: &str, allowed: &str, message: String) -> ArbiterError {
+        let facts = [("what", what), ("where", place), ("allowed", allowed)];
+        ArbiterError {
+            reason: Reason::ParameterInvalid,
+            message,
+            code: Code::InvalidArgument,
+            facts: BTreeMap::from(facts.map(|(fact, value)| (fact.to_owned(), value.to_owned()))),
+            status: None,
+        }
+    }
+
     /// Returns whether the same request may succeed later.
     pub fn temporary(&self) -> bool {
         matches!(self.code, Code::Unavailable | Code::ResourceExhausted)
@@ -238,9 +250,25 @@ fn innermost(status: &Status) -> Option<&dyn StdError> {
     Some(found)
 }
 
+/// What is read of a `google.rpc.Status`.
+#[derive(Clone, PartialEq, prost::Message)]
+struct StatusDetails {
+    #[prost(message, repeated, tag = "3")]
+    details: Vec<AnyMessage>,
+}
+
+/// A `google.protobuf.Any`.
+#[derive(Clone, PartialEq, prost::Message)]
+struct AnyMessage {
+    #[prost(string, tag = "1")]
+    type_url: String,
+    #[prost(bytes = "vec", tag = "2")]
+    value: Vec<u8>,
+}
+
 /// Returns the refusal in the details of a status: the bytes of a `google.rpc.Status`.
 pub(crate) fn refusal_in(details: &[u8]) -> Option<proto::Refusal> {
-    let status = tonic_types::Status::decode(details).ok()?;
+    let status = StatusDetails::decode(details).ok()?;
     let any = status.details.iter().find(|any| any.type_url.ends_with("/arbiter.v1.Refusal"))?;
     proto::Refusal::decode(any.value.as_slice()).ok()
 }

@@ -26,9 +26,12 @@ mod credentials;
 mod environment;
 mod errors;
 mod events;
+mod hooks;
 #[cfg(feature = "cli")]
 mod log;
+mod opening_book;
 mod options;
+mod outage;
 mod outbox;
 mod playing;
 mod policies;
@@ -37,6 +40,7 @@ mod runner;
 mod seeking;
 mod session;
 mod slots;
+mod think_time;
 mod time_control;
 mod turn;
 mod values;
@@ -57,14 +61,17 @@ pub mod proto {
 
 pub use addresses::DEFAULT_SERVER;
 pub use backoff::Backoff;
-pub use bot::{Answer, Bot, Choice, Move};
+pub use bot::{Answer, AnyBot, Bot, Choice, Move};
 pub use channel::{Authenticated, Bearer, Tls};
 pub use client::{Client, Event, News, Observation, Observed};
 pub use credentials::Credentials;
 pub use errors::{ArbiterError, BotError, Error, Reason};
+pub use hooks::Hooks;
+pub use opening_book::OpeningBook;
 pub use options::{OnError, Options};
 pub use playing::{block_on, play, play_until, run};
 pub use profile::{Extras, Profile};
+pub use think_time::{EXPECTED_PLIES, think_time_ms};
 pub use tonic::Code;
 pub use turn::Turn;
 pub use values::{

@@ -1,9 +1,11 @@
 //! The options of a run or a client, and the sources of absent ones.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::channel::Tls;
+use crate::hooks::Hooks;
 use crate::profile::Profile;
 
 /// The cost of a bot's error in its turn.
@@ -34,7 +36,7 @@ pub struct Options {
     /// Transport security. Else that of `ARBITER_ROOT_CERTIFICATE`, `ARBITER_CLIENT_CERTIFICATE` and
     /// `ARBITER_CLIENT_KEY`, else none.
     pub tls: Option<Tls>,
-    /// The credentials file. Else `ARBITER_CREDENTIALS`, else `arbiter/credentials.toml` in `$XDG_CONFIG_HOME` or
+    /// The credentials file. Else `ARBITER_CREDENTIALS`, else `arbiter/credentials.json` in `$XDG_CONFIG_HOME` or
     /// `~/.config`.
     pub credentials: Option<PathBuf>,
     /// How long a server that was never reached is tried: by default 10 s for a run and 1 s for a call. A stream that
@@ -53,6 +55,17 @@ pub struct Options {
     pub on_error: OnError,
     /// The profile of the bot, instead of that of [`Bot::profile`](crate::Bot::profile).
     pub profile: Option<Profile>,
+    /// Functions of the program for its metrics.
+    pub hooks: Option<Arc<dyn Hooks>>,
+}
+
+impl Options {
+    /// Returns it with these `hooks`.
+    #[must_use]
+    pub fn with_hooks(mut self, hooks: impl Hooks) -> Options {
+        self.hooks = Some(Arc::new(hooks));
+        self
+    }
 }
 
 with_fields!(Options {
@@ -85,6 +98,7 @@ impl Default for Options {
             thinkers: 8,
             on_error: OnError::default(),
             profile: None,
+            hooks: None,
         }
     }
 }

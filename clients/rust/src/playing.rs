@@ -13,6 +13,7 @@ use crate::calling::{Caller, Tasks};
 use crate::client::{Client, TokenFrom};
 use crate::errors::{ArbiterError, Error, Reason};
 use crate::events::Event;
+use crate::hooks::NoHooks;
 use crate::options::Options;
 use crate::outbox::Outbox;
 use crate::policies::Policies;
@@ -62,7 +63,9 @@ pub async fn play_until(bot: impl Bot, options: Options, stop: impl Future<Outpu
         () = &mut stop => return Ok(()),
     }
     let (events, inbox) = mpsc::unbounded_channel();
-    let caller = Arc::new(Caller::new(Arc::new(bot), &profile.name, options.on_error, events.clone()));
+    let hooks = options.hooks.clone().unwrap_or_else(|| Arc::new(NoHooks));
+    let caller = Caller::new(Arc::new(bot), &profile.name, options.on_error, events.clone(), hooks.clone());
+    let caller = Arc::new(caller);
     let outbox = Arc::new(Outbox::new());
     let slots = Arc::new(MatchSlots::new(profile.most_matches, options.matches));
     let seeker = Arc::new(Seeker::new(&profile.seeks, client.clone(), slots.clone()));
@@ -76,7 +79,7 @@ pub async fn play_until(bot: impl Bot, options: Options, stop: impl Future<Outpu
     let policies = Policies::new(caller.clone(), client.clone(), profile.clone(), slots.clone(), seeker.clone());
     let thinkers = Arc::new(Thinkers::new(caller.clone(), client.clone(), options.thinkers, events.clone()));
     let (halt, halted) = watch::channel(false);
-    let session = Session::new(profile, client, outbox.clone(), events.clone(), halted).run();
+    let session = Session::new(profile, client, outbox.clone(), events.clone(), hooks, halted).run();
     let runner = Runner::new(caller, outbox.clone(), slots, thinkers, policies, events.clone());
     let runner = runner.run(inbox, options.matches);
     tokio::pin!(session, runner);

@@ -83,10 +83,7 @@ impl Policies {
     }
 
     fn on_closed(&mut self, closed: ChallengeClosed) {
-        if !closed.match_id.is_empty() {
-            self.considered.slots.expect(&closed.match_id);
-        }
-        self.seeker.closed(&closed.challenge_id);
+        self.seeker.closed(&closed.challenge_id, &closed.match_id);
         let caller = self.considered.caller.clone();
         self.tasks.spawn(async move {
             caller.callback("challenge_closed", (), move |bot| bot.challenge_closed(&closed)).await;
@@ -99,14 +96,17 @@ impl Considered {
         let failed = Answer::Decline("the bot failed to consider it".to_owned());
         let answer = self.answer("challenged", failed, &challenge, |bot, it| bot.challenged(it)).await;
         let objection = match answer {
-            Answer::Accept => None,
-            Answer::Decline(reason) => Some(reason),
-            Answer::ByProfile if !self.profile.accept_challenges => Some("this bot accepts no challenges".to_owned()),
-            Answer::ByProfile => self.objection(&challenge),
+            Answer::Accept => Ok(None),
+            Answer::Decline(reason) => Ok(Some(reason)),
+            Answer::ByProfile if !self.profile.accept_challenges => {
+                Ok(Some("this bot accepts no challenges".to_owned()))
+            }
+            Answer::ByProfile => self.objection(&challenge).await,
         };
         let answered = match objection {
-            None => self.accept(&challenge).await,
-            Some(reason) => {
+            Err(error) => Err(error),
+            Ok(None) => self.accept(&challenge).await,
+            Ok(Some(reason)) => {
                 let reason: String = reason.chars().take(LONGEST_REASON).collect();
                 self.client.decline_challenge(&challenge.challenge_id, &reason).await
             }
@@ -121,8 +121,12 @@ impl Considered {
         let left = Answer::Decline(String::new());
         let accepted = match self.answer("sought", left, &seek, |bot, it| bot.sought(it)).await {
             Answer::Accept => self.accept(&seek).await,
-            Answer::ByProfile if self.objection(&seek).is_none() => self.accept(&seek).await,
-            _ => Ok(()),
+            Answer::ByProfile => match self.objection(&seek).await {
+                Err(error) => Err(error),
+                Ok(None) => self.accept(&seek).await,
+                Ok(Some(_)) => Ok(()),
+            },
+            Answer::Decline(_) => Ok(()),
         };
         match accepted {
             Ok(()) => {}
@@ -141,14 +145,20 @@ impl Considered {
         Ok(())
     }
 
-    fn objection(&self, challenge: &Challenge) -> Option<String> {
-        self.profile.objection(challenge).or_else(|| {
+    async fn objection(&self, challenge: &Challenge) -> Result<Option<String>, Error> {
+        let game = challenge.terms.as_ref().map_or("", |terms| &terms.game);
+        let mut rating = None;
+        if self.profile.limits_ratings() {
+            let rated = self.client.get_rating(&challenge.challenger, game).await?;
+            rating = rated.versions.first().and_then(|newest| newest.rating).map(|estimate| estimate.value);
+        }
+        Ok(self.profile.objection(challenge, rating).or_else(|| {
             if self.slots.left() == 0 {
                 return Some("this bot has as many matches as it plays before it stops".to_owned());
             }
             let most = self.profile.most_matches;
             self.slots.full().then(|| format!("this bot plays {most} matches at once, and is playing them"))
-        })
+        }))
     }
 
     fn wants(&self, call: &TournamentCall) -> bool {

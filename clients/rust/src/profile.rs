@@ -1,13 +1,11 @@
 //! The profile of a bot: its description, and the matches that it wants.
 
-use std::collections::BTreeMap;
-
-use tonic::Code;
-
-use crate::errors::{ArbiterError, Error, Reason};
+use crate::errors::{ArbiterError, Error};
 use crate::proto;
 use crate::time_control::{canonical, same};
 use crate::values::{Challenge, Terms, TournamentCall};
+
+const SEATS: i32 = 2;
 
 /// Optional content of each turn; it costs time on both sides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,6 +43,14 @@ pub struct Profile {
     pub time_controls: Vec<String>,
     /// The players whose challenges and seeks it accepts. Empty for all.
     pub opponents: Vec<String>,
+    /// Whether it plays only rated matches, or only unrated ones. `None` for both.
+    pub rated: Option<bool>,
+    /// The seat that challenges and seeks must give it: 1 or 2; 0 for any, and for the lot.
+    pub seat: i32,
+    /// The lowest rating of a challenger in the game. With such a limit, the client asks for it (`GetRating`).
+    pub least_rating: Option<f64>,
+    /// The highest one.
+    pub most_rating: Option<f64>,
     /// How many matches it plays at once; 0 for no limit. At the limit it declines challenges, leaves seeks alone and
     /// withdraws its own.
     pub most_matches: u32,
@@ -64,6 +70,10 @@ pub struct Profile {
 
 with_fields!(Profile {
     one with_version version: String;
+    one with_rated rated: bool;
+    one with_seat seat: i32;
+    one with_least_rating least_rating: f64;
+    one with_most_rating most_rating: f64;
     one with_most_matches most_matches: u32;
     one with_accept_challenges accept_challenges: bool;
     one with_accept_seeks accept_seeks: bool;
@@ -85,6 +95,10 @@ impl Profile {
             games: Vec::new(),
             time_controls: Vec::new(),
             opponents: Vec::new(),
+            rated: None,
+            seat: 0,
+            least_rating: None,
+            most_rating: None,
             most_matches: 0,
             accept_challenges: true,
             accept_seeks: false,
@@ -136,21 +150,21 @@ impl Profile {
         for what in self.time_controls.iter().chain(sought) {
             if let Err(mistake) = canonical(what) {
                 let name = if self.name.is_empty() { "the bot" } else { &self.name };
-                let facts = [("what", what.as_str()), ("where", "time"), ("allowed", mistake.allowed)];
-                return Err(Error::Arbiter(ArbiterError {
-                    reason: Reason::ParameterInvalid,
-                    message: format!("{name}: {}", mistake.message),
-                    code: Code::InvalidArgument,
-                    facts: BTreeMap::from(facts.map(|(fact, value)| (fact.to_owned(), value.to_owned()))),
-                    status: None,
-                }));
+                let message = format!("{name}: {}", mistake.message);
+                return Err(ArbiterError::invalid(what, "time", mistake.allowed, message).into());
             }
         }
         Ok(())
     }
 
-    /// Returns the reason why the profile excludes a challenge or seek, without regard to the number of matches.
-    pub(crate) fn objection(&self, challenge: &Challenge) -> Option<String> {
+    /// Returns whether it depends on a challenger's rating whether the profile excludes a challenge.
+    pub(crate) fn limits_ratings(&self) -> bool {
+        self.least_rating.is_some() || self.most_rating.is_some()
+    }
+
+    /// Returns the reason why the profile excludes a challenge or seek of a player with a rating in the game, if it has
+    /// one; without regard to the number of matches.
+    pub(crate) fn objection(&self, challenge: &Challenge, rating: Option<f64>) -> Option<String> {
         let terms = challenge.terms.clone().unwrap_or_default();
         if !self.plays(&terms.game) {
             return Some(format!("this bot plays {}", self.games.join(", ")));
@@ -158,14 +172,25 @@ impl Profile {
         if !self.plays_at(&terms.time_control) {
             return Some(format!("this bot plays at {}", self.time_controls.join(", ")));
         }
+        if let Some(rated) = self.rated.filter(|rated| *rated != terms.rated) {
+            return Some(format!("this bot plays {} matches only", if rated { "rated" } else { "unrated" }));
+        }
+        if self.seat != 0 && terms.seat != SEATS + 1 - self.seat {
+            return Some(format!("this bot plays as seat {} only", self.seat));
+        }
         if !among(&self.opponents, &challenge.challenger) {
             return Some(format!("this bot plays against {}", self.opponents.join(", ")));
         }
-        None
+        if let Some(least) = self.least_rating.filter(|least| rating.is_none_or(|rating| rating < *least)) {
+            return Some(format!("this bot plays against ratings of at least {least}"));
+        }
+        let most = self.most_rating.filter(|most| rating.is_none_or(|rating| rating > *most))?;
+        Some(format!("this bot plays against ratings of at most {most}"))
     }
 
     pub(crate) fn suits(&self, call: &TournamentCall) -> bool {
-        call.games.iter().all(|game| self.plays(game)) && self.plays_at(&call.time_control)
+        let rated = self.rated.is_none_or(|rated| rated == call.rated);
+        rated && call.games.iter().all(|game| self.plays(game)) && self.plays_at(&call.time_control)
     }
 }
 

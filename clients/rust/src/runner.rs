@@ -124,7 +124,10 @@ impl Runner {
                 continue;
             }
             let place = Place { match_id: message.match_id.clone(), seat: number as i32 };
-            self.sit(&place, &message.game, &message.players[opponent]).live.learn(message);
+            let played = message.ply - message.opening_plies;
+            let seat = self.sit(&place, &message.game, &message.players[opponent]);
+            seat.live.learn(message);
+            seat.goes_on = played > 1 || (played == 1 && message.turn != place.seat); // the bot has moved in it
             if matches!(message.phase(), Phase::Active | Phase::Paused) {
                 self.begin(&place);
             }
@@ -147,7 +150,8 @@ impl Runner {
             return Some(begun.clone());
         }
         let about = &seat.live;
-        info!("{} begins: {} as seat {} against {}", about.match_id, about.game, about.seat, about.opponent);
+        let how = if seat.goes_on { "goes on" } else { "begins" };
+        info!("{} {how}: {} as seat {} against {}", about.match_id, about.game, about.seat, about.opponent);
         let (told, begun) = watch::channel(false);
         seat.begun = Some(begun.clone());
         let (caller, live) = (self.caller.clone(), seat.live.clone());

@@ -4,18 +4,19 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex as Lock, MutexGuard};
 
-use log::warn;
+use log::log;
 use tokio::sync::Mutex;
 use tokio::time::sleep;
 
 use crate::backoff::Backoff;
 use crate::client::Client;
 use crate::errors::{Error, Reason};
+use crate::outage::Outage;
 use crate::slots::MatchSlots;
 use crate::time_control::same;
 use crate::values::{Challenge, Terms};
 
-const MOST_LISTED: usize = 1_000;
+const MOST_LISTED: usize = 100_000; // the bot's own seeks are found among everybody's
 
 /// Keeps a seek open for each of several terms, while the bot has room for a match.
 ///
@@ -66,9 +67,13 @@ impl Seeker {
         self.slots.changed.notify_one();
     }
 
-    /// Reacts to the end of a challenge or seek.
-    pub(crate) fn closed(&self, challenge_id: &str) {
-        self.told().closed.insert(challenge_id.to_owned());
+    /// Reacts to the end of a challenge or seek: it is no longer open, and at once counts as the match that it became.
+    pub(crate) fn closed(&self, challenge_id: &str, match_id: &str) {
+        let mut told = self.told();
+        told.closed.insert(challenge_id.to_owned());
+        if !match_id.is_empty() {
+            self.slots.expect(match_id);
+        }
         self.slots.changed.notify_one();
     }
 
@@ -77,7 +82,7 @@ impl Seeker {
         if self.places.lock().await.is_empty() {
             return Ok(());
         }
-        let mut backoff = Backoff::default();
+        let (mut backoff, mut outage) = (Backoff::default(), Outage::default());
         loop {
             self.slots.changed.notified().await;
             loop {
@@ -86,20 +91,23 @@ impl Seeker {
                     Ok(Some(refusal)) => return Err(refusal),
                     Err(failure) => {
                         let pause = backoff.next(failure.retry_after());
-                        warn!("seeks can't be kept open, trying again in {pause:.1?}: {failure}");
+                        let level = outage.call_failed(&failure);
+                        log!(level, "seeks can't be kept open, trying again in {pause:.1?}: {failure}");
                         sleep(pause).await;
                     }
                 }
             }
             backoff.reset();
+            outage.over();
         }
     }
 
     /// Makes no more seeks, and withdraws those that are open.
     pub(crate) async fn close(&self) -> Result<(), Error> {
         self.stopped.store(true, Ordering::Release);
-        for place in self.places.lock().await.iter_mut() {
-            self.settle(place, 0).await?;
+        let mut places = self.places.lock().await;
+        for at in 0..places.len() {
+            self.settle(&mut places, at, &[]).await?;
         }
         Ok(())
     }
@@ -121,25 +129,30 @@ impl Seeker {
         for place in places.iter_mut() {
             place.forget(&self.told().closed);
         }
-        let mut open = 0;
-        let mut open_first: Vec<&mut Place> = places.iter_mut().collect();
-        open_first.sort_by_key(|place| place.challenge_id.is_empty());
-        for place in open_first {
-            if let Some(refusal) = self.settle(place, open).await? {
+        let mut order: Vec<usize> = (0..places.len()).collect();
+        order.sort_by_key(|at| places[*at].challenge_id.is_empty()); // open ones first
+        for at in 0..order.len() {
+            if let Some(refusal) = self.settle(&mut places, order[at], &order[..at]).await? {
                 return Ok(Some(refusal));
             }
-            open += u64::from(!place.challenge_id.is_empty());
         }
         // Whatever was closed has been compared with every seek that is open; ids are never used again.
         self.told().closed.retain(|id| places.iter().any(|place| place.challenge_id == *id));
         Ok(None)
     }
 
-    /// Makes or withdraws one seek, as things are now, where others are `open`: any of them may become a match, and they
-    /// are no more than the matches that are left. Returns the refusal of terms that the server does not take.
-    async fn settle(&self, place: &mut Place, open: u64) -> Result<Option<Error>, Error> {
-        place.forget(&self.told().closed); // it may have closed since the look began
-        let wanted = !self.stopped.load(Ordering::Acquire) && !self.slots.full() && open < self.slots.left();
+    /// Makes or withdraws the seek at a place, as things are now, after those at others: any open one may become a match, so
+    /// that they are no more than the matches that are left. Returns the refusal of terms that the server does not take.
+    async fn settle(&self, places: &mut [Place], at: usize, others: &[usize]) -> Result<Option<Error>, Error> {
+        let wanted = {
+            let told = self.told(); // held, since a seek that closes is a match at the same moment
+            for place in &mut *places {
+                place.forget(&told.closed); // it may have closed since the look began
+            }
+            let before = others.iter().filter(|other| !places[**other].challenge_id.is_empty()).count() as u64;
+            !self.stopped.load(Ordering::Acquire) && !self.slots.full() && before < self.slots.left()
+        };
+        let place = &mut places[at];
         if wanted && place.challenge_id.is_empty() {
             return self.make(place).await;
         } else if !wanted && !place.challenge_id.is_empty() {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use log::{info, warn};
+use log::{Level, info, log};
 use tokio::sync::mpsc::{self, Sender, UnboundedSender};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -14,6 +14,8 @@ use crate::addresses::Tries;
 use crate::client::Client;
 use crate::errors::{ArbiterError, Error, Reason};
 use crate::events::Event;
+use crate::hooks::{Hooks, hook};
+use crate::outage::Outage;
 use crate::outbox::Outbox;
 use crate::profile::Profile;
 use crate::proto::play_act::Act;
@@ -37,6 +39,8 @@ pub(crate) struct Session {
     met: bool,
     silence: Duration,
     notice: Option<ArbiterError>,
+    outage: Outage,
+    hooks: Arc<dyn Hooks>,
 }
 
 impl Session {
@@ -47,6 +51,7 @@ impl Session {
         client: Client,
         outbox: Arc<Outbox>,
         events: UnboundedSender<Event>,
+        hooks: Arc<dyn Hooks>,
         stopped: watch::Receiver<bool>,
     ) -> Session {
         let tries = client.connection().tries();
@@ -61,6 +66,8 @@ impl Session {
             met: false,
             silence: HELLO_WAIT,
             notice: None,
+            outage: Outage::default(),
+            hooks,
         }
     }
 
@@ -83,7 +90,11 @@ impl Session {
                 return Err(self.tries.all_failed(error));
             }
             if self.met {
-                warn!("connection lost, trying again at {} in {pause:.1?}: {error}", self.client.server());
+                let level = self.outage.failed();
+                log!(level, "connection lost, trying again at {} until it is back: {error}", self.client.server());
+                if level == Level::Warn {
+                    hook("disconnected", || self.hooks.disconnected(self.address(), &error));
+                }
             } else if !pause.is_zero() {
                 self.client.connection().say_waiting(&error);
             }
@@ -144,7 +155,11 @@ impl Session {
                     self.silence = if told > 0 { Duration::from_millis(told) } else { HELLO_WAIT };
                     self.met = true;
                     self.client.connection().met();
-                    info!("connected to {} as {}", self.address(), hello.player);
+                    let lasted = self.outage.over();
+                    let after =
+                        lasted.map_or(String::new(), |time| format!(" again, after {:.1} s", time.as_secs_f64()));
+                    info!("connected to {} as {}{after}", self.address(), hello.player);
+                    hook("connected", || self.hooks.connected(self.address(), &hello.player));
                     self.tries.reset();
                     self.pass_on(Item::Hello(hello));
                     self.outbox.release();

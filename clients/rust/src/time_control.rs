@@ -36,6 +36,22 @@ pub(crate) fn same(one: &str, other: &str) -> bool {
     one == other || matches!((canonical(one), canonical(other)), (Ok(one), Ok(other)) if one == other)
 }
 
+/// Returns the time in milliseconds that a time control adds for every move: increment, delay, fixed time or period; 0
+/// where it adds none, or is none that is known here.
+pub(crate) fn each_move_ms(text: &str) -> f64 {
+    let Ok(form) = canonical(text) else { return 0.0 };
+    let time = match (form.split_once("/move"), form.split_once('+')) {
+        (Some((fixed, _)), _) => fixed,
+        (None, Some((_, added))) => {
+            added.split_once('x').map_or(added, |(_, period)| period).trim_end_matches(['d', 'b'])
+        }
+        (None, None) => return 0.0,
+    };
+    let (number, unit) = time.split_at(time.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(time.len()));
+    let length = UNITS.into_iter().find(|(known, _)| *known == unit).map_or(0, |(_, length)| length);
+    number.parse::<u64>().map_or(0.0, |number| (number * length) as f64)
+}
+
 impl Mistake {
     fn because(message: String) -> Mistake {
         Mistake { message, allowed: ALLOWED }

@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use crate::client::Client;
 use crate::errors::{ArbiterError, Error};
 use crate::proto;
+use crate::think_time::think_time_ms;
 use crate::values::{CellContent, Clock, LegalMove, Line, LiveMatch, MatchPly, RecentMove};
 
 /// The bot is to move.
@@ -107,6 +108,25 @@ impl Turn {
         let waited = u64::try_from(self.now_ms - self.started_ms).unwrap_or(0);
         let thought = Duration::from_millis(waited) + self.received.elapsed();
         Some(Duration::from_millis(available).saturating_sub(thought))
+    }
+
+    /// Returns how long to think for this move from now; `None` without a time limit. `clients/README.md` has the rules.
+    ///
+    /// `expected_plies`: to the end of the game, of both players ([`EXPECTED_PLIES`](crate::EXPECTED_PLIES) where nothing
+    /// is known). `matches`: how many think in this process.
+    pub fn think_time(&self, expected_plies: u32, matches: u32) -> Option<Duration> {
+        let left_ms = self.time_left()?.as_secs_f64() * 1_000.0;
+        let clock = usize::try_from(self.seat - 1).ok().and_then(|seat| self.clocks.get(seat));
+        let main_ms = clock.map_or(left_ms, |clock| left_ms.min(clock.remaining_ms as f64));
+        let moves_left = clock.map_or(0, |clock| u32::try_from(clock.moves_left).unwrap_or(0));
+        let control = self.live.time_control();
+        let ms = think_time_ms(&control, left_ms, main_ms, moves_left, expected_plies, matches);
+        Some(Duration::from_secs_f64(ms / 1_000.0))
+    }
+
+    /// Returns how long ago the turn arrived.
+    pub(crate) fn age(&self) -> Duration {
+        self.received.elapsed()
     }
 
     /// Returns whether the choice is no longer wanted: the match is over, a later turn has come, or the bot stops.

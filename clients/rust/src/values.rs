@@ -2,6 +2,7 @@
 
 mod live;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 pub use live::LiveMatch;
@@ -69,6 +70,16 @@ impl proto::Result {
             ResultKind::Draw => Some(0.5),
             ResultKind::Void | ResultKind::Unspecified => None,
         }
+    }
+}
+
+impl proto::Board {
+    /// Returns the contents of a board, such as that of a turn, as rows of cells in reading order; `None` where nothing is
+    /// known of a cell.
+    pub fn array<'a>(&self, contents: &'a [CellContent]) -> Vec<Vec<Option<&'a CellContent>>> {
+        let by_name: HashMap<&str, &CellContent> = contents.iter().map(|it| (it.cell.as_str(), it)).collect();
+        let row = |line: &proto::CellLine| line.cells.iter().map(|cell| by_name.get(cell.as_str()).copied()).collect();
+        self.lines.iter().map(row).collect()
     }
 }
 

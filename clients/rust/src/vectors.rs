@@ -9,10 +9,13 @@ use serde_json::{Map, Value, json};
 use tonic::{Code, Status};
 
 use crate::errors::{ArbiterError, Error, Reason, from_status};
+use crate::opening_book::OpeningBook;
+use crate::profile::Profile;
 use crate::proto::play_item::Item;
 use crate::proto::{self, PlayResponse, RecentMove};
+use crate::think_time::think_time_ms;
 use crate::time_control::canonical;
-use crate::values::joined;
+use crate::values::{LiveMatch, joined};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../vectors");
 
@@ -125,6 +128,101 @@ fn time_controls_have_a_canonical_form_or_are_none() {
     for case in list(&file) {
         let found = canonical(text(&case["text"])).ok();
         assert_eq!(json!(found), case["canonical"], "{}", case["name"]);
+    }
+}
+
+#[test]
+fn a_seat_has_a_time_control_of_its_own() {
+    for case in list(&read("time_odds.json")) {
+        let time_controls = list(&case["time_controls"]).iter().map(|each| text(each).to_owned()).collect();
+        let time_control = text(&case["time_control"]).to_owned();
+        let message = proto::Match { time_control, time_controls, ..proto::Match::default() };
+        for (seat, own) in (1..).zip(list(&case["own"])) {
+            let live = LiveMatch::new("m", "pods", seat, "bob");
+            live.learn(&message);
+            assert_eq!(live.time_control(), text(own), "{}", case["name"]);
+            assert_eq!(live.match_time_control(), message.time_control);
+        }
+    }
+}
+
+#[test]
+fn think_times_follow_the_rules() {
+    for case in list(&read("think_times.json")) {
+        let number = |name: &str| case[name].as_f64().expect("a number");
+        let count = |name: &str| u32::try_from(case[name].as_u64().expect("a count")).expect("a small one");
+        let found = think_time_ms(
+            text(&case["time_control"]),
+            number("left_ms"),
+            number("main_ms"),
+            count("moves_left"),
+            count("expected_plies"),
+            count("matches"),
+        );
+        assert!((found - number("think_ms")).abs() < 0.001, "{}: {found}", case["name"]);
+    }
+}
+
+#[test]
+fn opening_books_have_the_moves_that_follow() {
+    for case in list(&read("opening_books.json")) {
+        let played: Vec<_> = list(&case["played"]).iter().map(|each| text(each).to_owned()).collect();
+        match OpeningBook::parse(text(&case["text"])) {
+            Ok(book) => assert_eq!(json!(book.moves(text(&case["game"]), &played)), case["moves"], "{}", case["name"]),
+            Err(error) => {
+                let refusal = error.refusal().expect("a refusal");
+                assert_eq!(refusal.reason, Reason::ParameterInvalid);
+                assert!(refusal.message.starts_with(&format!("line {} ", case["line"])), "{refusal}");
+                assert_eq!(case["moves"], Value::Null, "{}", case["name"]);
+            }
+        }
+    }
+}
+
+#[test]
+fn settings_exclude_challenges() {
+    for case in list(&read("filters.json")) {
+        let (settings, challenge) = (&case["settings"], &case["challenge"]);
+        let texts = |name: &str| list(&settings[name]).iter().map(|each| text(each).to_owned()).collect::<Vec<_>>();
+        let small = |value: &Value| i32::try_from(value.as_i64().expect("a number")).expect("a small one");
+        let profile = Profile {
+            rated: settings["rated"].as_bool(),
+            seat: small(&settings["seat"]),
+            least_rating: settings["least_rating"].as_f64(),
+            most_rating: settings["most_rating"].as_f64(),
+            ..Profile::named("test")
+        };
+        let profile = profile.with_games(texts("games")).with_time_controls(texts("time_controls"));
+        let profile = profile.with_opponents(texts("opponents"));
+        let terms = proto::Terms {
+            game: text(&challenge["game"]).to_owned(),
+            time_control: text(&challenge["time_control"]).to_owned(),
+            rated: challenge["rated"] == json!(true),
+            seat: small(&challenge["seat"]),
+        };
+        let challenger = text(&challenge["challenger"]).to_owned();
+        let message = proto::Challenge { challenger, terms: Some(terms), ..proto::Challenge::default() };
+        let found = profile.objection(&message, challenge["rating"].as_f64());
+        assert_eq!(found.unwrap_or_default(), text(&case["objection"]), "{}", case["name"]);
+    }
+}
+
+#[test]
+fn boards_are_arrays() {
+    for case in list(&read("board_arrays.json")) {
+        let cells = |line: &Value| list(line).iter().map(|cell| text(cell).to_owned()).collect();
+        let lines = list(&case["lines"]).iter().map(|line| proto::CellLine { cells: cells(line) }).collect();
+        let board = proto::Board { lines, ..proto::Board::default() };
+        let content = |value: &Value| proto::CellContent {
+            cell: text(&value["cell"]).to_owned(),
+            owner: i32::try_from(value["owner"].as_i64().expect("a seat")).expect("a seat"),
+            piece: text(&value["piece"]).to_owned(),
+            ..proto::CellContent::default()
+        };
+        let contents: Vec<_> = list(&case["contents"]).iter().map(content).collect();
+        let shown = |it: Option<&proto::CellContent>| json!(it.map(|it| format!("{}{}", it.owner, it.piece)));
+        let rows = board.array(&contents).into_iter().map(|row| row.into_iter().map(shown).collect::<Vec<_>>());
+        assert_eq!(json!(rows.collect::<Vec<_>>()), case["array"], "{}", case["name"]);
     }
 }
 

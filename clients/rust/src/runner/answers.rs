@@ -8,6 +8,7 @@ use tokio::time::sleep;
 use super::Runner;
 use crate::errors::{ArbiterError, Reason};
 use crate::events::Place;
+use crate::hooks::hook;
 use crate::proto::move_answer::Answer;
 use crate::proto::play_act::Act;
 use crate::proto::{MoveAnswer, PlayAct};
@@ -70,6 +71,7 @@ impl Runner {
         if !answers_turn || seat.request_id != act.request_id || seat.thought.is_some() {
             return;
         }
+        hook("refused", || self.caller.hooks.refused(&seat.live, turn.ply, &refusal));
         let thought = seat.think_anew(place.clone(), turn.ply);
         let task = self.tasks.spawn(self.thinkers.clone().think_again(thought, turn, refusal));
         seat.thinking(task);

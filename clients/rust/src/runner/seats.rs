@@ -26,6 +26,8 @@ pub(super) struct Seat {
     /// Turns before this ply are done.
     pub(super) next_ply: i32,
     pub(super) offer_answered: bool,
+    /// Whether the bot had moved in the match before this run knew of it.
+    pub(super) goes_on: bool,
     thoughts: u64,
 }
 
@@ -122,6 +124,7 @@ impl Seats {
                 request_id: String::new(),
                 next_ply: 0,
                 offer_answered: false,
+                goes_on: false,
                 thoughts: 0,
             });
             seats.len() - 1

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use log::{debug, warn};
+use log::{debug, log};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{Semaphore, watch};
@@ -16,6 +16,8 @@ use crate::calling::Caller;
 use crate::client::Client;
 use crate::errors::{ArbiterError, BotError, Error, comes_of_an_outage};
 use crate::events::{Chosen, Event};
+use crate::hooks::hook;
+use crate::outage::Outage;
 use crate::proto;
 use crate::turn::{Told, Turn};
 use crate::values::{LiveMatch, joined};
@@ -80,16 +82,20 @@ impl Thinkers {
         turn: &Arc<Turn>,
         work: impl for<'a> Fn(&'a dyn AnyBot, &'a Turn) -> Answering<'a, Choice> + Clone + Send + 'static,
     ) -> Result<Choice, BotError> {
-        let mut backoff = Backoff::default();
+        let (mut backoff, mut outage) = (Backoff::default(), Outage::default());
         loop {
             let outages = self.client.connection().outages();
             let choice = self.ask(turn.clone(), work.clone()).await;
-            let Err(failure) = &choice else { return choice };
+            let Err(failure) = &choice else {
+                hook("thought", || self.caller.hooks.thought(&turn.live, turn.ply, turn.age()));
+                return choice;
+            };
             let away = self.client.connection().outages() != outages || comes_of_an_outage(&**failure);
             if !away || turn.over() {
                 return choice;
             }
-            warn!("the choice in match {} is made again: {failure}", turn.live.match_id);
+            let level = outage.call_failed(&**failure);
+            log!(level, "the choice in match {} is made again: {failure}", turn.live.match_id);
             sleep(backoff.next(Duration::ZERO)).await;
         }
     }

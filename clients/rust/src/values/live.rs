@@ -27,6 +27,7 @@ pub struct LiveMatch {
 #[derive(Default)]
 struct Told {
     time_control: String,
+    match_time_control: String,
     rated: bool,
     label: String,
     opening_plies: i32,
@@ -47,9 +48,14 @@ impl LiveMatch {
         }
     }
 
-    /// Returns the time control, such as `1m+1s`.
+    /// Returns the bot's own time control, such as `1m+1s`, also in a match with time odds.
     pub fn time_control(&self) -> String {
         self.told().time_control.clone()
+    }
+
+    /// Returns the match's time control: with time odds, those of both seats, such as `5m:2m`.
+    pub fn match_time_control(&self) -> String {
+        self.told().match_time_control.clone()
     }
 
     /// Returns whether the match counts for ratings.
@@ -90,7 +96,9 @@ impl LiveMatch {
 
     pub(crate) fn learn(&self, message: &proto::Match) {
         let mut told = self.told();
-        told.time_control.clone_from(&message.time_control);
+        let own = usize::try_from(self.seat - 1).ok().and_then(|seat| message.time_controls.get(seat));
+        told.time_control.clone_from(own.unwrap_or(&message.time_control));
+        told.match_time_control.clone_from(&message.time_control);
         told.rated = message.rated;
         told.label.clone_from(&message.label);
         told.opening_plies = message.opening_plies;

@@ -86,7 +86,7 @@ async fn a_bot_goes_on_at_the_next_address_with_the_move_that_was_not_answered()
 #[test]
 fn a_token_is_kept_for_every_address() {
     let folder = tempfile::tempdir().expect("a folder");
-    let credentials = Credentials::at(folder.path().join("credentials.toml"));
+    let credentials = Credentials::at(folder.path().join("credentials.json"));
     credentials.save("a:1,b:2", "alice", "secret").expect("it is written");
     for server in ["a:1", "b:2", "c:3,b:2"] {
         assert_eq!(credentials.find(server, "alice").expect("it is read").as_deref(), Some("secret"));

@@ -89,7 +89,7 @@ impl Arbiter {
 
     /// Returns options for a player that registers by itself.
     pub fn player(&self, name: &str) -> Options {
-        let credentials = self.folder.path().join("credentials.toml");
+        let credentials = self.folder.path().join("credentials.json");
         Options::default().with_server(&*self.address).with_name(name).with_credentials(credentials)
     }
 

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use arbiter_client::{
-    ArbiterError, Bot, BotError, ChallengeClosed, Choice, DrawOffer, Error, FinishedMatch, LiveMatch, Options, Profile,
-    Turn, play_until,
+    ArbiterError, Bot, BotError, ChallengeClosed, Choice, DrawOffer, Error, FinishedMatch, Hooks, LiveMatch, Options,
+    Profile, Turn, play_until,
 };
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
@@ -45,6 +45,28 @@ impl Notes {
 
     pub fn all(&self) -> Vec<String> {
         self.0.lock().expect("no test panicked with it").clone()
+    }
+}
+
+/// Notes what hooks are told.
+pub struct NotedHooks(pub Notes);
+
+impl Hooks for NotedHooks {
+    fn connected(&self, _: &str, player: &str) {
+        self.0.add(format!("connected as {player}"));
+    }
+
+    fn disconnected(&self, _: &str, error: &Error) {
+        self.0.add(format!("disconnected: {}", error.temporary()));
+        panic!("a hook that fails costs nothing else");
+    }
+
+    fn thought(&self, live: &LiveMatch, ply: i32, _: Duration) {
+        self.0.add(format!("thought in {} at {ply}", live.match_id));
+    }
+
+    fn refused(&self, live: &LiveMatch, ply: i32, refusal: &ArbiterError) {
+        self.0.add(format!("refused in {} at {ply}: {refusal}", live.match_id));
     }
 }
 

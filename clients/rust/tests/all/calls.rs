@@ -63,7 +63,7 @@ async fn what_is_no_arbiter_is_said_to_be_none() {
 
 /// Returns options for a player whose token is kept in a folder, if anywhere.
 fn named(peer: &Peer, folder: &Path) -> Options {
-    let mut options = peer.options().with_name("carol").with_credentials(folder.join("credentials.toml"));
+    let mut options = peer.options().with_name("carol").with_credentials(folder.join("credentials.json"));
     options.token = None;
     options
 }
@@ -77,7 +77,7 @@ async fn a_player_without_a_token_is_registered_and_its_token_kept_for_the_next_
         let stream = peer.stream().await;
         assert_eq!(stream.authorization, "Bearer token-1");
     }
-    let file = Credentials::at(folder.path().join("credentials.toml"));
+    let file = Credentials::at(folder.path().join("credentials.json"));
     assert_eq!(file.find(&peer.address, "carol").expect("read").as_deref(), Some("token-1"));
     assert_eq!(peer.asked_for().await, ("GetServerInfo", String::new())); // whether there is somebody to ask
     assert_eq!(peer.asked_for().await, ("RegisterPlayer", "carol".to_owned()));
@@ -88,7 +88,7 @@ async fn a_player_without_a_token_is_registered_and_its_token_kept_for_the_next_
 async fn a_token_that_the_server_has_forgotten_is_replaced() {
     let mut peer = Peer::start().await;
     let folder = tempfile::tempdir().expect("a folder");
-    let file = Credentials::at(folder.path().join("credentials.toml"));
+    let file = Credentials::at(folder.path().join("credentials.json"));
     file.save(&peer.address, "carol", "of a former life").expect("saved");
     let _playing = Playing::start(Noted::new(), named(&peer, folder.path()));
     assert_eq!(peer.stream().await.authorization, "Bearer token-1");

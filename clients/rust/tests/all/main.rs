@@ -5,6 +5,7 @@ mod arbiter;
 mod bots;
 mod calls;
 mod choices;
+mod logged;
 mod matches;
 mod peer;
 mod policies;

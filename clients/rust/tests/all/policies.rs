@@ -216,6 +216,18 @@ async fn a_bot_plays_at_the_same_time_control_in_another_form() {
 }
 
 #[tokio::test]
+async fn a_bot_with_limits_for_ratings_asks_for_the_challengers() {
+    let bot = Noted::new().with(|profile| profile.least_rating = Some(1500.0));
+    let (mut peer, _playing, stream) = playing(bot).await;
+    peer.lay().ratings.insert("carol".into(), 1600.0);
+    for (from, method) in [("carol", "AcceptChallenge"), ("bob", "DeclineChallenge")] {
+        stream.say([Item::Challenge(challenge(from, from, terms("pods", "1m")))]).await;
+        assert_eq!(peer.asked_for().await, ("GetRating", format!("{from} in pods")));
+        assert_eq!(peer.asked_for().await.0, method);
+    }
+}
+
+#[tokio::test]
 async fn what_is_no_time_control_is_refused_at_the_start() {
     let peer = Peer::start().await;
     let at = |controls: &[&str]| {

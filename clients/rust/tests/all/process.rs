@@ -23,7 +23,7 @@ fn sample(name: &str, server: &str, folder: &TempDir) -> Command {
     for variable in ["TOKEN", "ROOT_CERTIFICATE", "CLIENT_CERTIFICATE", "CLIENT_KEY"] {
         command.env_remove(format!("ARBITER_{variable}"));
     }
-    let credentials = folder.path().join("credentials.toml");
+    let credentials = folder.path().join("credentials.json");
     command.env("ARBITER_SERVER", server).env("ARBITER_NAME", "carol").env("ARBITER_CREDENTIALS", credentials);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command

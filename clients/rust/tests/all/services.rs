@@ -7,6 +7,7 @@ use arbiter_client::proto::game_service_server::{GameService, GameServiceServer}
 use arbiter_client::proto::match_service_server::{MatchService, MatchServiceServer};
 use arbiter_client::proto::play_service_server::{PlayService, PlayServiceServer};
 use arbiter_client::proto::player_service_server::{PlayerService, PlayerServiceServer};
+use arbiter_client::proto::rating_service_server::{RatingService, RatingServiceServer};
 use arbiter_client::proto::server_service_server::{ServerService, ServerServiceServer};
 use arbiter_client::proto::tournament_service_server::{TournamentService, TournamentServiceServer};
 use arbiter_client::proto::*;
@@ -45,6 +46,8 @@ pub struct Laid {
     pub observed: VecDeque<Vec<std::result::Result<ObserveItem, Status>>>,
     /// The players that have registered, by token.
     pub tokens: HashMap<String, String>,
+    /// The ratings of players; others have none.
+    pub ratings: HashMap<String, f64>,
     count: usize,
 }
 
@@ -95,6 +98,7 @@ impl Peer {
             .add_service(MatchServiceServer::new(services.clone()))
             .add_service(PlayerServiceServer::new(services.clone()))
             .add_service(GameServiceServer::new(services.clone()))
+            .add_service(RatingServiceServer::new(services.clone()))
             .add_service(TournamentServiceServer::new(services.clone()))
             .add_service(ServerServiceServer::new(services));
         let server = tokio::spawn(async move {
@@ -312,6 +316,19 @@ impl PlayerService for Services {
     async fn list_challenges(&self, request: Request<ListChallengesRequest>) -> Answered<ListChallengesResponse> {
         let challenges = self.note("ListChallenges", "", request.metadata()).open.clone();
         Ok(Response::new(ListChallengesResponse { challenges, next_page_token: String::new() }))
+    }
+}
+
+#[async_trait]
+impl RatingService for Services {
+    async fn get_rating(&self, request: Request<GetRatingRequest>) -> Answered<GetRatingResponse> {
+        let GetRatingRequest { player, game, .. } = request.get_ref();
+        let rated =
+            self.note("GetRating", format!("{player} in {game}"), request.metadata()).ratings.get(player).copied();
+        let row =
+            |value| LeaderboardRow { rating: Some(Estimate { value, ..Estimate::default() }), ..Default::default() };
+        let versions = rated.map(row).into_iter().collect();
+        Ok(Response::new(GetRatingResponse { versions, ..GetRatingResponse::default() }))
     }
 }
 

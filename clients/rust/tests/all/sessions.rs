@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use arbiter_client::proto::play_act::Act;
 use arbiter_client::proto::play_item::Item;
-use arbiter_client::proto::{MoveAnswer, Ping, PlayItem, PlayResponse};
-use arbiter_client::{Choice, Code, Error, Extras, Options, Reason};
+use arbiter_client::proto::{Match, MoveAnswer, Ping, PlayItem, PlayResponse};
+use arbiter_client::{AnyBot, Choice, Code, Error, Extras, Options, Reason};
 use prost::Message;
+use tonic::Status;
 
-use crate::bots::{Gate, Noted, Playing};
-use crate::peer::{Peer, letter, refusal, running, turn, won};
+use crate::bots::{Gate, Noted, NotedHooks, Notes, Playing};
+use crate::logged;
+use crate::peer::{Peer, letter, refusal, running, soon, turn, won};
 
 #[tokio::test]
 async fn a_bot_says_who_it_is_and_plays_a_match() {
@@ -49,6 +51,76 @@ async fn a_bot_says_who_it_is_and_plays_a_match() {
     playing.ended().await.expect("the run has done what it was to do");
     let told = ["started m1 in seat 1", "turn 0 of m1 in seat 1", "turn 2 of m1 in seat 1", "ended m1 with Some(1.0)"];
     assert_eq!(notes.all(), told);
+}
+
+#[tokio::test]
+async fn an_outage_is_one_line_when_it_begins_and_one_when_it_is_over_and_hooks_are_called() {
+    logged::keep();
+    let (mut peer, notes) = (Peer::start().await, Notes::default());
+    let _playing = Playing::start(Noted::new(), peer.options().with_hooks(NotedHooks(notes.clone())));
+    let mut stream = peer.stream().await;
+    stream.meet().await;
+    stream.say([Item::Match(running("m1")), Item::Turn(turn("m1", 0))]).await;
+    let (act, _) = stream.hear_move().await;
+    stream.refuse(&act, refusal(Reason::MoveIllegal, Code::FailedPrecondition, &[])).await;
+    stream.hear_move().await;
+    stream.fail(Status::unavailable("gone")).await;
+    for _ in 0..3 {
+        peer.stream().await.fail(Status::unavailable("away")).await;
+    }
+    let mut back = peer.stream().await;
+    back.meet().await;
+    back.hear_move().await;
+    let mut lines = logged::lines();
+    lines.retain(|line| line != "ERROR the hook disconnected panicked");
+    let starts = ["INFO connected to ", "INFO m1 begins: ", "WARN refused in match m1: said MOVE_ILLEGAL"];
+    assert!(starts.iter().zip(&lines).all(|(start, line)| line.starts_with(start)), "{lines:?}");
+    assert_eq!(lines.len(), 5, "{lines:?}");
+    assert!(lines[3].starts_with("WARN connection lost, trying again at ") && lines[3].contains("gone"), "{lines:?}");
+    assert!(lines[4].contains(" as alice again, after "), "{lines:?}");
+    let told = [
+        "connected as alice",
+        "thought in m1 at 0",
+        "refused in m1 at 0: said MOVE_ILLEGAL",
+        "thought in m1 at 0",
+        "disconnected: true",
+        "connected as alice",
+    ];
+    assert_eq!(notes.all(), told);
+}
+
+#[tokio::test]
+async fn a_match_in_which_the_bot_has_moved_goes_on() {
+    logged::keep();
+    let mut peer = Peer::start().await;
+    let _playing = Playing::start(Noted::new(), peer.options());
+    let mut stream = peer.stream().await;
+    stream.meet().await;
+    let after = |id, ply, turn| Item::Match(Match { ply, turn, opening_plies: 2, ..running(id) });
+    stream.say([after("first", 3, 1), after("later", 3, 2), after("new", 2, 1)]).await; // in seat 1
+    stream.ping(1).await;
+    let told = || logged::lines().iter().filter(|line| line.contains(" seat 1 against bob")).count();
+    soon(async {
+        while told() < 3 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    let lines = logged::lines().concat();
+    assert!(["first begins", "later goes on", "new begins"].iter().all(|part| lines.contains(part)), "{lines}");
+}
+
+#[tokio::test]
+async fn a_bot_may_be_chosen_while_the_program_runs() {
+    let bots: Vec<Box<dyn AnyBot>> = vec![Box::new(Noted::new()), Box::new(std::sync::Arc::new(Noted::new()))];
+    for bot in bots {
+        let mut peer = Peer::start().await;
+        let _playing = Playing::start(bot, peer.options());
+        let mut stream = peer.stream().await;
+        assert_eq!(stream.meet().await.bot_name, "noted");
+        stream.say([Item::Turn(turn("m1", 0))]).await;
+        assert_eq!(stream.hear_move().await.1.r#move, "a");
+    }
 }
 
 #[tokio::test]
