@@ -13,12 +13,13 @@ from cyclopts import Parameter
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import Failure
 from arbiter.cli.picture_file import written_as_svg
-from arbiter.cli.ratings_view import FORFEITS, drawn_rows, print_json
-from arbiter.cli.terminal import on_terminal, say, table, write_text
+from arbiter.cli.ratings_view import FORFEITS, drawn_rows, interval, print_json, whole
+from arbiter.cli.terminal import on_terminal, say, table, write_line, write_text
 from arbiter.drawing.chart import MOST_CURVES, AxisTick, Curve, Mark, chart_svg, chart_text
 
 TICKS: Final = 5  #: labelled times on the axis of a chart
 DAY_MS: Final = 86_400_000
+ROWS: Final = ("version", "at", "rating", "95 % interval")
 HEADINGS: Final = ("player", "version", "at", "rating", "low", "high")
 
 
@@ -32,10 +33,10 @@ def rating(
     json: Annotated[bool, Parameter(negative=())] = False,
     connection: Connection | None = None,
 ) -> None:
-    """Show the ratings of a player, by version of its bot, and their history as a chart.
+    """Show the ratings of a player, by version of its bot, and their history as a chart and in rows.
 
-    Each point is computed only from the games that had ended by then. Programs get a row for each point at which the
-    rating has changed.
+    Each point is computed only from the games that had ended by then. There is a row for each point at which the rating
+    has changed.
 
     :param player: The player.
     :param game: A variant, such as "pods(size=5)". [default: all games together]
@@ -77,11 +78,20 @@ def _print_rating(found: arb.Rating, title: str, curves: Sequence[Curve]) -> Non
         say("? provisional: little is known yet.", "dim")
     if curves:
         write_text("\n" + chart_text(title, curves, _ticks(curves)))
+        write_line()
+        table(ROWS, changed_rows(found.history), "")
     if found.note:
         say(found.note, "yellow")
     lost = [f"{sum(getattr(row.forfeits, name) for row in found.versions)} {FORFEITS[name]}" for name in FORFEITS]
     if any(row.forfeits != arb.Forfeits(0, 0, 0) for row in found.versions):
         say(f"Lost without play: {', '.join(lost)}.", "dim")
+
+
+def changed_rows(history: Sequence[arb.RatingHistory]) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each change of a rating of the versions in the chart, as `ROWS`; times are local."""
+    for each in history[:MOST_CURVES]:
+        for mark in changes(each.marks):
+            yield each.version, _local(mark.at_ms, "%Y-%m-%d %H:%M:%S"), whole(mark.rating.value), interval(mark.rating)
 
 
 def _curves(player: str, history: Sequence[arb.RatingHistory]) -> list[Curve]:

@@ -9,16 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from arbiter.errors import Reason, Refusal, with_article
+from arbiter.errors import Reason, Refusal, parameter_invalid, with_article
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments import formats
 from arbiter.tournaments.entry import EntryChange, why_not, wrong_byes
 from arbiter.tournaments.game_reports import report
 from arbiter.tournaments.meetings import Pair, make_meetings
-from arbiter.tournaments.spec import Format, Spec, TooFew
+from arbiter.tournaments.spec import DATE, Format, Spec, TooFew
 from arbiter.tournaments.tournament import Entrant, Tournament, TournamentPhase
 from arbiter.tournaments.walkovers import with_due
+
+DAY_MS: Final = 86_400_000
+LATEST_MS: Final = DAY_MS  #: how long ago a time of the schedule may be at the creation
 
 
 class TournamentDecision(NamedTuple):
@@ -29,7 +32,18 @@ class TournamentDecision(NamedTuple):
 
 
 def create(tournament: str, spec: Spec, creator: str, request: str, now: int) -> tuple[Tournament, TournamentDecision]:
-    """Return a new tournament and the event that creates it."""
+    """Return a new tournament and the event that creates it.
+
+    Raises Refusal PARAMETER_INVALID for a start time, or an end of entry, more than a day ago: it is of another file or
+    has a mistake in its year. One of today may have passed while the request was on its way, and then the tournament
+    starts as soon as there are enough players.
+    """
+    for name in ("start_ms", "entry_closes_ms"):
+        given = getattr(spec.schedule, name)
+        if given and given < now - LATEST_MS:
+            short = name.removesuffix("_ms")
+            allowed = f"a time to come, or left out: it is {_ago(now - given)} ago. In a file, {short} = {DATE}"
+            raise parameter_invalid(str(given), f"schedule.{name}", allowed, of="a tournament")
     created = ev.Created(now, tournament, spec, creator, request)
     return Tournament(created), TournamentDecision((created,))
 
@@ -322,6 +336,12 @@ def _where_it_is(tournament: Tournament) -> str:
         TournamentPhase.RUNNING: "it is running",
         TournamentPhase.PAUSED: "it is paused",
     }[tournament.phase]
+
+
+def _ago(ms: int) -> str:
+    """Return a duration of a day or more in words: `1 day`, `400 days`."""
+    days = ms // DAY_MS
+    return f"{days:,} day{'s' if days > 1 else ''}"
 
 
 def _a(format_: Format) -> str:

@@ -209,6 +209,16 @@ def test_a_history_has_a_row_for_each_change_and_no_instant_twice() -> None:
     assert [(mark.at_ms, mark.rating) for mark in rating.changes(marks)] == [(1, first), (3, other)]
 
 
+def test_a_terminal_shows_a_row_for_each_change() -> None:
+    marks = tuple(arb.RatingMark(at, arb.Estimate(at, at - 20, at + 20)) for at in (100_000, 100_000, 200_000))
+    rows = list(rating.changed_rows([arb.RatingHistory("2.1", marks)]))
+    assert [(version, elo, range_) for version, _, elo, range_ in rows] == [
+        ("2.1", "100000", "99980 to 100020"),
+        ("2.1", "200000", "199980 to 200020"),
+    ]
+    assert len({at for _, at, *_ in rows}) == 2
+
+
 def test_unknown_values_are_marked() -> None:
     rows = [row(1, 1, "ann"), row(2, 1, "ben", "1.2", provisional=True), row(3, 2, "cat")]
     headings, lines = ratings_view.drawn_rows(rows)

@@ -32,6 +32,21 @@ def test_a_number_that_can_only_be_seconds_is_refused(name: str) -> None:
     assert getattr(read({name: 5}, stored=True), name) == 5  # what is stored was accepted before
 
 
+@pytest.mark.parametrize("name", ["start_ms", "entry_closes_ms"])
+def test_a_time_long_ago_is_refused_at_the_creation(name: str) -> None:
+    def created(ago_ms: int) -> Tournament:
+        given = START_MS - ago_ms
+        schedule = Schedule(start_ms=given) if name == "start_ms" else Schedule(entry_closes_ms=given)
+        spec = Spec("sp", Format.ROUND_ROBIN, ("hop-it",), "1m", schedule=schedule)
+        return engine.create("t", spec, "org", "make", START_MS)[0]
+
+    day_ms = 86_400_000
+    assert [created(ago_ms).id for ago_ms in (-1, day_ms)] == ["t", "t"]
+    with pytest.raises(Refusal, match=r"a time to come, or left out: it is 366 days ago") as caught:
+        created(366 * day_ms)
+    assert caught.value.facts["where"] == f"schedule.{name}"
+
+
 def test_what_happens_with_too_few_players_is_read_and_written() -> None:
     assert read({"start_ms": START_MS}) == Schedule(START_MS)
     assert read({"start_ms": START_MS, "too_few": "cancel"}).too_few is TooFew.CANCEL
