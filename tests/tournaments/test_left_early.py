@@ -8,7 +8,7 @@ from arbiter.tournaments.game_ends import Winner
 from arbiter.tournaments.meetings import ScheduledGame
 from arbiter.tournaments.spec import Format
 from arbiter.tournaments.spec_text import read_spec, write_spec
-from arbiter.tournaments.standings import standings
+from arbiter.tournaments.standings import rated_games, standings
 from arbiter.tournaments.tournament import Tournament
 from tests.tournaments.test_standings import end, run_of, spec_of
 
