@@ -2,7 +2,8 @@
 
 Pairs of players play matches. Beside them one player attacks the server, each time in another way: it reads all events
 from the beginning, again and again, on as many streams as its limits allow; it opens these streams and reads nothing;
-it watches all new events; it makes cheap calls at its full rate; it makes calls with long answers at its full rate.
+it watches all new events; it makes cheap calls at its full rate; it makes calls with long answers at its full rate;
+it makes calls that are refused, as fast as it can.
 Visitors of the page attack too: they ask for everything that it has, on few connections and on many, or read no answer.
 Rounds with and without the attack alternate, so that other work on the machine affects both.
 """
@@ -41,8 +42,8 @@ class BudgetPlan:
 
     pairs: of players, who think for `think_ms`. history_s: how long they play before the measurement. rounds: of each
     attack, and as many without it; each lasts `seconds`. reading, unread, watching: streams of the attack. calling,
-    listing: concurrent calls of the attack. visiting, flooding: connections of visitors of the page. only: the names of
-    attacks; all without any.
+    listing, opening: concurrent calls of the attack. visiting, flooding: connections of visitors of the page. only: the
+    names of attacks; all without any.
     """
 
     pairs: int = 8
@@ -55,6 +56,7 @@ class BudgetPlan:
     watching: int = 100
     calling: int = 250
     listing: int = 16
+    opening: int = 100
     visiting: int = 100
     flooding: int = 1_096
     only: Sequence[str] = ()
@@ -113,6 +115,7 @@ def _make_history(
 
 def _attacks(plan: BudgetPlan, server_process: ServerProcess, match_id: str) -> list[AttackPlan]:
     (token,) = server_process.tokens(["reader"], player_pb2.SCOPE_OBSERVE)
+    (player,) = server_process.tokens(["refused"])
     caller = {"address": server_process.address, "token": token}
     calls = caller | {"match_id": match_id}
     return [
@@ -152,6 +155,18 @@ def _attacks(plan: BudgetPlan, server_process: ServerProcess, match_id: str) -> 
             f"looks at a match that is over, {plan.listing} times at once",
             CALLERS,
             calls | {"method": "GetMatch", "at_once": plan.listing},
+        ),
+        AttackPlan(
+            "opening",
+            f"opens Play streams that are refused, {plan.opening} at once",
+            CALLERS,
+            calls | {"token": player, "method": "Play", "at_once": plan.opening},
+        ),
+        AttackPlan(
+            "refused",
+            f"sends moves that are refused, {plan.opening} at once",
+            CALLERS,
+            calls | {"token": player, "method": "SubmitMove", "at_once": plan.opening},
         ),
         *_visits(plan, server_process.page, match_id),
     ]
@@ -243,3 +258,4 @@ def _measure(
     report.add(f"{name}_read_mib", "read in the last round", found["bytes"] / MIB, "MiB")
     if "calls" in found:
         report.add(f"{name}_calls", "calls answered in the last round", found["calls"], "calls")
+        report.add(f"{name}_refused", "calls refused in the last round", found["refused"], "calls")

@@ -1,17 +1,19 @@
 """A benchmark process: one player who makes calls all the time, as many at once as it may, within its rate.
 
-Plan: `address`, `token`, `method` ("GetPlayer"; "ListMatches": the largest pages; "GetMatch": of `match_id`), and how
-many calls it makes `at_once`. It sends an answer once it has begun, and to each later order: `bytes` of the answers,
-`calls` that were answered and `refused` ones, after which it waits as long as the refusal says.
+Plan: `address`, `token`, `method` ("GetPlayer"; "ListMatches": the largest pages; "GetMatch": of `match_id`; "Play":
+streams that it opens far too often; "SubmitMove": moves in a match that does not exist), and how many calls it makes
+`at_once`. It sends an answer once it has begun, and to each later order: `bytes` of the answers, `calls` that were
+answered and `refused` ones. After a refusal for its rate it waits as long as that says, except with "Play" and
+"SubmitMove": with these it calls again at once.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 import grpc.aio
-from arbiter_protos.v1 import match_pb2, match_pb2_grpc, player_pb2, player_pb2_grpc
+from arbiter_protos.v1 import match_pb2, match_pb2_grpc, play_pb2, play_pb2_grpc, player_pb2, player_pb2_grpc
 
 from arbiter.bench.processes import answer, give_way, order
 from arbiter.runtime.loop import run_process
@@ -27,8 +29,16 @@ class Callers:
         self._channel = grpc.aio.insecure_channel(address)
         players = player_pb2_grpc.PlayerServiceStub(self._channel)
         matches = match_pb2_grpc.MatchServiceStub(self._channel)
+        self._play = play_pb2_grpc.PlayServiceStub(self._channel)
+        hello = play_pb2.PlayAct(hello=play_pb2.ClientHello(protocol_version="1.0"))
+        self._patient = method not in ("Play", "SubmitMove")
         self._call: Any
         self._call, self._request = {
+            "Play": (self._open, play_pb2.PlayRequest(acts=[hello])),
+            "SubmitMove": (
+                matches.SubmitMove,
+                match_pb2.SubmitMoveRequest(request_id="r", match_id="nowhere", move="a1"),
+            ),
             "GetPlayer": (players.GetPlayer, player_pb2.GetPlayerRequest()),
             "ListMatches": (matches.ListMatches, match_pb2.ListMatchesRequest(page_size=1_000)),
             "GetMatch": (matches.GetMatch, match_pb2.GetMatchRequest(match_id=match_id, with_moves=True)),
@@ -39,18 +49,35 @@ class Callers:
         try:
             answered = await self._call(self._request, metadata=self._metadata)
         except grpc.aio.AioRpcError as error:
-            if error.code() is not grpc.StatusCode.RESOURCE_EXHAUSTED:
+            if self._patient and error.code() is not grpc.StatusCode.RESOURCE_EXHAUSTED:
                 raise
             self.refused += 1
-            await asyncio.sleep(REFUSED_S)
+            await asyncio.sleep(REFUSED_S if self._patient else 0)
         else:
             self.calls += 1
             self.bytes += answered.ByteSize()
 
+    async def _open(self, request: play_pb2.PlayRequest, metadata: Any) -> play_pb2.PlayResponse:
+        """Open a Play stream, and leave it once it has answered."""
+        stream: Any = self._play.Play(metadata=metadata)
+        await stream.write(request)
+        answered: Any = await stream.read()
+        if answered is grpc.aio.EOF:
+            raise grpc.aio.AioRpcError(await stream.code(), grpc.aio.Metadata(), grpc.aio.Metadata())
+        stream.cancel()
+        return cast("play_pb2.PlayResponse", answered)
+
     async def go_on(self, at_once: int) -> None:
-        """Make a number of calls at once, and again once all are answered."""
+        """Make a number of calls at once, and again once all are answered, or each once it is answered."""
         while True:
-            await asyncio.gather(*(self._once() for _ in range(at_once)))
+            if self._patient:
+                await asyncio.gather(*(self._once() for _ in range(at_once)))
+            else:
+                await asyncio.gather(*(self._again() for _ in range(at_once)))
+
+    async def _again(self) -> None:
+        while True:
+            await self._once()
 
 
 async def run(address: str, token: str, method: str, match_id: str, at_once: int) -> None:

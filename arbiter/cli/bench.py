@@ -23,7 +23,19 @@ app = App(
 )
 
 Section = Literal["at-once", "coalesced", "offered", "thinking", "many"]
-Attack = Literal["reading", "unread", "watching", "calling", "listing", "looking", "styling", "visiting", "flooding"]
+Attack = Literal[
+    "reading",
+    "unread",
+    "watching",
+    "calling",
+    "listing",
+    "looking",
+    "opening",
+    "refused",
+    "styling",
+    "visiting",
+    "flooding",
+]
 Json = Annotated[
     Path | None,
     Parameter(help="A file to keep the figures in, with what each round found; `arbiter bench ratios` reads it."),
@@ -201,6 +213,7 @@ def budget(
     watching: Count = 100,
     calling: Count = 250,
     listing: Count = 16,
+    opening: Count = 100,
     visiting: Count = 100,
     flooding: Count = 1_096,
     only: Annotated[Sequence[Attack], Parameter(negative=())] = (),
@@ -210,9 +223,9 @@ def budget(
     """Measure what one player who does whatever its limits allow costs others. Goals: their moves' p99 within twice.
 
     Beside pairs who play, it reads all history again and again; asks for it and reads nothing; watches all that
-    happens; makes calls at its full rate; reads long lists; looks at long matches. Visitors of the page ask for its
-    style sheet and its pages, and ask without reading. Rounds with and without each of these take turns. Goal for the
-    memory of what is not read: 64 MiB.
+    happens; makes calls at its full rate; reads long lists; looks at long matches; opens Play streams, and sends moves,
+    that are refused. Visitors of the page ask for its style sheet and its pages, and ask without reading. Rounds with
+    and without each of these take turns. Goal for the memory of what is not read: 64 MiB.
 
     :param pairs: Pairs who play on meanwhile, thinking 50 ms.
     :param history: Seconds of play that make the history.
@@ -223,13 +236,14 @@ def budget(
     :param watching: Streams of what happens now.
     :param calling: Calls that it makes at once.
     :param listing: Lists, and matches, that it asks for at once.
+    :param opening: Play streams that it opens far too often, and moves that are refused, at once.
     :param visiting: Connections on which visitors ask for pages.
     :param flooding: Connections on which they ask and read nothing.
     :param only: Which of these it does; may be given several times. [default: all]
     """
     from arbiter.bench.budget import BudgetPlan, bench_budget
 
-    streams, calls, visitors = (reading, unread, watching), (calling, listing), (visiting, flooding)
+    streams, calls, visitors = (reading, unread, watching), (calling, listing, opening), (visiting, flooding)
     plan = BudgetPlan(pairs, 50.0, history, seconds, rounds, *streams, *calls, *visitors, only, folder)
     _measure(lambda progress: bench_budget(plan, progress), json)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import grpc
 from google.protobuf.message import DecodeError
@@ -12,25 +12,48 @@ from grpc.aio import AbortError
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, argument_invalid
-from arbiter.rpc.servicing import Unreadable
+from arbiter.rpc.servicing import Unreadable, call_of
 from arbiter.rpc.unread import Unread
-from arbiter.service.gate.gate import Waiting
+from arbiter.service.gate.gate import Refusing, Waiting
 from arbiter.service.ports.log import Logger
 from arbiter.service.ports.meter import NO_METER, Meter
 from arbiter.wire.refusals import refusal_status
 
 GONE_S = 1.0  #: time in which gRPC cancels a call after a failed write, if its client has left
 
+ENDED_BY_US: Final = frozenset(
+    {
+        Reason.SESSION_SUPERSEDED,
+        Reason.SESSION_SILENT,
+        Reason.READER_TOO_SLOW,
+        Reason.DRAINING,
+        Reason.STORE_UNAVAILABLE,
+    }
+)
+"""With these a stream ends that the server has accepted. All other refusals wait for their turn."""
+
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 
 
 class RefusalInterceptor(grpc.aio.ServerInterceptor):
-    """Wraps every handler, so that servicers simply raise. `waiting`: the context of calls that are no streams."""
+    """Wraps every handler, so that servicers simply raise.
 
-    def __init__(self, limits: Limits, unread: Unread, waiting: Waiting, log: Logger, meter: Meter = NO_METER) -> None:
+    waiting: the context of calls that are no streams. refusing: waits before a refusal is told.
+    """
+
+    def __init__(
+        self,
+        limits: Limits,
+        unread: Unread,
+        waiting: Waiting,
+        refusing: Refusing,
+        log: Logger,
+        meter: Meter = NO_METER,
+    ) -> None:
         self._limits = limits
         self._unread = unread
         self._waiting = waiting
+        self._refusing = refusing
         self._log = log
         self._meter = meter
 
@@ -48,7 +71,9 @@ class RefusalInterceptor(grpc.aio.ServerInterceptor):
             behaviour = getattr(handler, kind)
             if behaviour is not None:
                 # Handlers of streams write on their context, and return when all is written.
-                call = _Call(behaviour, str(method), self._unread, self._waiting, self._log, self._meter)
+                call = _Call(
+                    behaviour, str(method), self._unread, self._waiting, self._refusing, self._log, self._meter
+                )
                 make = getattr(grpc, f"{kind}_rpc_method_handler")
                 deserialize = self._bounded(handler.request_deserializer, streamed=kind.startswith("stream"))
                 serialize = _unless_bytes(handler.response_serializer)
@@ -91,6 +116,7 @@ class _Call:
         method: str,
         unread: Unread,
         waiting: Waiting,
+        refusing: Refusing,
         log: Logger,
         meter: Meter,
     ) -> None:
@@ -98,6 +124,7 @@ class _Call:
         self._method = method
         self._unread = unread
         self._waiting = waiting
+        self._refusing = refusing
         self._log = log
         self._meter = meter
         self._context: Any = None
@@ -139,6 +166,9 @@ class _Call:
             raise error
         if isinstance(error, grpc.aio.InternalError):  # a write failed; if the client has left, gRPC cancels
             await asyncio.sleep(GONE_S)  # this call during the sleep
+        if isinstance(error, Refusal) and error.reason not in ENDED_BY_US:
+            error.__traceback__ = None  # what the call has used is free while it waits
+            await self._refusing(call_of(context))
         self._unread.end_began(context)
         try:
             if isinstance(error, Refusal):

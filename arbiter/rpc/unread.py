@@ -8,11 +8,29 @@ after which a client that has not read the end of a call loses its connection, a
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from arbiter.config import Limits
 from arbiter.service.ports.log import Logger
+
+
+def _let_go(context: Any) -> None:
+    """Break the circles in which gRPC holds a call that is over.
+
+    The state of a call holds its callbacks, each of which holds the call's context, and that the state. It also holds
+    the error that has ended the call, whose traceback holds all frames, and these the context. Without this, only the
+    garbage collector would free what a call has used: twenty objects, and of a refused one fifty. gRPC has no names for
+    these parts (seen in grpcio 1.85: `RPCState.callbacks`, `RPCState.abort_exception`).
+    """
+    for state in gc.get_referents(context):
+        for held in gc.get_referents(state):
+            if isinstance(held, BaseException):
+                held.__traceback__ = held.__context__ = None
+            elif isinstance(held, list) and all(isinstance(each, partial) for each in held):
+                held.clear()
 
 
 class _Connection:
@@ -92,7 +110,12 @@ class Unread:
         """Count the end of a call: its client has to read it within `silence_ms`, or loses its connection."""
         peer: str = context.peer()
         pending = self.began(peer, size, lambda: self.close(peer, "the end of a call was not read"))
-        context.add_done_callback(lambda context: self.ended(pending))
+
+        def over(context: Any) -> None:
+            self.ended(pending)
+            asyncio.get_running_loop().call_soon(_let_go, context)  # after gRPC's own last step, and other callbacks
+
+        context.add_done_callback(over)
 
     def close(self, peer: str, why: str) -> None:
         """Close a connection, and log it."""

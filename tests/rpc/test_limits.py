@@ -13,6 +13,7 @@ from arbiter_protos.v1 import (
     game_pb2,
     match_pb2,
     play_pb2,
+    play_pb2_grpc,
     player_pb2,
     rating_pb2,
     server_pb2,
@@ -203,6 +204,31 @@ async def test_refusals_are_delayed_too(monkeypatch: pytest.MonkeyPatch) -> None
     assert max(refused_at) >= 0.75  # eighty of them, ten milliseconds each
 
 
+async def test_refusals_of_every_call_wait_for_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Moves and Play streams have no rate of their own; nobody else waits."""
+    waits: list[float] = []
+    sleep_ms = admission._sleep_ms
+
+    async def noted(wait_ms: int) -> None:
+        waits.append(wait_ms)
+        await sleep_ms(0)
+
+    monkeypatch.setattr(admission, "_sleep_ms", noted)
+    ManualClock(monkeypatch)  # no budget refills
+    async with server(calls_a_second=50) as stubs:
+        move = match_pb2.SubmitMoveRequest(request_id="r", match_id="nowhere", move="a1")
+        for _ in range(25):
+            await refused(stubs.matches.SubmitMove(move, metadata=stubs.alice), Reason.MATCH_NOT_FOUND)
+        assert waits == [0] * 20 + [10, 20, 30, 40, 50]
+        waits.clear()
+        await refused(stubs.matches.SubmitMove(move, metadata=stubs.bob), Reason.MATCH_NOT_FOUND)
+        hello = play_pb2.PlayAct(hello=play_pb2.ClientHello(protocol_version="9.0"))
+        open_stream = play_pb2_grpc.PlayServiceStub(stubs.served.channel).Play
+        refused_stream = open_stream(iter([play_pb2.PlayRequest(acts=[hello])]), metadata=stubs.alice)
+        await refused(refused_stream, Reason.VERSION_UNSUPPORTED)
+        assert waits == [0, 60]
+
+
 async def test_a_call_whose_budget_has_refilled_while_it_waited_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = ManualClock(monkeypatch)
     async with server(calls_a_second=50) as stubs:
@@ -248,7 +274,7 @@ async def test_guessing_tokens_is_stopped_and_a_caller_with_a_token_is_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock = ManualClock(monkeypatch)
-    async with server(unknown_tokens_a_minute=20, calls_a_second=1_000) as stubs:
+    async with server(unknown_tokens_a_minute=20, calls_a_second=100_000) as stubs:
         ask, request = stubs.players.GetPlayer, player_pb2.GetPlayerRequest()
         new = await stubs.served.token("carol")  # has not called yet: the server has no state for it
         for n in range(20):

@@ -37,7 +37,10 @@ PACED_FROM: Final = 20
 """This many calls of a caller may come at once. Beyond them, calls that come faster than its rate are spread evenly."""
 
 REFUSED_TIMES: Final = 2
-"""Refusals beyond PACED_FROM at once are spread evenly at this multiple of the call rate. None waits over a second."""
+"""Refusals beyond PACED_FROM at once are spread evenly at this multiple of the call rate, whatever the call."""
+
+LONGEST_TURN_MS: Final = 60 * SECOND_MS
+"""No refusal waits longer for its turn, so that one burst is not paid for hours."""
 
 
 NO_PROXIES: Final = Proxies(())
@@ -132,8 +135,8 @@ class Admission:
     async def _count(self, caller: Caller) -> None:
         """Count a call, and wait for its turn. Raises Refusal RATE_LIMITED.
 
-        Refusals wait for their turn too, since a refusal costs half as much as an answer. If the budget has recovered
-        by then, the call is not refused.
+        A call that would be refused waits for a turn among the refusals, at most a second. If the budget has recovered
+        by then, it is not refused.
         """
         name = _counted_as(caller)
         try:
@@ -144,6 +147,21 @@ class Admission:
             await _sleep_ms(self._refusals.owe(name, _now_ms()))
             self._calls.use(name, _now_ms())
         await _sleep_ms(self._pace.owe(name, _now_ms()))
+
+    async def refused(self, call: Call) -> None:
+        """Have the caller of any call wait for its turn before it hears of a refusal.
+
+        A refusal costs the server half as much as an answer, and most clients call again at once. The budget is that of
+        the player whose token this is, or of the address: nobody else waits.
+        """
+        if call.counted:
+            return
+        caller, now_ms = self._accounts.known(call.secret), _now_ms()
+        name = _counted_as(caller) if caller is not None else f"address {self._address(call)}"
+        if self._refusals.owe(name, now_ms, 0) < LONGEST_TURN_MS:
+            await _sleep_ms(self._refusals.owe(name, now_ms))
+        else:
+            await _sleep_ms(LONGEST_TURN_MS)
 
     async def newcomer(self, call: Call) -> Caller | None:
         """Return the caller that registers a player, or None if it has no token.

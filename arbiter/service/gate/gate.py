@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 
 from arbiter.config import Settings
@@ -10,7 +10,7 @@ from arbiter.errors import Refusal
 from arbiter.matches.policy import Policy
 from arbiter.service.cut_off import CutOff
 from arbiter.service.gate.addresses import Proxies
-from arbiter.service.gate.admission import Admission
+from arbiter.service.gate.admission import Admission, Call
 from arbiter.service.gate.games import GameGate
 from arbiter.service.gate.matches import MatchGate
 from arbiter.service.gate.play import PlayGate
@@ -32,6 +32,9 @@ from arbiter.service.ports.rules import RulesWorker
 from arbiter.service.ratings.ratings import Ratings
 from arbiter.service.tournaments.registry import TournamentRegistry
 
+Refusing = Callable[[Call], Awaitable[None]]
+"""Waits until the caller of a call may hear that it is refused."""
+
 Waiting = Callable[[], AbstractAsyncContextManager[None]]
 """Returns the context in which an API waits for the answer of a call that is no stream."""
 
@@ -39,8 +42,8 @@ Waiting = Callable[[], AbstractAsyncContextManager[None]]
 class Gate:
     """The calls, by service. Rates and streams are counted over all APIs together.
 
-    waiting: refuses a call that waits while this server is cut off from its store. readiness: whether the server is
-    for clients.
+    refusing: for an API that does not count requests itself: waits before it refuses a call. waiting: refuses a call
+    that waits while this server is cut off from its store. readiness: whether the server is for clients.
     """
 
     def __init__(
@@ -64,6 +67,7 @@ class Gate:
         limits = settings.limits
         admission = Admission(accounts, limits, cut_off, settings.reads_are_public, Proxies(settings.listen_proxies))
         self.waiting: Waiting = cut_off.waiting
+        self.refusing: Refusing = admission.refused
         self.readiness = Readiness(cut_off)
         self.streams = streams = OpenStreams(accounts, limits, cut_off)
         self.server = ServerGate(settings, clock, transcripts)
