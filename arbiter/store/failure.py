@@ -31,9 +31,13 @@ _MEANINGS: Final = (
     (("SQLITE_CANTOPEN",), "it can't be opened", "make it a file that this user may read and write, in such a folder"),
     (("SQLITE_IOERR", "58030"), "its disk fails", "look at the disk, and whether there is room on it"),
     (("SQLITE_BUSY", "55P03"), "another program holds it", "let that program end"),
+    (("57P",), "it stops, or starts again", "wait until it has started, or see why it does not"),
     (("42501",), "it does not let this user do that", "grant the user the tables and the schema"),
 )
 _DEADLOCK: Final = "40P01"
+#: PostgreSQL can only be read (it is a standby, or is to be one), stops, has crashed, or recovers: another one may be
+#: the primary by now, so a new session is needed.
+_OF_NO_PRIMARY: Final = ("25006", "57P01", "57P02", "57P03")
 _AWAY: Final = ("it can't be reached", "see that it runs, and that its address, user and password are right")
 
 
@@ -42,11 +46,21 @@ class HeldElsewhere(SQLAlchemyError):
 
 
 def lost(error: Exception) -> bool:
-    """Return whether there was no connection, or it was lost. Then nobody knows whether the request took effect."""
+    """Return whether there was no connection, or it was lost. Then nobody knows whether the request took effect.
+
+    A session with a database that takes no writes (any more) counts as lost.
+    """
     if not isinstance(error, DBAPIError):
         return isinstance(error, HeldElsewhere)
+    if of_no_primary(error.orig):
+        return True
     nobody_answered = getattr(error.orig, "sqlstate", "") is None
     return error.connection_invalidated or (nobody_answered and isinstance(error, OperationalError | InterfaceError))
+
+
+def of_no_primary(error: BaseException | None) -> bool:
+    """Return whether an error of the driver says that a PostgreSQL takes no writes, or is about to end its sessions."""
+    return getattr(error, "sqlstate", None) in _OF_NO_PRIMARY
 
 
 def deadlocked(error: Exception) -> bool:
@@ -78,13 +92,13 @@ def advice(error: Exception) -> str:
 def _meaning(error: Exception) -> tuple[str, str]:
     if isinstance(error, HeldElsewhere):
         return str(error), ""
-    if lost(error):
-        return _AWAY
     said = getattr(error, "orig", None) or error
     code = _code(error)
     for beginnings, clause, what_to_do in _MEANINGS:
         if code.startswith(beginnings):
             return clause, what_to_do
+    if lost(error):
+        return _AWAY
     primary = getattr(getattr(said, "diag", None), "message_primary", None)
     return primary or str(said).strip(), ""
 

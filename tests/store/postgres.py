@@ -20,9 +20,12 @@ OPTIONS = ("-c", "listen_addresses=", "-c", "max_connections=50", "-c", "fsync=o
 
 
 class Cluster:
-    """A PostgreSQL server that can be stopped, killed and restarted; each test has a database of its own in it."""
+    """A PostgreSQL server that can be stopped, killed and restarted; each test has a database of its own in it.
 
-    def __init__(self, administrator: str = "arbiter") -> None:
+    primary: what it is a standby of, as a copy that follows it; None for a primary.
+    """
+
+    def __init__(self, administrator: str = "arbiter", primary: Cluster | None = None) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="arbiter-pg-", dir="/tmp"))  # a socket's path must be short
         self._root = os.geteuid() == 0
         if self._root:
@@ -30,10 +33,17 @@ class Cluster:
         self.programs = self._find()
         self._process: subprocess.Popen[bytes] | None = None
         self._databases = 0
-        self._run(
-            "initdb", "-D", "data", "-U", administrator, "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"
-        )
+        if primary is None:
+            own = ("--auth=trust", "--encoding=UTF8", "--locale=C")
+            self._run("initdb", "-D", "data", "-U", administrator, "--no-sync", *own)
+        else:
+            copied = ("-h", str(primary.folder), "--checkpoint=fast", "--write-recovery-conf")
+            self._run("pg_basebackup", "-D", "data", "-U", administrator, "--no-sync", *copied)
         self.start()
+
+    def promote(self) -> None:
+        """Make a standby the primary."""
+        assert self.ask("SELECT pg_promote()") == [(True,)]
 
     def url(self, database: str) -> str:
         return f"postgresql://arbiter@/{database}?host={self.folder}"

@@ -30,6 +30,7 @@ HELD_BY: Final = (
 )
 SERVING: Final = f"SELECT pid {HELD_BY}"  #: the query for the database's process ids of the sessions that hold SERVING
 NOW_MS: Final = "SELECT extract(epoch FROM clock_timestamp()) * 1000"  #: the query for the database's time
+_TAKES_WRITES: Final = "SELECT current_setting('transaction_read_only') = 'off'"
 _LOCK_NOT_AVAILABLE: Final = "55P03"
 
 #: The database treats a client that does not answer as gone equally soon: its lock must not outlive its machine.
@@ -125,8 +126,9 @@ class _Hold:
             self._engine.dispose()
 
     def _alive(self) -> bool:
+        """Return whether the session is there, and its database takes writes: else the lock is on a former primary."""
         try:
-            return self._connection is not None and self._connection.exec_driver_sql("SELECT 1").scalar() == 1
+            return self._connection is not None and bool(self._connection.exec_driver_sql(_TAKES_WRITES).scalar())
         except DBAPIError:
             return False
 

@@ -10,8 +10,10 @@ from typing import Any, Final, cast
 import psycopg
 from psycopg import pq
 from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.engine import URL
+from sqlalchemy.engine import URL, ExceptionContext
 from sqlalchemy.exc import DBAPIError
+
+from arbiter.store.failure import of_no_primary
 
 BINARY: Final = [pq.Format.BINARY] * 7
 _DEFAULTS: Final = (
@@ -36,6 +38,18 @@ _PATIENCE: Final = {
     "keepalives_interval": 5,
     "keepalives_count": 3,
     "tcp_user_timeout": 25_000,
+}
+
+
+#: The same where the URL names several hosts: the next one is asked soon if the first one is gone. Of these the one is
+#: meant that takes writes.
+_PATIENCE_OF_SEVERAL: Final = {
+    "connect_timeout": 2,
+    "keepalives_idle": 2,
+    "keepalives_interval": 1,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 5_000,
+    "target_session_attrs": "read-write",
 }
 
 
@@ -113,7 +127,10 @@ def named_errors(connection: Connection, what: str) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        is_lost = driver_of(connection).broken
+        is_lost = driver_of(connection).broken or of_no_primary(error)
+        if of_no_primary(error):
+            connection.engine.dispose()  # other sessions are no better
+            connection.invalidate()
         raise DBAPIError.instance(
             what, None, error, psycopg.Error, connection_invalidated=is_lost, dialect=connection.dialect
         ) from None
@@ -134,7 +151,8 @@ def is_usable(connection: psycopg.Connection[Any]) -> bool:
 
 def engine_of(place: URL, **options: Any) -> Engine:
     """Return an engine whose sessions are set up as a server needs them. options: of `create_engine`."""
-    ours = {"application_name": "arbiter", "client_encoding": "utf8", **_PATIENCE}
+    patience = _PATIENCE_OF_SEVERAL if _names_several(place) else _PATIENCE
+    ours = {"application_name": "arbiter", "client_encoding": "utf8", **patience}
     made = create_engine(
         place.set(drivername="postgresql+psycopg"),
         # Set explicitly, because a database may have other defaults and the protocol of the locks depends on it: each
@@ -143,6 +161,11 @@ def engine_of(place: URL, **options: Any) -> Engine:
         connect_args={name: value for name, value in ours.items() if name not in place.query},
         **options,
     )
+
+    @event.listens_for(made, "handle_error")
+    def note(context: ExceptionContext) -> None:
+        if of_no_primary(context.original_exception):
+            context.is_disconnect = True  # so that all sessions are given up, as after a lost connection
 
     @event.listens_for(made, "connect")
     def settle(connection: Any, _record: object) -> None:
@@ -155,3 +178,8 @@ def engine_of(place: URL, **options: Any) -> Engine:
         connection.commit()
 
     return made
+
+
+def _names_several(place: URL) -> bool:
+    hosts = place.query.get("host", place.host or "")
+    return not isinstance(hosts, str) or "," in hosts
