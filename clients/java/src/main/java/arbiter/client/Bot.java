@@ -25,6 +25,12 @@ public interface Bot {
     }
 
     /**
+     * Called once at the start of a run, before everything else, with the client that the bot plays through: for callbacks
+     * that get no turn.
+     */
+    default void playing(Client client) throws Exception {}
+
+    /**
      * Returns another choice for a turn after the first one was refused, or null: then {@code choose} is called once
      * more, with {@link Turn#refused()} set. If that choice is refused too, the bot resigns the match.
      */

@@ -28,6 +28,7 @@ final class Caller implements Executor, AutoCloseable {
     /** Done once the run is; with the exception that ends it, if one does. */
     final CompletableFuture<Void> outcome = new CompletableFuture<>();
 
+    private final Hooks hooks;
     private final Options.OnError onError;
     private final ScheduledThreadPoolExecutor loop = new ScheduledThreadPoolExecutor(
             1, daemons("arbiter-loop"), new ThreadPoolExecutor.DiscardPolicy());
@@ -35,8 +36,9 @@ final class Caller implements Executor, AutoCloseable {
     private final Executor bots;
 
     /** Takes who calls the bot's methods; null for threads of the run's own. */
-    Caller(Bot bot, Profile profile, Options.OnError onError, Executor bots) {
+    Caller(Bot bot, Profile profile, Options.OnError onError, Executor bots, Hooks hooks) {
         this.bot = bot;
+        this.hooks = hooks;
         this.profile = profile;
         this.onError = onError;
         this.bots = bots == null ? workers : bots;
@@ -99,6 +101,15 @@ final class Caller implements Executor, AutoCloseable {
             }
             then.accept(error == null ? value : byDefault);
         });
+    }
+
+    /** Calls a hook; one that throws is logged, and costs nothing else. */
+    void hook(Consumer<Hooks> call) {
+        try {
+            call.accept(hooks);
+        } catch (Throwable error) { // whatever it throws
+            LOG.log(Level.ERROR, "a hook failed", error);
+        }
     }
 
     /** Handles an error of the bot in its turn: logs it, and returns whether it resigns by the run's policy. */

@@ -14,6 +14,8 @@ import arbiter.v1.GetGameResponse;
 import arbiter.v1.GetMatchRequest;
 import arbiter.v1.GetPlayerRequest;
 import arbiter.v1.GetPlayerResponse;
+import arbiter.v1.GetRatingRequest;
+import arbiter.v1.GetRatingResponse;
 import arbiter.v1.GetServerInfoRequest;
 import arbiter.v1.GetServerInfoResponse;
 import arbiter.v1.GetStandingsRequest;
@@ -33,6 +35,7 @@ import arbiter.v1.ObserveRequest;
 import arbiter.v1.PlayMovesRequest;
 import arbiter.v1.PlayMovesResponse;
 import arbiter.v1.PlayerServiceGrpc;
+import arbiter.v1.RatingServiceGrpc;
 import arbiter.v1.RegisterPlayerRequest;
 import arbiter.v1.RegisterPlayerResponse;
 import arbiter.v1.ServerServiceGrpc;
@@ -202,6 +205,15 @@ public final class Client implements AutoCloseable {
     /** Returns the caller, and the rights of its token. Refusals: TOKEN_INVALID. */
     public GetPlayerResponse myself() {
         return ask(PlayerServiceGrpc::newBlockingStub, stub -> stub.getPlayer(GetPlayerRequest.getDefaultInstance()));
+    }
+
+    /**
+     * Returns the ratings of a player's versions, the newest first, in a variant; with an empty one, in all games together.
+     * A player without rated games has none. Refusals: PLAYER_NOT_FOUND, GAME_UNKNOWN, PARAMETER_INVALID.
+     */
+    public GetRatingResponse getRating(String player, String game) {
+        var request = GetRatingRequest.newBuilder().setPlayer(player).setGame(game).build();
+        return ask(RatingServiceGrpc::newBlockingStub, stub -> stub.getRating(request));
     }
 
     /** Challenges a player. Refusals: PLAYER_NOT_FOUND, PLAYER_SUSPENDED, GAME_UNKNOWN, PARAMETER_INVALID. */

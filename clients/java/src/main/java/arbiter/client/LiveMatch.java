@@ -46,10 +46,15 @@ public final class LiveMatch {
         return opponent;
     }
 
-    /** Returns the bot's time control; empty where it is not known yet. */
+    /** Returns the bot's own time control, also in a match with time odds; empty where it is not known yet. */
     public String timeControl() {
         Match match = told;
         return match.getTimeControlsCount() >= seat ? match.getTimeControls(seat - 1) : match.getTimeControl();
+    }
+
+    /** Returns the match's time control: with time odds, those of both seats, such as {@code 5m:2m}. */
+    public String matchTimeControl() {
+        return told.getTimeControl();
     }
 
     /** Returns whether the match counts for ratings. */

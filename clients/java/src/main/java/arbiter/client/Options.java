@@ -32,6 +32,7 @@ public final class Options {
     Duration timeout = Duration.ofSeconds(30);
     String invitation = "";
     Executor executor;
+    Hooks hooks = new Hooks() {};
 
     /** Sets the arbiter's address, HOST:PORT, or several addresses of one arbiter with commas between them. */
     public Options server(String value) {
@@ -118,6 +119,12 @@ public final class Options {
         return this;
     }
 
+    /** Sets functions of the program for its metrics. */
+    public Options hooks(Hooks value) {
+        hooks = value;
+        return this;
+    }
+
     /** Returns a copy, so that who was given options may change them. */
     Options copy() {
         Options copy = new Options();
@@ -134,6 +141,7 @@ public final class Options {
         copy.timeout = timeout;
         copy.invitation = invitation;
         copy.executor = executor;
+        copy.hooks = hooks;
         return copy;
     }
 

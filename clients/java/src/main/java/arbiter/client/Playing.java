@@ -3,6 +3,7 @@ package arbiter.client;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -81,8 +82,8 @@ public final class Playing {
                 options.patience = PATIENCE;
             }
             try (Client client = new Client(options);
-                    Caller caller = new Caller(bot, profile, options.onError, options.executor)) {
-                if (identified(client)) {
+                    Caller caller = new Caller(bot, profile, options.onError, options.executor, options.hooks)) {
+                if (identified(client) && begun(client, caller)) {
                     play(client, caller);
                 }
             }
@@ -104,6 +105,21 @@ public final class Playing {
             throw failure.getCause() instanceof ClientException error ? error : failure;
         }
         return identity.isDone();
+    }
+
+    /** Tells the bot that its run begins, unless it is stopped before; returns whether it knows. */
+    private boolean begun(Client client, Caller caller) {
+        CompletableFuture<Void> begun = new CompletableFuture<>();
+        Callable<Void> telling = () -> {
+            bot.playing(client);
+            return null;
+        };
+        caller.callback("playing", telling, null, begun::complete);
+        CompletableFuture.anyOf(begun, caller.outcome, stopped).exceptionally(error -> null).join();
+        if (caller.outcome.isDone()) {
+            check(caller.outcome);
+        }
+        return begun.isDone();
     }
 
     private void identify(Client client) {

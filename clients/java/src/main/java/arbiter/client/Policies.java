@@ -2,6 +2,7 @@ package arbiter.client;
 
 import arbiter.v1.Challenge;
 import arbiter.v1.ChallengeClosed;
+import arbiter.v1.GetRatingResponse;
 import arbiter.v1.Match;
 import arbiter.v1.PlayItem;
 import arbiter.v1.TournamentCall;
@@ -60,11 +61,11 @@ final class Policies {
             return;
         }
         Answer failed = Answer.decline("the bot failed to consider it");
-        caller.callback("challenged", () -> caller.bot.challenged(challenge), failed, answer -> {
-            Answer decided = byProfile(answer) ? policy(challenge) : answer;
-            Consumer<ClientException> unanswered = error -> LOG.log(
-                    Level.WARNING,
-                    "the challenge of " + challenge.getChallenger() + " can't be answered: " + error.getMessage());
+        Consumer<ClientException> unanswered = error -> LOG.log(
+                Level.WARNING,
+                "the challenge of " + challenge.getChallenger() + " can't be answered: " + error.getMessage());
+        rated(challenge, unanswered, rating -> caller.callback("challenged", () -> caller.bot.challenged(challenge), failed, answer -> {
+            Answer decided = byProfile(answer) ? policy(challenge, rating) : answer;
             if (decided.kind() == Answer.Kind.ACCEPT) {
                 accept(id, unanswered);
             } else {
@@ -74,14 +75,32 @@ final class Policies {
                         : reason.substring(0, reason.offsetByCodePoints(0, LONGEST_REASON));
                 ask(id, () -> decline(id, told), nothing -> {}, unanswered);
             }
+        }));
+    }
+
+    /** Goes on with the rating of a challenger in the game, null for none, if the profile has limits for it. */
+    private void rated(Challenge challenge, Consumer<ClientException> failed, Consumer<Double> then) {
+        if (!caller.profile.limitsRatings()) {
+            then.accept(null);
+            return;
+        }
+        Callable<GetRatingResponse> asking =
+                () -> client.getRating(challenge.getChallenger(), challenge.getTerms().getGame());
+        caller.call(asking, (answer, error) -> {
+            if (error != null) {
+                asked.remove(challenge.getChallengeId());
+                failed.accept(Errors.of(error, client.server()));
+                return;
+            }
+            then.accept(answer.getVersionsCount() == 0 ? null : answer.getVersions(0).getRating().getValue());
         });
     }
 
-    private Answer policy(Challenge challenge) {
+    private Answer policy(Challenge challenge, Double rating) {
         if (!caller.profile.acceptChallenges()) {
             return Answer.decline("this bot accepts no challenges");
         }
-        String objection = objection(challenge);
+        String objection = objection(challenge, rating);
         return objection.isEmpty() ? Answer.ACCEPT : Answer.decline(objection);
     }
 
@@ -91,19 +110,19 @@ final class Policies {
         if (!caller.profile.acceptSeeks() || own || !asked.add(id)) {
             return;
         }
-        caller.callback("sought", () -> caller.bot.sought(seek), Answer.decline(""), answer -> {
-            boolean suits = objection(seek).isEmpty();
+        Consumer<ClientException> failed = error -> {
+            boolean faster = error instanceof ArbiterException no && no.reason() == Reason.CHALLENGE_NOT_FOUND;
+            Level level = faster ? Level.DEBUG : Level.WARNING;
+            LOG.log(level, "the seek of " + seek.getChallenger() + " can't be accepted: " + error.getMessage());
+        };
+        rated(seek, failed, rating -> caller.callback("sought", () -> caller.bot.sought(seek), Answer.decline(""), answer -> {
+            boolean suits = objection(seek, rating).isEmpty();
             if (byProfile(answer) ? suits : answer.kind() == Answer.Kind.ACCEPT) {
-                accept(id, error -> {
-                    boolean faster =
-                            error instanceof ArbiterException no && no.reason() == Reason.CHALLENGE_NOT_FOUND;
-                    Level level = faster ? Level.DEBUG : Level.WARNING;
-                    LOG.log(level, "the seek of " + seek.getChallenger() + " can't be accepted: " + error.getMessage());
-                });
+                accept(id, failed);
             } else {
                 asked.remove(id);
             }
-        });
+        }));
     }
 
     private void accept(String id, Consumer<ClientException> failed) {
@@ -142,8 +161,7 @@ final class Policies {
             return;
         }
         caller.callback("called", () -> caller.bot.called(call), Answer.decline(""), answer -> {
-            boolean suits = call.getGamesList().stream().allMatch(caller.profile::plays)
-                    && caller.profile.playsAt(call.getTimeControl());
+            boolean suits = caller.profile.suits(call);
             if (!(byProfile(answer) ? suits : answer.kind() == Answer.Kind.ACCEPT)) {
                 asked.remove(id);
                 return;
@@ -158,10 +176,10 @@ final class Policies {
         });
     }
 
-    private String objection(Challenge challenge) {
+    private String objection(Challenge challenge, Double rating) {
         return slots.left() == 0
                 ? "this bot has as many matches as it plays before it stops"
-                : caller.profile.objection(challenge, slots.playing());
+                : caller.profile.objection(challenge, rating, slots.playing());
     }
 
     private static boolean byProfile(Answer answer) {

@@ -3,6 +3,7 @@ package arbiter.client;
 import arbiter.v1.Challenge;
 import arbiter.v1.ClientHello;
 import arbiter.v1.Terms;
+import arbiter.v1.TournamentCall;
 import io.grpc.Status;
 import java.util.List;
 import java.util.Map;
@@ -17,6 +18,10 @@ import java.util.stream.Stream;
  * @param timeControls those that it accepts in challenges, seeks and tournaments, compared by meaning; empty for all. A
  *     text that is none ends a run at its start (PARAMETER_INVALID)
  * @param opponents the players whose challenges and seeks it accepts; empty for all
+ * @param rated whether it plays only rated matches, or only unrated ones; null for both
+ * @param seat the seat that challenges and seeks must give it: 1 or 2; 0 for any, and for the lot
+ * @param leastRating the lowest rating of a challenger in the game, or null; with such a limit, the client asks for it
+ * @param mostRating the highest one, or null
  * @param mostMatches how many matches it plays at once; 0 for no limit
  * @param acceptChallenges whether it accepts challenges that suit
  * @param acceptSeeks whether it is told of open seeks of others, and accepts those that suit
@@ -31,6 +36,10 @@ public record Profile(
         List<String> games,
         List<String> timeControls,
         List<String> opponents,
+        Boolean rated,
+        int seat,
+        Double leastRating,
+        Double mostRating,
         int mostMatches,
         boolean acceptChallenges,
         boolean acceptSeeks,
@@ -38,6 +47,7 @@ public record Profile(
         boolean enterTournaments,
         List<String> capabilities,
         Extras extras) {
+    private static final int SEATS = 2;
     private static final String PROTOCOL_VERSION = "1.0";
     private static final String SOFTWARE = "arbiter-client-java";
     private static final String SOFTWARE_VERSION = "0.1.0";
@@ -54,6 +64,10 @@ public record Profile(
         builder.games = games;
         builder.timeControls = timeControls;
         builder.opponents = opponents;
+        builder.rated = rated;
+        builder.seat = seat;
+        builder.leastRating = leastRating;
+        builder.mostRating = mostRating;
         builder.mostMatches = mostMatches;
         builder.acceptChallenges = acceptChallenges;
         builder.acceptSeeks = acceptSeeks;
@@ -88,8 +102,22 @@ public record Profile(
         });
     }
 
-    /** Returns why a bot with so many matches does not accept a challenge or seek; empty if it may. */
-    String objection(Challenge challenge, int playing) {
+    /** Returns whether a tournament suits: its games, its time control, and whether it is rated. */
+    boolean suits(TournamentCall call) {
+        boolean suitsRated = rated == null || rated == call.getRated();
+        return suitsRated && call.getGamesList().stream().allMatch(this::plays) && playsAt(call.getTimeControl());
+    }
+
+    /** Returns whether it depends on a challenger's rating whether the profile excludes a challenge. */
+    boolean limitsRatings() {
+        return leastRating != null || mostRating != null;
+    }
+
+    /**
+     * Returns why a bot with so many matches does not accept a challenge or seek of a player with a rating in the game, null
+     * if it has none; empty if it may.
+     */
+    String objection(Challenge challenge, Double rating, int playing) {
         Terms terms = challenge.getTerms();
         if (!plays(terms.getGame())) {
             return "this bot plays " + String.join(", ", games);
@@ -97,13 +125,29 @@ public record Profile(
         if (!playsAt(terms.getTimeControl())) {
             return "this bot plays at " + String.join(", ", timeControls);
         }
+        if (rated != null && rated != terms.getRated()) {
+            return "this bot plays " + (rated ? "rated" : "unrated") + " matches only";
+        }
+        if (seat != 0 && terms.getSeat() != SEATS + 1 - seat) {
+            return "this bot plays as seat " + seat + " only";
+        }
         if (!opponents.isEmpty() && !opponents.contains(challenge.getChallenger())) {
             return "this bot plays against " + String.join(", ", opponents);
+        }
+        if (leastRating != null && (rating == null || rating < leastRating)) {
+            return "this bot plays against ratings of at least " + plain(leastRating);
+        }
+        if (mostRating != null && (rating == null || rating > mostRating)) {
+            return "this bot plays against ratings of at most " + plain(mostRating);
         }
         if (mostMatches > 0 && playing >= mostMatches) {
             return "this bot plays " + mostMatches + " matches at once, and is playing them";
         }
         return "";
+    }
+
+    private static String plain(double number) {
+        return number == Math.rint(number) ? String.valueOf((long) number) : String.valueOf(number);
     }
 
     ClientHello hello() {
@@ -129,6 +173,10 @@ public record Profile(
         private List<String> games = List.of();
         private List<String> timeControls = List.of();
         private List<String> opponents = List.of();
+        private Boolean rated;
+        private int seat;
+        private Double leastRating;
+        private Double mostRating;
         private int mostMatches;
         private boolean acceptChallenges = true;
         private boolean acceptSeeks;
@@ -162,6 +210,30 @@ public record Profile(
         /** Sets the players whose challenges and seeks it accepts. */
         public Builder opponents(String... values) {
             opponents = List.of(values);
+            return this;
+        }
+
+        /** Sets whether it plays only rated matches, or only unrated ones. */
+        public Builder rated(boolean value) {
+            rated = value;
+            return this;
+        }
+
+        /** Sets the seat that challenges and seeks must give it. */
+        public Builder seat(int value) {
+            seat = value;
+            return this;
+        }
+
+        /** Sets the lowest rating of a challenger. */
+        public Builder leastRating(double value) {
+            leastRating = value;
+            return this;
+        }
+
+        /** Sets the highest rating of a challenger. */
+        public Builder mostRating(double value) {
+            mostRating = value;
             return this;
         }
 
@@ -215,6 +287,10 @@ public record Profile(
                     games,
                     timeControls,
                     opponents,
+                    rated,
+                    seat,
+                    leastRating,
+                    mostRating,
                     mostMatches,
                     acceptChallenges,
                     acceptSeeks,

@@ -296,6 +296,7 @@ final class Runner {
         LOG.log(Level.WARNING, what + " refused in match " + act.getMatchId() + ": " + refusal.getMessage());
         boolean answersTurn = act.hasMove() || act.hasClaimDraw();
         if (answersTurn && seat.turn != null && seat.requestId.equals(act.getRequestId())) {
+            caller.hook(hooks -> hooks.refused(seat.turn, refusal));
             thinking.thinkAgain(seat, seat.turn, refusal);
         }
     }

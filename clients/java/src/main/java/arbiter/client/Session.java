@@ -85,7 +85,11 @@ final class Session {
                 throw tries.allFailed(error);
             }
             if (met) {
-                LOG.log(outage.failed(), "connection lost, trying again at " + connection.addresses.current()
+                Level level = outage.failed();
+                if (level == Level.WARNING) {
+                    caller.execute(() -> caller.hook(hooks -> hooks.disconnected(way.address(), error)));
+                }
+                LOG.log(level, "connection lost, trying again at " + connection.addresses.current()
                         + " until it is back: " + error.getMessage());
             } else if (pauseMs > 0) {
                 connection.sayWaiting(error);
@@ -164,6 +168,7 @@ final class Session {
                         String after = outage.over().map(lasted -> " again, after " + seconds(lasted)).orElse("");
                         LOG.log(Level.INFO, "connected to " + address + " as " + name + after);
                         caller.execute(() -> {
+                            caller.hook(hooks -> hooks.connected(address, name));
                             runner.greeted(item.getHello().getPlayer());
                             outbox.release(said);
                         });

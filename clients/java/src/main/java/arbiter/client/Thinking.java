@@ -148,7 +148,9 @@ final class Thinking {
         Throwable error = failure;
         if (error == null) {
             try {
-                say.say(seat, turn, Acts.of(choice, thought.ply));
+                Acts acts = Acts.of(choice, thought.ply);
+                caller.hook(hooks -> hooks.thought(turn, turn.age()));
+                say.say(seat, turn, acts);
                 return;
             } catch (NullPointerException | IllegalArgumentException wrong) {
                 error = wrong;

@@ -23,6 +23,9 @@ final class TimeControl {
             .replace("T", TIME));
     private static final Pattern DURATION = Pattern.compile("([0-9]+)(ms|s|m|h)");
 
+    private static final Pattern EACH_MOVE = // as in the Python client
+            Pattern.compile("([0-9]{1,9})(ms|[smh])/move|\\+(?:[0-9]+x)?([0-9]{1,9})(ms|[smh])[db]?$");
+
     private TimeControl() {}
 
     /**
@@ -49,6 +52,19 @@ final class TimeControl {
         } catch (IllegalArgumentException error) { // of a newer arbiter, say
             return false;
         }
+    }
+
+    /**
+     * Returns the time in milliseconds that a time control adds for every move: increment, delay, fixed time or period; 0
+     * where it adds none, or is none that is known here.
+     */
+    static long eachMoveMs(String text) {
+        Matcher found = EACH_MOVE.matcher(text);
+        if (!found.find()) {
+            return 0;
+        }
+        int group = found.group(1) != null ? 1 : 3;
+        return Long.parseLong(found.group(group)) * length(found.group(group + 1));
     }
 
     private static int count(String digits) {

@@ -5,15 +5,17 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** As much of TOML as a credentials file has: tables of texts, comments and blank lines. */
+/** The credentials files of earlier versions: as much of TOML as they have. */
 final class Toml {
-    private static final String QUOTED = "\"((?:[^\"\\\\\\p{Cntrl}]|\\\\.)*+)\"|'([^']*+)'";
+    private static final String QUOTED = "\"((?:[^\"\\\\\\p{Cntrl}]|\\\\.)*+)\"|'([^'\\p{Cntrl}]*+)'";
     private static final String KEY = "(?:([A-Za-z0-9_-]++)|" + QUOTED + ")";
     private static final String REST = "\\s*+(?:#.*+)?";
     private static final Pattern TABLE = Pattern.compile("\\s*+\\[\\s*+" + KEY + "\\s*+\\]" + REST);
     private static final Pattern ENTRY = Pattern.compile("\\s*+" + KEY + "\\s*+=\\s*+(?:" + QUOTED + ")" + REST);
     private static final Pattern BLANK = Pattern.compile(REST);
     private static final Pattern ESCAPE = Pattern.compile("\\\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)");
+    private static final Map<String, String> LETTERS =
+            Map.of("b", "\b", "t", "\t", "n", "\n", "f", "\f", "r", "\r", "\"", "\"", "\\", "\\");
 
     private Toml() {}
 
@@ -27,10 +29,7 @@ final class Toml {
             Matcher head = TABLE.matcher(line);
             Matcher entry = ENTRY.matcher(line);
             if (head.matches()) {
-                table = new LinkedHashMap<>();
-                if (tables.put(word(head, 1), table) != null) {
-                    throw new IllegalArgumentException("line " + number + " begins a table for the second time");
-                }
+                table = tables.computeIfAbsent(word(head, 1), any -> new LinkedHashMap<>());
             } else if (entry.matches() && table != null) {
                 String value = entry.group(4) == null ? entry.group(5) : unescaped(entry.group(4));
                 table.put(word(entry, 1), value);
@@ -39,20 +38,6 @@ final class Toml {
             }
         }
         return tables;
-    }
-
-    /** Returns the text of tables; empty ones are left out. */
-    static String write(Map<String, Map<String, String>> tables) {
-        StringBuilder text = new StringBuilder();
-        tables.forEach((name, table) -> {
-            if (!table.isEmpty()) {
-                text.append('[').append(quoted(name)).append("]\n");
-                table.forEach((key, value) ->
-                        text.append(quoted(key)).append(" = ").append(quoted(value)).append('\n'));
-                text.append('\n');
-            }
-        });
-        return text.toString();
     }
 
     private static String word(Matcher matcher, int group) {
@@ -64,38 +49,15 @@ final class Toml {
     }
 
     private static String unescaped(String text) {
-        return ESCAPE.matcher(text).replaceAll(found -> Matcher.quoteReplacement(letter(found.group(1))));
-    }
-
-    private static String letter(String escape) {
-        return switch (escape.charAt(0)) {
-            case 'u', 'U' -> {
-                if (escape.length() == 1) {
-                    throw new IllegalArgumentException("there is a wrong escape, \\" + escape);
-                }
-                yield Character.toString(Integer.parseInt(escape.substring(1), 16));
+        return ESCAPE.matcher(text).replaceAll(found -> {
+            String escape = found.group(1);
+            String letter = escape.length() == 1
+                    ? LETTERS.get(escape)
+                    : Character.toString(Integer.parseInt(escape.substring(1), 16));
+            if (letter == null) {
+                throw new IllegalArgumentException("there is a wrong escape, \\" + escape);
             }
-            case 'b' -> "\b";
-            case 't' -> "\t";
-            case 'n' -> "\n";
-            case 'f' -> "\f";
-            case 'r' -> "\r";
-            case '"', '\\' -> escape;
-            default -> throw new IllegalArgumentException("there is a wrong escape, \\" + escape);
-        };
-    }
-
-    private static String quoted(String text) {
-        StringBuilder quoted = new StringBuilder("\"");
-        text.codePoints().forEach(letter -> {
-            if (letter == '"' || letter == '\\') {
-                quoted.append('\\').appendCodePoint(letter);
-            } else if (Character.isISOControl(letter)) {
-                quoted.append(String.format("\\u%04x", letter));
-            } else {
-                quoted.appendCodePoint(letter);
-            }
+            return Matcher.quoteReplacement(letter);
         });
-        return quoted.append('"').toString();
     }
 }

@@ -135,6 +135,34 @@ public final class Turn {
         return Optional.of(left.isNegative() ? Duration.ZERO : left);
     }
 
+    /** Returns how long to think for this move, as {@link #thinkTime(int, int)} does, where nothing else is known. */
+    public Optional<Duration> thinkTime() {
+        return thinkTime(ThinkTime.EXPECTED_PLIES, 1);
+    }
+
+    /**
+     * Returns how long to think for this move from now; empty without a time limit. clients/README.md has the rules.
+     *
+     * @param expectedPlies to the end of the game, of both players
+     * @param matches how many think in this process
+     */
+    public Optional<Duration> thinkTime(int expectedPlies, int matches) {
+        return timeLeft().map(left -> {
+            boolean known = clocks().size() >= seat();
+            Clock clock = known ? clocks().get(seat() - 1) : Clock.getDefaultInstance();
+            double leftMs = left.toNanos() / 1e6;
+            double mainMs = known ? Math.min(leftMs, clock.getRemainingMs()) : leftMs;
+            double ms = ThinkTime.thinkTimeMs(
+                    match.timeControl(), leftMs, mainMs, clock.getMovesLeft(), expectedPlies, matches);
+            return Duration.ofNanos((long) (ms * 1e6));
+        });
+    }
+
+    /** Returns how long ago the turn arrived. */
+    Duration age() {
+        return Duration.ofNanos(System.nanoTime() - receivedNs);
+    }
+
     /** Returns whether this choice is not needed any more, so that a long search may end; its thread is interrupted. */
     public boolean over() {
         return over.getAsBoolean();

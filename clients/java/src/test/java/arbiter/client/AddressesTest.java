@@ -195,7 +195,7 @@ class AddressesTest {
 
     @Test
     void aTokenIsKeptForEveryAddress(@TempDir Path folder) {
-        Credentials credentials = new Credentials(folder.resolve("credentials.toml"));
+        Credentials credentials = new Credentials(folder.resolve("credentials.json"));
         credentials.save("a:1,b:2", "alice", "secret");
         for (String server : List.of("a:1", "b:2", "c:3,b:2")) {
             assertEquals(Optional.of("secret"), credentials.find(server, "alice"));

@@ -73,7 +73,7 @@ final class Arbiter implements AutoCloseable {
         return new Options()
                 .server(address)
                 .name(name)
-                .credentials(new Credentials(folder.resolve("credentials.toml")));
+                .credentials(new Credentials(folder.resolve("credentials.json")));
     }
 
     Client admin(Tls tls) {

@@ -35,7 +35,7 @@ class PartsTest {
 
     @Test
     void tokensAreKeptForTheirOwnerAlone() throws Exception {
-        Path file = folder.resolve("new").resolve("credentials.toml");
+        Path file = folder.resolve("new").resolve("credentials.json");
         Credentials credentials = new Credentials(file);
         assertEquals(Optional.empty(), credentials.find("there:1", "alice"));
         credentials.save("there:1", "alice", "first");
@@ -49,15 +49,32 @@ class PartsTest {
 
     @Test
     void aCredentialsFileMayBeWrittenByHandAndIsNeverOverwrittenWhereItIsWrong() throws Exception {
-        Path file = folder.resolve("credentials.toml");
+        Path file = folder.resolve("credentials.json");
         Credentials credentials = new Credentials(file);
         Files.writeString(file, "# mine\n['h:1'] # here\nalice = 'a'\n\"b\\u006fb\" = \"b\" # his\n");
         assertEquals(Optional.of("a"), credentials.find("h:1", "alice"));
         assertEquals(Optional.of("b"), credentials.find("h:1", "bob"));
-        for (String wrong : new String[] {"alice = 'a'", "[\"h:1\"]\nalice = 7", "[\"h:1\"]\n[\"h:1\"]", "nonsense"}) {
+        for (String wrong : new String[] {"alice = 'a'", "[\"h:1\"]\nalice = 7", "{\"h:1\": 7}", "nonsense"}) {
             Files.writeString(file, wrong);
             assertThrows(CredentialsException.class, () -> credentials.save("h:1", "x", "y"), wrong);
             assertEquals(wrong, Files.readString(file));
+        }
+    }
+
+    @Test
+    void aFileOfAnEarlierVersionIsReadAndRewritten() throws Exception {
+        Credentials usual = Credentials.of(name -> name.equals("XDG_CONFIG_HOME") ? folder.toString() : null);
+        Path earlier = usual.path().resolveSibling("credentials.toml");
+        Files.createDirectory(earlier.getParent());
+        for (Credentials credentials : List.of(usual, new Credentials(earlier))) {
+            Files.writeString(earlier, "[\"there:1\"]\nalice = \"kept\"\n");
+            for (int reading = 0; reading < 2; reading++) {
+                assertEquals(Optional.of("kept"), credentials.find("there:1", "alice"));
+                String expected = "{\n \"there:1\": {\n  \"alice\": \"kept\"\n }\n}";
+                assertEquals(expected, Files.readString(credentials.path()));
+            }
+            assertEquals(credentials != usual, Files.exists(earlier));
+            Files.delete(credentials.path());
         }
     }
 

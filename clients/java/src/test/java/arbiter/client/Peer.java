@@ -10,8 +10,12 @@ import arbiter.v1.CreateSeekRequest;
 import arbiter.v1.CreateSeekResponse;
 import arbiter.v1.DeclineChallengeRequest;
 import arbiter.v1.DeclineChallengeResponse;
+import arbiter.v1.Estimate;
 import arbiter.v1.GetMatchRequest;
 import arbiter.v1.GetMatchResponse;
+import arbiter.v1.GetRatingRequest;
+import arbiter.v1.GetRatingResponse;
+import arbiter.v1.LeaderboardRow;
 import arbiter.v1.ListChallengesRequest;
 import arbiter.v1.ListChallengesResponse;
 import arbiter.v1.Match;
@@ -26,6 +30,7 @@ import arbiter.v1.PlayRequest;
 import arbiter.v1.PlayResponse;
 import arbiter.v1.PlayServiceGrpc.PlayServiceImplBase;
 import arbiter.v1.PlayerServiceGrpc.PlayerServiceImplBase;
+import arbiter.v1.RatingServiceGrpc.RatingServiceImplBase;
 import arbiter.v1.ServerHello;
 import arbiter.v1.Turn;
 import io.grpc.Grpc;
@@ -153,6 +158,18 @@ final class Peer implements AutoCloseable {
                         String about = request.getChallengeId() + " " + request.getReason();
                         asked.add("DeclineChallenge " + about.strip());
                         reply(answer, DeclineChallengeResponse.getDefaultInstance());
+                    }
+                })
+                .addService(new RatingServiceImplBase() {
+                    @Override
+                    public void getRating(GetRatingRequest request, StreamObserver<GetRatingResponse> answer) {
+                        asked.add("GetRating " + request.getPlayer() + " " + request.getGame());
+                        GetRatingResponse.Builder rating = GetRatingResponse.newBuilder();
+                        if (request.getPlayer().equals("carol")) { // the others have none
+                            rating.addVersions(LeaderboardRow.newBuilder()
+                                    .setRating(Estimate.newBuilder().setValue(1600)));
+                        }
+                        reply(answer, rating.build());
                     }
                 })
                 .addService(new MatchServiceImplBase() {

@@ -125,6 +125,18 @@ class SeekerTest {
     }
 
     @Test
+    void aBotWithLimitsForRatingsAsksForTheChallengers() throws Exception {
+        Peer.Stream stream = play(Profile.named("test").leastRating(1500), 0);
+        String why = "this bot plays against ratings of at least 1500";
+        String[][] answers = {{"carol", "AcceptChallenge carol"}, {"bob", "DeclineChallenge bob " + why}};
+        for (String[] answer : answers) {
+            stream.say(PlayItem.newBuilder().setChallenge(challenge(answer[0], answer[0], terms("pods", "1m"))));
+            assertEquals("GetRating " + answer[0] + " pods", soon(peer.asked));
+            assertEquals(answer[1], soon(peer.asked));
+        }
+    }
+
+    @Test
     void whatIsNoTimeControlIsRefusedAtTheStart() {
         Object[][] mistakes = {
             {Profile.named("test").timeControls("1m", "5 min"), "test: '5 min' is no time control: expected 5m, 5m+3s"},

@@ -40,6 +40,12 @@ class SessionTest {
         final BlockingQueue<Turn> asked = new LinkedBlockingQueue<>();
         final BlockingQueue<Choice> choices = new LinkedBlockingQueue<>();
         final BlockingQueue<FinishedMatch> ends = new LinkedBlockingQueue<>();
+        final BlockingQueue<Client> clients = new LinkedBlockingQueue<>();
+
+        @Override
+        public void playing(Client client) {
+            clients.add(client);
+        }
 
         @Override
         public Choice choose(Turn turn) throws InterruptedException {
@@ -53,6 +59,29 @@ class SessionTest {
         }
     }
 
+    private final BlockingQueue<String> hooked = new LinkedBlockingQueue<>();
+    private final Hooks hooks = new Hooks() {
+        @Override
+        public void connected(String server, String player) {
+            hooked.add("connected as " + player);
+        }
+
+        @Override
+        public void disconnected(String server, ClientException error) {
+            hooked.add("disconnected");
+            throw new IllegalStateException("a hook that fails costs nothing else");
+        }
+
+        @Override
+        public void thought(Turn turn, java.time.Duration time) {
+            hooked.add("thought at " + turn.ply());
+        }
+
+        @Override
+        public void refused(Turn turn, ArbiterException error) {
+            hooked.add("refused at " + turn.ply() + ": " + error.reason());
+        }
+    };
     private final Told bot = new Told();
     private Peer peer;
     private Playing playing;
@@ -60,7 +89,7 @@ class SessionTest {
     @BeforeEach
     void start() throws Exception {
         peer = new Peer();
-        playing = Playing.start(bot, peer.options().matches(1));
+        playing = Playing.start(bot, peer.options().matches(1).hooks(hooks));
     }
 
     @AfterEach
@@ -167,8 +196,29 @@ class SessionTest {
             List<String> lines = logged.until("connected to .* again.*");
             assertEquals(1, count(lines, "WARNING connection lost, trying again at .* until it is back: .*"), lines + "");
             assertEquals(1, count(lines, "INFO connected to .* as alice again, after [0-9.]+ s"), lines + "");
-            assertEquals(4, lines.stream().filter(line -> !line.startsWith("FINE")).count(), lines + "");
+            assertEquals(4, count(lines, "(INFO|WARNING) .*"), lines + "");
         }
+    }
+
+    @Test
+    void hooksAreCalledInTheOrderOfWhatHappens() throws Exception {
+        Peer.Stream stream = told(turn("m", 0));
+        bot.choices.add(new Move("a"));
+        stream.say(refused(stream.read(), RefusalReason.REFUSAL_REASON_MOVE_ILLEGAL, Status.Code.FAILED_PRECONDITION));
+        bot.choices.add(new Move("b"));
+        assertEquals("b", stream.read().getMove().getMove());
+        stream.end(Peer.lost());
+        told();
+        for (String call : List.of("connected as alice", "thought at 0", "refused at 0: MOVE_ILLEGAL", "thought at 0")) {
+            assertEquals(call, soon(hooked));
+        }
+        assertEquals("disconnected", soon(hooked));
+        assertEquals("connected as alice", soon(hooked));
+    }
+
+    @Test
+    void aBotHasTheClientFromTheStartOfItsRun() throws Exception {
+        assertEquals(peer.options().addresses().get(0), soon(bot.clients).server());
     }
 
     @Test

@@ -88,6 +88,124 @@ class VectorsTest {
     }
 
     @TestFactory
+    Stream<DynamicTest> timeOdds() throws Exception {
+        return cases(read("time_odds.json").getAsJsonArray(), row -> {
+            arbiter.v1.Match match = arbiter.v1.Match.newBuilder()
+                    .setTimeControl(row.get("time_control").getAsString())
+                    .addAllTimeControls(texts(row.getAsJsonArray("time_controls")))
+                    .build();
+            for (int seat = 1; seat <= 2; seat++) {
+                LiveMatch live = new LiveMatch("m", "pods", seat, "bob");
+                live.learn(match);
+                assertEquals(row.getAsJsonArray("own").get(seat - 1).getAsString(), live.timeControl());
+                assertEquals(match.getTimeControl(), live.matchTimeControl());
+            }
+        });
+    }
+
+    @TestFactory
+    Stream<DynamicTest> thinkTimes() throws Exception {
+        return cases(read("think_times.json").getAsJsonArray(), row -> {
+            double found = ThinkTime.thinkTimeMs(
+                    row.get("time_control").getAsString(),
+                    row.get("left_ms").getAsDouble(),
+                    row.get("main_ms").getAsDouble(),
+                    row.get("moves_left").getAsInt(),
+                    row.get("expected_plies").getAsInt(),
+                    row.get("matches").getAsInt());
+            assertEquals(row.get("think_ms").getAsDouble(), found, 0.001);
+        });
+    }
+
+    @TestFactory
+    Stream<DynamicTest> openingBooks() throws Exception {
+        return cases(read("opening_books.json").getAsJsonArray(), row -> {
+            String text = row.get("text").getAsString();
+            if (row.get("moves").isJsonNull()) {
+                ArbiterException error = assertThrows(ArbiterException.class, () -> OpeningBook.parse(text));
+                assertEquals(Reason.PARAMETER_INVALID, error.reason());
+                assertEquals("opening book, line " + row.get("line"), error.facts().get("where"));
+            } else {
+                List<String> played = texts(row.getAsJsonArray("played"));
+                List<String> found = OpeningBook.parse(text).moves(row.get("game").getAsString(), played);
+                assertEquals(texts(row.getAsJsonArray("moves")), found);
+            }
+        });
+    }
+
+    @TestFactory
+    Stream<DynamicTest> filters() throws Exception {
+        return cases(read("filters.json").getAsJsonArray(), row -> {
+            JsonObject settings = row.getAsJsonObject("settings");
+            Profile.Builder profile = Profile.named("test")
+                    .games(texts(settings.getAsJsonArray("games")).toArray(String[]::new))
+                    .timeControls(texts(settings.getAsJsonArray("time_controls")).toArray(String[]::new))
+                    .opponents(texts(settings.getAsJsonArray("opponents")).toArray(String[]::new))
+                    .seat(settings.get("seat").getAsInt());
+            if (!settings.get("rated").isJsonNull()) {
+                profile.rated(settings.get("rated").getAsBoolean());
+            }
+            if (!settings.get("least_rating").isJsonNull()) {
+                profile.leastRating(settings.get("least_rating").getAsDouble());
+            }
+            if (!settings.get("most_rating").isJsonNull()) {
+                profile.mostRating(settings.get("most_rating").getAsDouble());
+            }
+            JsonObject said = row.getAsJsonObject("challenge");
+            arbiter.v1.Terms terms = arbiter.v1.Terms.newBuilder()
+                    .setGame(said.get("game").getAsString())
+                    .setTimeControl(said.get("time_control").getAsString())
+                    .setRated(said.get("rated").getAsBoolean())
+                    .setSeat(said.get("seat").getAsInt())
+                    .build();
+            arbiter.v1.Challenge challenge = arbiter.v1.Challenge.newBuilder()
+                    .setChallenger(said.get("challenger").getAsString())
+                    .setTerms(terms)
+                    .build();
+            Double rating = said.get("rating").isJsonNull() ? null : said.get("rating").getAsDouble();
+            assertEquals(row.get("objection").getAsString(), profile.build().objection(challenge, rating, 0));
+        });
+    }
+
+    @TestFactory
+    Stream<DynamicTest> boardArrays() throws Exception {
+        return cases(read("board_arrays.json").getAsJsonArray(), row -> {
+            arbiter.v1.Board.Builder board = arbiter.v1.Board.newBuilder();
+            row.getAsJsonArray("lines").forEach(line ->
+                    board.addLines(arbiter.v1.CellLine.newBuilder().addAllCells(texts(line.getAsJsonArray()))));
+            List<arbiter.v1.CellContent> contents = row.getAsJsonArray("contents").asList().stream()
+                    .map(JsonElement::getAsJsonObject)
+                    .map(content -> arbiter.v1.CellContent.newBuilder()
+                            .setCell(content.get("cell").getAsString())
+                            .setOwner(content.get("owner").getAsInt())
+                            .setPiece(content.get("piece").getAsString())
+                            .build())
+                    .toList();
+            JsonArray found = new JsonArray();
+            for (arbiter.v1.CellContent[] line : Boards.array(board.build(), contents)) {
+                JsonArray cells = new JsonArray();
+                for (arbiter.v1.CellContent cell : line) {
+                    cells.add(cell == null ? null : "" + cell.getOwner() + cell.getPiece());
+                }
+                found.add(cells);
+            }
+            assertEquals(row.getAsJsonArray("array"), found);
+        });
+    }
+
+    @TestFactory
+    Stream<DynamicTest> credentials() throws Exception {
+        return cases(read("credentials.json").getAsJsonArray(), row -> {
+            String text = row.get("text").getAsString();
+            if (row.get("entries").isJsonNull()) {
+                assertThrows(IllegalArgumentException.class, () -> Credentials.parse(text));
+            } else {
+                assertEquals(row.get("entries"), new com.google.gson.Gson().toJsonTree(Credentials.parse(text)));
+            }
+        });
+    }
+
+    @TestFactory
     Stream<DynamicTest> lines() throws Exception {
         return cases(read("lines.json").getAsJsonArray(), row -> {
             List<RecentMove> last = new ArrayList<>();
