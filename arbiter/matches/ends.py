@@ -64,9 +64,9 @@ def flag_fell(match: Match, at: int, request: str = "", late: LateMove | None = 
 def overdue(match: Match, at: int) -> Ended | None:
     """Return the end that is due at an instant because a player did not come, move or come back; or None.
 
-    If a flag and an absence are both due, the earlier one counts; at the same instant the flag counts. A player who has
-    been away for too long loses only to one who is there. While both are away, the match waits until one is back, or
-    both have been away for too long; then it is void.
+    If a flag and an absence are both due, the earlier one counts; at the same instant the flag counts. A player loses
+    on time, or because it has been away for too long, only to one who is there. While both are away, the match waits
+    until one is back, or the flag falls, or both have been away for too long; then it is void.
     """
     due = deadline(match)
     if due is None or at < due:
@@ -75,19 +75,22 @@ def overdue(match: Match, at: int) -> Ended | None:
         case Phase.PENDING:
             void = match.created.policy.no_show is NoShow.VOID
             return _absence(at, [not present for present in match.present], MatchEndReason.NO_SHOW, void)
-        case Phase.ACTIVE if flag_instant(match) == due:
-            return flag_fell(match, at)
         case Phase.ACTIVE:
-            return _absence(at, [since is not None for since in gone_since(match)], MatchEndReason.ABANDONMENT, False)
+            gone = [since is not None for since in gone_since(match)]
+            if flag_instant(match) == due and not all(gone):
+                return flag_fell(match, at)
+            return _absence(at, gone, MatchEndReason.ABANDONMENT, False)
         case _:
             return None
 
 
 def overdue_earlier(match: Match, at: int) -> Ended | None:
-    """Return the end that servers of earlier versions gave an active match for absence; None if none was due.
+    """Return the end that servers of earlier versions gave an active match where now it is void; None if none was due.
 
-    Whoever left first had lost, even to a player who was away too. Their records are still read.
+    Whoever left first, or whose flag fell, had lost, even to a player who was away too. Their records are still read.
     """
+    if match.phase is Phase.ACTIVE and at >= flag_instant(match) and None not in gone_since(match):
+        return flag_fell(match, at)
     limit = match.created.policy.abandon_ms
     due = min((since + limit for since in match.away if since is not None), default=None)
     if match.phase is not Phase.ACTIVE or not limit or due is None or at < due or flag_instant(match) <= due:

@@ -25,6 +25,7 @@ from arbiter.matches.commands import (
 )
 from arbiter.matches.events import Created, Ended, EventKind
 from arbiter.matches.evolution import evolve
+from arbiter.matches.match import flag_instant
 from arbiter.matches.policy import ClockStart, NoShow
 from arbiter.matches.verification import Verification
 from tests.matches.heap import games
@@ -271,7 +272,34 @@ def test_both_players_leave_at_the_same_time() -> None:
 def test_the_flag_comes_before_a_later_abandonment() -> None:
     logged = started(time="1s", policy=policy(abandon_ms=60_000))
     logged.do(Leave(1))
+    logged.do(Tick(), after_ms=100_000)
+    assert end(logged) == (2, "win", "time", "time", "player", 1)
+
+
+@pytest.mark.parametrize("abandon_ms", [0, 60_000])
+def test_nobody_wins_on_time_without_being_there(abandon_ms: int) -> None:
+    logged = started(time="1s", policy=policy(abandon_ms=abandon_ms))
+    logged.do(Leave(1))
     logged.do(Leave(2))
+    flag = flag_instant(logged.match)
+    assert deadline(logged.match) == flag
+    before, older = logged.match, ends.overdue_earlier(logged.match, flag)
+    logged.do(Tick(), after_ms=flag - logged.now)
+    assert end(logged) == (0, "void", "abandonment", "absence", "players", None)
+    # Servers of earlier versions let the player win who was not to move; their records are still read and verified.
+    assert older is not None
+    assert (older.winner, older.reason) == (2, "time")
+    assert evolve(before, older).result == older
+    retracing = Verification(games)
+    for event in (*logged.events[:-1], older):
+        retracing.step(event, "")
+
+
+def test_who_is_back_before_the_flag_of_the_other_falls_wins_on_time() -> None:
+    logged = started(time="1s", policy=policy(abandon_ms=60_000))
+    logged.do(Leave(1))
+    logged.do(Leave(2))
+    logged.do(Arrive(2), after_ms=500)
     logged.do(Tick(), after_ms=100_000)
     assert end(logged) == (2, "win", "time", "time", "player", 1)
 

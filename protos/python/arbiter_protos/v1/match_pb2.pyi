@@ -285,7 +285,8 @@ class Policy(_message.Message):
     """How long a match waits for its players."""
     abandon_ms: _builtins.int
     """How long a player may be absent in a running match; 0: as long as its clock allows. While both are absent, the match
-    waits until one is back, which has won then if the other has been away for so long, or until both have: it is void.
+    waits until one is back, which has won then if the other has been away for so long, or until both have, or until the
+    flag falls: it is void.
     """
     move_cap_ms: _builtins.int
     """The longest time for one move, even if the clock has more."""
