@@ -1,70 +1,218 @@
 """Refusals: every way in which the arbiter says no, by name.
 
 A refusal is an answer, not an accident. Callers act on `Refusal.reason` and `Refusal.facts`; the message is for
-people and may change at any time. The table from reasons to gRPC status codes is in `arbiter.wire.refusals`.
+people and may change at any time.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Final
+from types import MappingProxyType
+from typing import Final, Self
 
 LONGEST_SHOWN: Final = 60  #: characters of a text from outside that a refusal repeats
 
 
-class Reason(StrEnum):
-    """The closed list of refusal reasons, with the facts that each carries."""
+Kinds = Mapping[str, type]
+"""Facts by name, each with its type."""
 
-    #: not a move text of this game. Facts: move, game; in a match also strikes_left; in a line of play also ply
-    MOVE_MALFORMED = "MOVE_MALFORMED"
-    #: against the rules here. Facts: move, position; in a match also ply, strikes_left; in a line of play also ply
-    MOVE_ILLEGAL = "MOVE_ILLEGAL"
-    NOT_YOUR_TURN = "NOT_YOUR_TURN"  #: the other seat is to move. Facts: seat, turn
-    PLY_MISMATCH = "PLY_MISMATCH"  #: the match is at another ply. Facts: expected, actual
-    MATCH_NOT_ACTIVE = "MATCH_NOT_ACTIVE"  #: not started yet, or ended. Facts: phase, outcome
-    SEAT_NOT_YOURS = "SEAT_NOT_YOURS"  #: the caller holds no seat there. Facts: seat
-    SCOPE_MISSING = "SCOPE_MISSING"  #: the token does not allow this. Facts: scope
-    TOKEN_INVALID = "TOKEN_INVALID"  #: no token, an unknown one or a revoked one
-    MATCH_NOT_FOUND = "MATCH_NOT_FOUND"  #: Facts: id
-    PLAYER_NOT_FOUND = "PLAYER_NOT_FOUND"  #: Facts: id
-    TOKEN_NOT_FOUND = "TOKEN_NOT_FOUND"  #: Facts: id
-    CHALLENGE_NOT_FOUND = "CHALLENGE_NOT_FOUND"  #: no such challenge or seek, or no longer open. Facts: id
-    TOURNAMENT_NOT_FOUND = "TOURNAMENT_NOT_FOUND"  #: Facts: id
-    TOURNAMENT_CLOSED = "TOURNAMENT_CLOSED"  #: it does not take this now, or not from this player. Facts: phase, why
-    REQUEST_ID_REUSED = "REQUEST_ID_REUSED"  #: another request has used the id before. Facts: request_id
-    POSITION_MALFORMED = "POSITION_MALFORMED"  #: Facts: what, where, allowed
-    GAME_UNKNOWN = "GAME_UNKNOWN"  #: Facts: what, allowed
-    PARAMETER_INVALID = "PARAMETER_INVALID"  #: Facts: what, where, allowed
-    ARGUMENT_INVALID = "ARGUMENT_INVALID"  #: a field of a request. Facts: what, where, allowed
-    DRAW_NOT_AVAILABLE = "DRAW_NOT_AVAILABLE"  #: no offer, no claim, or not in this game. Facts: why
-    PLAYER_EXISTS = "PLAYER_EXISTS"  #: the name is taken. Facts: id
-    PLAYER_SUSPENDED = "PLAYER_SUSPENDED"  #: Facts: id
-    REGISTRATION_CLOSED = "REGISTRATION_CLOSED"  #: Facts: mode (invitation or closed)
-    SESSION_SUPERSEDED = "SESSION_SUPERSEDED"  #: a newer Play stream took over. Facts: resume_from ('')
-    SESSION_SILENT = "SESSION_SILENT"  #: nothing was heard on the stream for too long. Facts: limit
-    #: events wait longer than they are kept. Facts: resume_from (a revision or token; '' where a new call says it all)
-    READER_TOO_SLOW = "READER_TOO_SLOW"
-    RATE_LIMITED = "RATE_LIMITED"  #: Facts: limit, retry_after_ms
-    BUDGET_SPENT = "BUDGET_SPENT"  #: the answer takes more than its budget. Facts: limit, retry_after_ms
-    MESSAGE_TOO_LARGE = "MESSAGE_TOO_LARGE"  #: Facts: limit, what
-    VERSION_UNSUPPORTED = "VERSION_UNSUPPORTED"  #: Facts: supported
-    DRAINING = "DRAINING"  #: the server is stopping. Facts: retry_after_ms
-    STORE_UNAVAILABLE = "STORE_UNAVAILABLE"  #: the database does not take writes. Facts: retry_after_ms
-    #: what the request needs is stored, and is not what was written. Facts: why; for one record also id, revision
-    RECORD_DAMAGED = "RECORD_DAMAGED"
+
+class Reason(StrEnum):
+    """The closed list of refusal reasons.
+
+    Each has the name of its status code (`google.rpc.Code`), a sentence for programmers, its facts, and those that it
+    has only sometimes, by when. The comments of `refusal.proto` say the same, and a test compares them.
+    """
+
+    code: str
+    meaning: str
+    always: Kinds
+    sometimes: Mapping[str, Kinds]
+
+    def __new__(
+        cls,
+        name: str,
+        code: str,
+        meaning: str = "",
+        always: Kinds = MappingProxyType({}),
+        sometimes: Mapping[str, Kinds] = MappingProxyType({}),
+    ) -> Self:
+        """Return a member."""
+        member = str.__new__(cls, name)
+        member._value_ = name
+        member.code, member.meaning, member.always, member.sometimes = code, meaning, always, sometimes
+        return member
+
+    MOVE_MALFORMED = (
+        "MOVE_MALFORMED",
+        "INVALID_ARGUMENT",
+        "The text is not a move of this game.",
+        {"move": str, "game": str},
+        {"in a match": {"strikes_left": int}, "in a line of play": {"ply": int}},
+    )
+    MOVE_ILLEGAL = (
+        "MOVE_ILLEGAL",
+        "FAILED_PRECONDITION",
+        "The rules forbid the move here.",
+        {"move": str, "position": str},
+        {"in a match": {"ply": int, "strikes_left": int}, "in a line of play": {"ply": int}},
+    )
+    NOT_YOUR_TURN = (
+        "NOT_YOUR_TURN",
+        "FAILED_PRECONDITION",
+        "The other seat is to move.",
+        {"seat": int, "turn": int},
+    )
+    PLY_MISMATCH = (
+        "PLY_MISMATCH",
+        "ABORTED",
+        "The match is at another ply than the request names.",
+        {"expected": int, "actual": int},
+    )
+    MATCH_NOT_ACTIVE = (
+        "MATCH_NOT_ACTIVE",
+        "FAILED_PRECONDITION",
+        "The match has not started or has ended.",
+        {"phase": str, "outcome": str},
+    )
+    SEAT_NOT_YOURS = ("SEAT_NOT_YOURS", "PERMISSION_DENIED", "The caller does not have that seat.", {"seat": str})
+    SCOPE_MISSING = ("SCOPE_MISSING", "PERMISSION_DENIED", "The token does not have the scope.", {"scope": str})
+    TOKEN_INVALID = ("TOKEN_INVALID", "UNAUTHENTICATED", "No token, an unknown one, or a revoked one.")
+    MATCH_NOT_FOUND = ("MATCH_NOT_FOUND", "NOT_FOUND", "", {"id": str})
+    PLAYER_NOT_FOUND = ("PLAYER_NOT_FOUND", "NOT_FOUND", "", {"id": str})
+    TOKEN_NOT_FOUND = (
+        "TOKEN_NOT_FOUND",
+        "NOT_FOUND",
+        "The id is empty if what was given can't be the id of a token: a secret, given by mistake, is not repeated.",
+        {"id": str},
+    )
+    CHALLENGE_NOT_FOUND = (
+        "CHALLENGE_NOT_FOUND",
+        "NOT_FOUND",
+        "There is no such challenge or seek, or it is no longer open.",
+        {"id": str},
+    )
+    TOURNAMENT_NOT_FOUND = ("TOURNAMENT_NOT_FOUND", "NOT_FOUND", "", {"id": str})
+    TOURNAMENT_CLOSED = (
+        "TOURNAMENT_CLOSED",
+        "FAILED_PRECONDITION",
+        "The tournament does not accept this now, or not from this player.",
+        {"phase": str, "why": str},
+    )
+    REQUEST_ID_REUSED = (
+        "REQUEST_ID_REUSED",
+        "INVALID_ARGUMENT",
+        "Another request has used the request id before.",
+        {"request_id": str},
+    )
+    POSITION_MALFORMED = (
+        "POSITION_MALFORMED",
+        "INVALID_ARGUMENT",
+        "The text is not a position of this game.",
+        {"what": str, "where": str, "allowed": str},
+    )
+    GAME_UNKNOWN = ("GAME_UNKNOWN", "INVALID_ARGUMENT", "", {"what": str, "allowed": str})
+    PARAMETER_INVALID = (
+        "PARAMETER_INVALID",
+        "INVALID_ARGUMENT",
+        "A parameter of a game or a time control.",
+        {"what": str, "where": str, "allowed": str},
+    )
+    ARGUMENT_INVALID = (
+        "ARGUMENT_INVALID",
+        "INVALID_ARGUMENT",
+        "A field of the request.",
+        {"what": str, "where": str, "allowed": str},
+    )
+    DRAW_NOT_AVAILABLE = (
+        "DRAW_NOT_AVAILABLE",
+        "FAILED_PRECONDITION",
+        "There is no draw to offer, to answer or to claim.",
+        {"why": str},
+    )
+    PLAYER_EXISTS = ("PLAYER_EXISTS", "ALREADY_EXISTS", "The name is taken.", {"id": str})
+    PLAYER_SUSPENDED = ("PLAYER_SUSPENDED", "PERMISSION_DENIED", "The player is suspended.", {"id": str})
+    REGISTRATION_CLOSED = (
+        "REGISTRATION_CLOSED",
+        "PERMISSION_DENIED",
+        "Registration is by invitation or closed.",
+        {"mode": str},
+    )
+    SESSION_SUPERSEDED = (
+        "SESSION_SUPERSEDED",
+        "ABORTED",
+        "A newer Play stream of this player took over. resume_from is empty: a new stream gets everything.",
+        {"resume_from": str},
+    )
+    SESSION_SILENT = (
+        "SESSION_SILENT",
+        "ABORTED",
+        "Nothing arrived on the stream for too long: connect again.",
+        {"limit": int},
+    )
+    READER_TOO_SLOW = (
+        "READER_TOO_SLOW",
+        "ABORTED",
+        "The reader is too far behind, so its stream ends. resume_from is the revision or token to resume after; it is "
+        "empty if a new call returns everything again (Play, LegalMoves).",
+        {"resume_from": str},
+    )
+    RATE_LIMITED = ("RATE_LIMITED", "RESOURCE_EXHAUSTED", "", {"limit": str, "retry_after_ms": int})
+    BUDGET_SPENT = (
+        "BUDGET_SPENT",
+        "RESOURCE_EXHAUSTED",
+        "The answer takes more work than a request may cost.",
+        {"limit": str, "retry_after_ms": int},
+    )
+    MESSAGE_TOO_LARGE = ("MESSAGE_TOO_LARGE", "RESOURCE_EXHAUSTED", "", {"what": str, "limit": int})
+    VERSION_UNSUPPORTED = ("VERSION_UNSUPPORTED", "FAILED_PRECONDITION", "", {"supported": str})
+    DRAINING = ("DRAINING", "UNAVAILABLE", "The server is stopping.", {"retry_after_ms": int})
+    STORE_UNAVAILABLE = (
+        "STORE_UNAVAILABLE",
+        "UNAVAILABLE",
+        "The database accepts no writes, or can't be read.",
+        {"retry_after_ms": int},
+    )
+    RECORD_DAMAGED = (
+        "RECORD_DAMAGED",
+        "DATA_LOSS",
+        "A record that the request needs is damaged in the server's store, or was changed there without the server's "
+        "keys.",
+        {"why": str},
+        {"for a single record": {"id": str, "revision": str}},
+    )
+
+    @property
+    def explained(self) -> str:
+        """The reason as the protocol explains it: code, meaning, facts."""
+        more = [f"; {when} also {', '.join(each)}" for when, each in self.sometimes.items()]
+        facts = "".join((", ".join(self.always), *more))
+        return " ".join(filter(None, (f"{self.code}.", self.meaning, f"Facts: {facts}." if facts else "")))
 
 
 class Refusal(Exception):
     """The arbiter says no: a named reason, a sentence for people and the facts for programs.
 
-    The sentence says what was wrong, where, and what to do. Facts are texts by name, as listed at `Reason`.
+    The sentence says what was wrong, where, and what to do. Facts are texts by name, as `Reason` lists them: others, or
+    ones of another type, are a TypeError here (a number may stand for a text). `said` is for a refusal that came from
+    elsewhere.
     """
 
-    def __init__(self, reason: Reason, message: str, **facts: object) -> None:
+    def __init__(self, reason: Reason, message: str, **facts: str | int) -> None:
         super().__init__(message)
         self.reason = reason
         self.message = message
         self.facts: dict[str, str] = {name: str(value) for name, value in facts.items()}
+        _check(reason, facts)
+
+    @classmethod
+    def said(cls, reason: Reason, message: str, facts: Mapping[str, str]) -> Refusal:
+        """Return a refusal from a record, another process or another server, whose facts may be of another version."""
+        refusal = Refusal.__new__(cls)
+        Exception.__init__(refusal, message)
+        refusal.reason, refusal.message, refusal.facts = reason, message, dict(facts)
+        return refusal
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle with all parts: refusals travel back from worker processes."""
@@ -74,8 +222,18 @@ class Refusal(Exception):
         return f"{self.reason.value} {self.message}"
 
 
+def _check(reason: Reason, facts: Mapping[str, str | int]) -> None:
+    """Raise TypeError for facts that the reason does not have."""
+    known = {**reason.always, **{name: kind for each in reason.sometimes.values() for name, kind in each.items()}}
+    if not reason.always.keys() <= facts.keys() <= known.keys():
+        raise TypeError(f"{reason} has the facts {', '.join(known)}, not {', '.join(facts)}")
+    for name, value in facts.items():
+        if known[name] is int and not isinstance(value, int):
+            raise TypeError(f"the fact {name} of {reason} is a number, not {value!r}")
+
+
 def _rebuild(reason: str, message: str, facts: dict[str, str]) -> Refusal:
-    return Refusal(Reason(reason), message, **facts)
+    return Refusal.said(Reason[reason], message, facts)
 
 
 def shortened(text: str, most: int = LONGEST_SHOWN) -> str:

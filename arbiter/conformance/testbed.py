@@ -353,7 +353,7 @@ class Testbed:
         self.ping(number)
         await self.quiet(lambda: any(said.act.pong.number == number for said in self.trace.acts("pong")), READ_S)
 
-    def end_stream(self, reason: Reason, **facts: object) -> None:
+    def end_stream(self, reason: Reason, **facts: str | int) -> None:
         """End the bot's stream with a refusal, after a notice of it."""
         refusal = Refusal(reason, "the referee says so", **facts)
         self.trace.note(f"ends the stream with {reason.value} {facts or ''}")

@@ -50,5 +50,5 @@ def follow(game: AnyGame, start: Any, moves: Sequence[str], first_ply: int = 0) 
             positions.append(game.play(positions[-1], played[-1]))
         except Refusal as refusal:
             facts = {**refusal.facts, "ply": str(ply)}
-            raise Refusal(refusal.reason, f"move {ply + 1} of the line: {refusal.message}", **facts) from None
+            raise Refusal.said(refusal.reason, f"move {ply + 1} of the line: {refusal.message}", facts) from None
     return Line(game, tuple(played), tuple(positions))

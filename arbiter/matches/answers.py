@@ -109,7 +109,7 @@ def _ended_by_move(match: Match, revision: int) -> bool:
 
 def rejection(rejected: Rejected) -> Refusal:
     """Return the answer to a rejected request, built from its record."""
-    return Refusal(rejected.reason, rejected.message, **dict(rejected.facts))
+    return Refusal.said(rejected.reason, rejected.message, dict(rejected.facts))
 
 
 def not_your_turn(seat: Seat, turn: Seat) -> Refusal:
@@ -141,13 +141,10 @@ def not_active(match: Match) -> Refusal:
 
 def strike_refusal(match: Match, refused: Refused, position: str) -> Refusal:
     """Return the answer to an illegal or malformed move, built from its record."""
-    facts: dict[str, object] = {"move": refused.move.shown}
+    message, move, left = refused.message, refused.move.shown, match.created.policy.illegal_moves - refused.strikes
     if refused.reason is Reason.MOVE_MALFORMED:
-        facts["game"] = match.created.game
-    else:
-        facts |= {"position": position, "ply": refused.ply}
-    left = match.created.policy.illegal_moves - refused.strikes
-    return Refusal(refused.reason, refused.message, **facts, strikes_left=left)
+        return Refusal(Reason.MOVE_MALFORMED, message, move=move, game=match.created.game, strikes_left=left)
+    return Refusal(Reason.MOVE_ILLEGAL, message, move=move, position=position, ply=refused.ply, strikes_left=left)
 
 
 def no_draw(why: str) -> Refusal:

@@ -108,7 +108,7 @@ def _set_done(future: asyncio.Future[None]) -> None:
         future.set_result(None)
 
 
-def unread(limits: Limits, resume_from: object = "") -> Refusal:
+def unread(limits: Limits, resume_from: str | int = "") -> Refusal:
     """Return the refusal for a reader that has not read for too long."""
     then = f"resume after {resume_from}" if resume_from != "" else "ask again, and read it"
     message = f"nothing of this answer was read for {limits.silence_ms} ms: {then}"

@@ -1,7 +1,8 @@
-"""The one table from refusals to status codes, and refusals as messages."""
+"""Refusals as messages and as status codes."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 from urllib.parse import quote
 
@@ -14,51 +15,7 @@ from grpc_status import rpc_status
 from arbiter.errors import Reason, Refusal
 from arbiter.plain_text import plain
 
-_Code = grpc.StatusCode
-
-CODES: Final[dict[Reason, grpc.StatusCode]] = {
-    # permanently wrong
-    Reason.MOVE_MALFORMED: _Code.INVALID_ARGUMENT,
-    Reason.REQUEST_ID_REUSED: _Code.INVALID_ARGUMENT,
-    Reason.POSITION_MALFORMED: _Code.INVALID_ARGUMENT,
-    Reason.GAME_UNKNOWN: _Code.INVALID_ARGUMENT,
-    Reason.PARAMETER_INVALID: _Code.INVALID_ARGUMENT,
-    Reason.ARGUMENT_INVALID: _Code.INVALID_ARGUMENT,
-    # wrong in the current state
-    Reason.MOVE_ILLEGAL: _Code.FAILED_PRECONDITION,
-    Reason.NOT_YOUR_TURN: _Code.FAILED_PRECONDITION,
-    Reason.MATCH_NOT_ACTIVE: _Code.FAILED_PRECONDITION,
-    Reason.DRAW_NOT_AVAILABLE: _Code.FAILED_PRECONDITION,
-    Reason.VERSION_UNSUPPORTED: _Code.FAILED_PRECONDITION,
-    # state has changed: read it again first
-    Reason.PLY_MISMATCH: _Code.ABORTED,
-    Reason.SESSION_SUPERSEDED: _Code.ABORTED,
-    Reason.SESSION_SILENT: _Code.ABORTED,
-    Reason.READER_TOO_SLOW: _Code.ABORTED,
-    # not permitted
-    Reason.SEAT_NOT_YOURS: _Code.PERMISSION_DENIED,
-    Reason.SCOPE_MISSING: _Code.PERMISSION_DENIED,
-    Reason.PLAYER_SUSPENDED: _Code.PERMISSION_DENIED,
-    Reason.REGISTRATION_CLOSED: _Code.PERMISSION_DENIED,
-    Reason.TOKEN_INVALID: _Code.UNAUTHENTICATED,
-    # missing, or existing already
-    Reason.MATCH_NOT_FOUND: _Code.NOT_FOUND,
-    Reason.PLAYER_NOT_FOUND: _Code.NOT_FOUND,
-    Reason.TOKEN_NOT_FOUND: _Code.NOT_FOUND,
-    Reason.CHALLENGE_NOT_FOUND: _Code.NOT_FOUND,
-    Reason.TOURNAMENT_NOT_FOUND: _Code.NOT_FOUND,
-    Reason.TOURNAMENT_CLOSED: _Code.FAILED_PRECONDITION,
-    Reason.PLAYER_EXISTS: _Code.ALREADY_EXISTS,
-    # too much
-    Reason.RATE_LIMITED: _Code.RESOURCE_EXHAUSTED,
-    Reason.BUDGET_SPENT: _Code.RESOURCE_EXHAUSTED,
-    Reason.MESSAGE_TOO_LARGE: _Code.RESOURCE_EXHAUSTED,
-    # can succeed later
-    Reason.DRAINING: _Code.UNAVAILABLE,
-    Reason.STORE_UNAVAILABLE: _Code.UNAVAILABLE,
-    # damaged in the store: no repetition helps
-    Reason.RECORD_DAMAGED: _Code.DATA_LOSS,
-}
+CODES: Final[Mapping[Reason, grpc.StatusCode]] = {reason: grpc.StatusCode[reason.code] for reason in Reason}
 
 LONGEST_STATUS = 900  #: bytes of an encoded status message: it travels in a header, where a non-ASCII byte takes three
 #: characters of a fact in a status; all headers together may have 8 KB. On a stream facts are not cut.
@@ -85,7 +42,7 @@ def refusal_status(refusal: Refusal) -> grpc.Status:
     message = _cut(plain(refusal.message))
     facts = {name: plain(fact)[:LONGEST_FACT] for name, fact in refusal.facts.items()}
     details = any_pb2.Any()
-    details.Pack(refusal_message(Refusal(refusal.reason, message, **facts)))
+    details.Pack(refusal_message(Refusal.said(refusal.reason, message, facts)))
     status: grpc.Status = rpc_status.to_status(
         status_pb2.Status(code=code_of(refusal.reason).value[0], message=message, details=[details])
     )

@@ -264,7 +264,7 @@ def test_a_running_server_is_checked(arbiter: Arbiter, settings: Settings) -> No
         code, rows = found(arbiter, *options)
         assert code == 0
         assert {rows[name][0] for name in ("server", "commits")} == {"good"}
-        metrics.refused(Refusal(Reason.RECORD_DAMAGED, ""))
+        metrics.refused(Refusal(Reason.RECORD_DAMAGED, "", why="its seal does not hold"))
         metrics._ends[Cause.ARBITER.value] += 1
         metrics.gauge("queued_writes", "", lambda: 5_000)
         metrics.loop_late(3.0)

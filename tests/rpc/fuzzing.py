@@ -161,7 +161,7 @@ def check_refusal(refusal: refusal_pb2.Refusal) -> None:
     """Assert that a refusal has a documented reason, its code, its facts and no others."""
     name = refusal_pb2.RefusalReason.Name(refusal.reason)
     facts = documented()[name]
-    assert refusal.code == CODES[Reason(name.removeprefix("REFUSAL_REASON_"))].value[0], refusal
+    assert refusal.code == CODES[Reason[name.removeprefix("REFUSAL_REASON_")]].value[0], refusal
     assert facts.always <= set(refusal.facts) <= facts.always | facts.also, refusal
     assert refusal.message, refusal
     assert "\n" not in refusal.message, refusal

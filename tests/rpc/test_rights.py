@@ -400,7 +400,7 @@ async def sign_of(server: Served, name: str, request: Message, metadata: Metadat
 
 
 def _sign(name: str, refusal: refusal_pb2.Refusal) -> str:
-    reason = Reason(refusal_pb2.RefusalReason.Name(refusal.reason).removeprefix("REFUSAL_REASON_"))
+    reason = Reason[refusal_pb2.RefusalReason.Name(refusal.reason).removeprefix("REFUSAL_REASON_")]
     return "+" if reason is IN_VAIN.get(name) else SIGNS.get(reason, f"({reason})")
 
 

@@ -74,7 +74,7 @@ def answers_a_lost_race_as_it_was_decided(patch: pytest.MonkeyPatch) -> None:
 
 def lets_an_older_stream_live(patch: pytest.MonkeyPatch) -> None:
     """A server that does not end a stream whose player has opened another one elsewhere."""
-    elsewhere = Refusal(Reason.SESSION_SUPERSEDED, "on another server")
+    elsewhere = Refusal(Reason.SESSION_SUPERSEDED, "on another server", resume_from="")
     end = Session.end
 
     def lenient(self: Session, refusal: Refusal) -> None:

@@ -44,7 +44,7 @@ async def everything(page: Site) -> list[str]:
 
 @pytest.mark.parametrize("reason", Reason)
 def test_every_refusal_has_a_status_code(reason: Reason) -> None:
-    assert 400 <= status_of(Refusal(reason, "no")) < 600
+    assert 400 <= status_of(Refusal.said(reason, "no", {})) < 600
 
 
 @pytest.mark.long

@@ -124,7 +124,7 @@ def test_a_receipt_of_the_end_has_the_result() -> None:
 
 
 def test_a_refusal_is_an_answer_too() -> None:
-    refusal = Refusal(Reason.MOVE_ILLEGAL, "it is not", move="a1")
+    refusal = Refusal(Reason.MOVE_ILLEGAL, "it is not", move="a1", position="-")
     (item,) = play_pb2.PlayResponse.FromString(item_bytes(AnswerItem("r", "m1", refusal), 0, Extras())).items
     assert item.answer == answer_message("r", "m1", refusal)
 

@@ -317,7 +317,7 @@ async def restart(testbed: Testbed) -> None:
     await match.goes_on(2, START_S)
 
 
-def _ends_with(reason: Reason, title: str, **facts: object) -> None:
+def _ends_with(reason: Reason, title: str, **facts: str | int) -> None:
     async def situation(testbed: Testbed) -> None:
         match = await testbed.match()
         await match.goes_on()

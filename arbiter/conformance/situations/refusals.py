@@ -76,7 +76,7 @@ async def unavailable(testbed: Testbed) -> None:
 @clause("refusals.exhausted", "repeats the same request where the refusal names no wait", TEMPORARY, CLIENTS)
 async def exhausted(testbed: Testbed) -> None:
     """Refuse a move twice with RATE_LIMITED, without saying when to retry."""
-    await _repeats(testbed, Refusal(Reason.RATE_LIMITED, "too much", limit=1), 0.2)
+    await _repeats(testbed, Refusal.said(Reason.RATE_LIMITED, "too much", {"limit": "1"}), 0.2)
 
 
 @clause(
@@ -90,7 +90,7 @@ async def unknown_temporary(testbed: Testbed) -> None:
     await _repeats(testbed, None, 0.2, 14)
 
 
-def _stale(reason: Reason, **facts: object) -> None:
+def _stale(reason: Reason, **facts: str | int) -> None:
     async def situation(testbed: Testbed) -> None:
         refuse_moves(testbed, 1, Refusal(reason, "it came too late", **facts))
         match = await testbed.match()
@@ -125,7 +125,9 @@ async def illegal(testbed: Testbed) -> None:
     def up(act: play_pb2.PlayAct) -> tuple[play_pb2.PlayAct, ...]:
         if act.WhichOneof("act") == "move" and act.match_id == match.id:
             move = act.move.move
-            answer_with(testbed, act, Refusal(Reason.MOVE_ILLEGAL, "not here", move=move, ply=0, strikes_left=3))
+            answer_with(
+                testbed, act, Refusal(Reason.MOVE_ILLEGAL, "not here", move=move, position="", ply=0, strikes_left=3)
+            )
             return ()
         return (act,)
 

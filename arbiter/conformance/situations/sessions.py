@@ -25,7 +25,7 @@ async def _goes(testbed: Testbed, within_s: float = EXIT_S) -> None:
         raise Failed("the bot ended with exit status 0, as if all were well")
 
 
-def _for_good(reason: Reason, title: str, **facts: object) -> None:
+def _for_good(reason: Reason, title: str, **facts: str | int) -> None:
     async def situation(testbed: Testbed) -> None:
         match = await testbed.match()
         await match.goes_on()
@@ -41,7 +41,7 @@ _for_good(Reason.SESSION_SUPERSEDED, "ends when a newer session took over, and d
 _for_good(Reason.PLAYER_SUSPENDED, "ends when its player is suspended", id="?")
 
 
-def _refused(reason: Reason, title: str, **facts: object) -> None:
+def _refused(reason: Reason, title: str, **facts: str | int) -> None:
     async def situation(testbed: Testbed) -> None:
         match = await testbed.match()
         await match.goes_on()

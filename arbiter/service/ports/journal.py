@@ -252,7 +252,7 @@ class RecordTooNew(RecordUnreadable):
     The refusal makes clients try the next address of the arbiter. players: of the match.
     """
 
-    def __init__(self, match_id: str, revision: int, why: str, players: tuple[str, ...] = ()) -> None:
+    def __init__(self, match_id: str, revision: int | str, why: str, players: tuple[str, ...] = ()) -> None:
         self.why = f"revision {revision} of match {match_id} was written by a newer version of the arbiter ({why})"
         self.players = players
         message = f"{self.why}, and this server can't go on with it: connect to another address of this arbiter"
@@ -265,7 +265,7 @@ class StoreDamaged(RecordUnreadable):
     facts: the id of the match or tournament, and the revision, if one record is damaged.
     """
 
-    def __init__(self, why: str, **facts: object) -> None:
+    def __init__(self, why: str, **facts: str | int) -> None:
         message = f"the server's database is damaged: {why}; its operator has to repair it"
         Refusal.__init__(self, Reason.RECORD_DAMAGED, message, why=why, **facts)
         self.why = why
@@ -274,7 +274,7 @@ class StoreDamaged(RecordUnreadable):
 class RecordDamaged(StoreDamaged):
     """A record of a match, or of a tournament (`of`), is missing, or it is not what was written."""
 
-    def __init__(self, match_id: object, revision: object, why: str, of: str = "match") -> None:
+    def __init__(self, match_id: str, revision: int | str, why: str, of: str = "match") -> None:
         where = f"revision {revision} of {of} {match_id} is damaged ({why})"
         super().__init__(where, id=match_id, revision=revision)
 

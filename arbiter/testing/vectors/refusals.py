@@ -15,7 +15,7 @@ from arbiter.errors import Reason, Refusal
 from arbiter.testing.vectors.fields import encoded, number_field, with_newer_fields
 from arbiter.wire.refusals import code_of, refusal_message
 
-FACTS: Final[dict[Reason, dict[str, object]]] = {
+FACTS: Final[dict[Reason, dict[str, str | int]]] = {
     Reason.MOVE_MALFORMED: {"move": "e5 – what?", "game": "pods(size=5)", "strikes_left": 2},
     Reason.MOVE_ILLEGAL: {"move": "e5", "position": ".../..../...../..../... 1 0", "ply": 7, "strikes_left": 0},
     Reason.NOT_YOUR_TURN: {"seat": 1, "turn": 2},

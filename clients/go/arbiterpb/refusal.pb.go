@@ -57,8 +57,8 @@ const (
 	RefusalReason_REFUSAL_REASON_MATCH_NOT_FOUND RefusalReason = 9
 	// NOT_FOUND. Facts: id.
 	RefusalReason_REFUSAL_REASON_PLAYER_NOT_FOUND RefusalReason = 10
-	// NOT_FOUND. Facts: id. It is empty if what was given can't be the id of a token: a secret, given by mistake, is not
-	// repeated.
+	// NOT_FOUND. The id is empty if what was given can't be the id of a token: a secret, given by mistake, is not
+	// repeated. Facts: id.
 	RefusalReason_REFUSAL_REASON_TOKEN_NOT_FOUND RefusalReason = 11
 	// NOT_FOUND. There is no such challenge or seek, or it is no longer open. Facts: id.
 	RefusalReason_REFUSAL_REASON_CHALLENGE_NOT_FOUND RefusalReason = 12
@@ -80,10 +80,11 @@ const (
 	RefusalReason_REFUSAL_REASON_PLAYER_SUSPENDED RefusalReason = 20
 	// PERMISSION_DENIED. Registration is by invitation or closed. Facts: mode.
 	RefusalReason_REFUSAL_REASON_REGISTRATION_CLOSED RefusalReason = 21
-	// ABORTED. A newer Play stream of this player took over. Facts: resume_from (empty: a new stream gets everything).
+	// ABORTED. A newer Play stream of this player took over. resume_from is empty: a new stream gets everything. Facts:
+	// resume_from.
 	RefusalReason_REFUSAL_REASON_SESSION_SUPERSEDED RefusalReason = 22
-	// ABORTED. The reader is too far behind, so its stream ends. Facts: resume_from: the revision or token to resume
-	// after; empty if a new call returns everything again (Play, LegalMoves).
+	// ABORTED. The reader is too far behind, so its stream ends. resume_from is the revision or token to resume after; it
+	// is empty if a new call returns everything again (Play, LegalMoves). Facts: resume_from.
 	RefusalReason_REFUSAL_REASON_READER_TOO_SLOW RefusalReason = 23
 	// RESOURCE_EXHAUSTED. Facts: limit, retry_after_ms.
 	RefusalReason_REFUSAL_REASON_RATE_LIMITED RefusalReason = 24
@@ -104,7 +105,7 @@ const (
 	// NOT_FOUND. Facts: id.
 	RefusalReason_REFUSAL_REASON_TOURNAMENT_NOT_FOUND RefusalReason = 32
 	// DATA_LOSS. A record that the request needs is damaged in the server's store, or was changed there without the
-	// server's keys. Facts: why; for a single record also id (of the match or tournament) and revision.
+	// server's keys. Facts: why; for a single record also id, revision.
 	RefusalReason_REFUSAL_REASON_RECORD_DAMAGED RefusalReason = 33
 )
 

@@ -313,7 +313,10 @@ class TestTurns:
         assert (reckoned.credited, reckoned.charged) == (100, 0)  # the server's delay
 
     @virtually
-    @pytest.mark.parametrize("error", [RuntimeError("a rules worker failed"), Refusal(Reason.BUDGET_SPENT, "spent")])
+    @pytest.mark.parametrize(
+        "error",
+        [RuntimeError("a rules worker failed"), Refusal(Reason.BUDGET_SPENT, "spent", limit=1, retry_after_ms=0)],
+    )
     async def test_a_list_that_fails_does_not_stop_the_turn(
         self, error: Exception, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -81,7 +81,7 @@ def test_requests_that_were_given_up_at_once_do_not_prolong_a_wait() -> None:
 @pytest.mark.parametrize("took_ms", [0, SILENCE_MS])
 def test_a_refusal_for_another_reason_is_an_answer(took_ms: int) -> None:
     requests = Requests()
-    requests.in_vain(took_ms, Refusal(Reason.GAME_UNKNOWN, "no such game"))
+    requests.in_vain(took_ms, Refusal(Reason.GAME_UNKNOWN, "no such game", what="go", allowed="pods"))
     assert not requests.waits.is_waiting("bob")
 
 

@@ -36,7 +36,7 @@ class Broken:
     """A rater that fails."""
 
     async def fit(self, results: Sequence[Result]) -> RatingList:
-        raise Refusal(Reason.BUDGET_SPENT, "not now")
+        raise Refusal(Reason.BUDGET_SPENT, "not now", limit=1, retry_after_ms=0)
 
 
 def ladder(players: int) -> TournamentRun:

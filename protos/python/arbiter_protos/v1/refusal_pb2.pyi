@@ -52,8 +52,8 @@ class _RefusalReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Refusal
     REFUSAL_REASON_PLAYER_NOT_FOUND: _RefusalReason.ValueType  # 10
     """NOT_FOUND. Facts: id."""
     REFUSAL_REASON_TOKEN_NOT_FOUND: _RefusalReason.ValueType  # 11
-    """NOT_FOUND. Facts: id. It is empty if what was given can't be the id of a token: a secret, given by mistake, is not
-    repeated.
+    """NOT_FOUND. The id is empty if what was given can't be the id of a token: a secret, given by mistake, is not
+    repeated. Facts: id.
     """
     REFUSAL_REASON_CHALLENGE_NOT_FOUND: _RefusalReason.ValueType  # 12
     """NOT_FOUND. There is no such challenge or seek, or it is no longer open. Facts: id."""
@@ -76,10 +76,12 @@ class _RefusalReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Refusal
     REFUSAL_REASON_REGISTRATION_CLOSED: _RefusalReason.ValueType  # 21
     """PERMISSION_DENIED. Registration is by invitation or closed. Facts: mode."""
     REFUSAL_REASON_SESSION_SUPERSEDED: _RefusalReason.ValueType  # 22
-    """ABORTED. A newer Play stream of this player took over. Facts: resume_from (empty: a new stream gets everything)."""
+    """ABORTED. A newer Play stream of this player took over. resume_from is empty: a new stream gets everything. Facts:
+    resume_from.
+    """
     REFUSAL_REASON_READER_TOO_SLOW: _RefusalReason.ValueType  # 23
-    """ABORTED. The reader is too far behind, so its stream ends. Facts: resume_from: the revision or token to resume
-    after; empty if a new call returns everything again (Play, LegalMoves).
+    """ABORTED. The reader is too far behind, so its stream ends. resume_from is the revision or token to resume after; it
+    is empty if a new call returns everything again (Play, LegalMoves). Facts: resume_from.
     """
     REFUSAL_REASON_RATE_LIMITED: _RefusalReason.ValueType  # 24
     """RESOURCE_EXHAUSTED. Facts: limit, retry_after_ms."""
@@ -101,7 +103,7 @@ class _RefusalReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Refusal
     """NOT_FOUND. Facts: id."""
     REFUSAL_REASON_RECORD_DAMAGED: _RefusalReason.ValueType  # 33
     """DATA_LOSS. A record that the request needs is damaged in the server's store, or was changed there without the
-    server's keys. Facts: why; for a single record also id (of the match or tournament) and revision.
+    server's keys. Facts: why; for a single record also id, revision.
     """
 
 class RefusalReason(_RefusalReason, metaclass=_RefusalReasonEnumTypeWrapper):
@@ -141,8 +143,8 @@ REFUSAL_REASON_MATCH_NOT_FOUND: RefusalReason.ValueType  # 9
 REFUSAL_REASON_PLAYER_NOT_FOUND: RefusalReason.ValueType  # 10
 """NOT_FOUND. Facts: id."""
 REFUSAL_REASON_TOKEN_NOT_FOUND: RefusalReason.ValueType  # 11
-"""NOT_FOUND. Facts: id. It is empty if what was given can't be the id of a token: a secret, given by mistake, is not
-repeated.
+"""NOT_FOUND. The id is empty if what was given can't be the id of a token: a secret, given by mistake, is not
+repeated. Facts: id.
 """
 REFUSAL_REASON_CHALLENGE_NOT_FOUND: RefusalReason.ValueType  # 12
 """NOT_FOUND. There is no such challenge or seek, or it is no longer open. Facts: id."""
@@ -165,10 +167,12 @@ REFUSAL_REASON_PLAYER_SUSPENDED: RefusalReason.ValueType  # 20
 REFUSAL_REASON_REGISTRATION_CLOSED: RefusalReason.ValueType  # 21
 """PERMISSION_DENIED. Registration is by invitation or closed. Facts: mode."""
 REFUSAL_REASON_SESSION_SUPERSEDED: RefusalReason.ValueType  # 22
-"""ABORTED. A newer Play stream of this player took over. Facts: resume_from (empty: a new stream gets everything)."""
+"""ABORTED. A newer Play stream of this player took over. resume_from is empty: a new stream gets everything. Facts:
+resume_from.
+"""
 REFUSAL_REASON_READER_TOO_SLOW: RefusalReason.ValueType  # 23
-"""ABORTED. The reader is too far behind, so its stream ends. Facts: resume_from: the revision or token to resume
-after; empty if a new call returns everything again (Play, LegalMoves).
+"""ABORTED. The reader is too far behind, so its stream ends. resume_from is the revision or token to resume after; it
+is empty if a new call returns everything again (Play, LegalMoves). Facts: resume_from.
 """
 REFUSAL_REASON_RATE_LIMITED: RefusalReason.ValueType  # 24
 """RESOURCE_EXHAUSTED. Facts: limit, retry_after_ms."""
@@ -190,7 +194,7 @@ REFUSAL_REASON_TOURNAMENT_NOT_FOUND: RefusalReason.ValueType  # 32
 """NOT_FOUND. Facts: id."""
 REFUSAL_REASON_RECORD_DAMAGED: RefusalReason.ValueType  # 33
 """DATA_LOSS. A record that the request needs is damaged in the server's store, or was changed there without the
-server's keys. Facts: why; for a single record also id (of the match or tournament) and revision.
+server's keys. Facts: why; for a single record also id, revision.
 """
 Global___RefusalReason: _TypeAlias = RefusalReason  # noqa: Y015
 

@@ -149,8 +149,8 @@ export enum RefusalReason {
   PLAYER_NOT_FOUND = 10,
 
   /**
-   * NOT_FOUND. Facts: id. It is empty if what was given can't be the id of a token: a secret, given by mistake, is not
-   * repeated.
+   * NOT_FOUND. The id is empty if what was given can't be the id of a token: a secret, given by mistake, is not
+   * repeated. Facts: id.
    *
    * @generated from enum value: REFUSAL_REASON_TOKEN_NOT_FOUND = 11;
    */
@@ -227,15 +227,16 @@ export enum RefusalReason {
   REGISTRATION_CLOSED = 21,
 
   /**
-   * ABORTED. A newer Play stream of this player took over. Facts: resume_from (empty: a new stream gets everything).
+   * ABORTED. A newer Play stream of this player took over. resume_from is empty: a new stream gets everything. Facts:
+   * resume_from.
    *
    * @generated from enum value: REFUSAL_REASON_SESSION_SUPERSEDED = 22;
    */
   SESSION_SUPERSEDED = 22,
 
   /**
-   * ABORTED. The reader is too far behind, so its stream ends. Facts: resume_from: the revision or token to resume
-   * after; empty if a new call returns everything again (Play, LegalMoves).
+   * ABORTED. The reader is too far behind, so its stream ends. resume_from is the revision or token to resume after; it
+   * is empty if a new call returns everything again (Play, LegalMoves). Facts: resume_from.
    *
    * @generated from enum value: REFUSAL_REASON_READER_TOO_SLOW = 23;
    */
@@ -306,7 +307,7 @@ export enum RefusalReason {
 
   /**
    * DATA_LOSS. A record that the request needs is damaged in the server's store, or was changed there without the
-   * server's keys. Facts: why; for a single record also id (of the match or tournament) and revision.
+   * server's keys. Facts: why; for a single record also id, revision.
    *
    * @generated from enum value: REFUSAL_REASON_RECORD_DAMAGED = 33;
    */
