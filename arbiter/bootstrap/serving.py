@@ -35,7 +35,7 @@ from arbiter.runtime.sockets import close_soon
 from arbiter.service.gate.gate import Gate
 from arbiter.service.matches.live import DRAINING
 from arbiter.service.play.stalls import watch_for_stalls
-from arbiter.service.play.timekeeping import keep_time
+from arbiter.service.sharing.timekeeping import keep_time
 from arbiter.service.ports.journal import StoreDamaged, StoreFailed
 from arbiter.service.ports.meter import NO_METER, Meter
 from arbiter.store.database import may_be_shared

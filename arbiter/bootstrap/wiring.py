@@ -30,19 +30,19 @@ from arbiter.service.play.catch_up import CatchUp
 from arbiter.service.play.challenges import Challenges
 from arbiter.service.play.connections import Connections
 from arbiter.service.play.delivery import Delivery
-from arbiter.service.play.membership import Membership
+from arbiter.service.sharing.membership import Membership
 from arbiter.service.play.move_lists import MoveLists
-from arbiter.service.play.replica import Replica
+from arbiter.service.sharing.replica import Replica
 from arbiter.service.play.sessions import FirstItems, Sessions
 from arbiter.service.players.accounts import Accounts
 from arbiter.service.ports.directory import Directory
 from arbiter.service.ports.journal import Journal
 from arbiter.service.ports.meter import NO_METER
 from arbiter.service.ratings.ratings import Ratings
-from arbiter.service.record.announcing import AnnouncingDirectory, AnnouncingJournal
-from arbiter.service.record.following import Follower
-from arbiter.service.record.following import Listener as LogListener
-from arbiter.service.record.news import News
+from arbiter.service.sharing.announcing import AnnouncingDirectory, AnnouncingJournal
+from arbiter.service.sharing.following import Follower
+from arbiter.service.sharing.following import Listener as LogListener
+from arbiter.service.sharing.news import News
 from arbiter.service.record.published import Published
 from arbiter.service.tournaments.calls import TournamentCalls
 from arbiter.service.tournaments.capacity import Capacity

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from arbiter.matches.clock import available
 from arbiter.matches.match import Match, Phase
-from arbiter.service.matches.certainty import OPENS_MS
+from arbiter.service.sharing.certainty import OPENS_MS
 from arbiter.service.matches.live import LiveMatches
 from arbiter.service.matches.live_match import LiveMatch
 

@@ -15,10 +15,10 @@ from arbiter.matches.events import EventKind
 from arbiter.matches.match import Match, Phase
 from arbiter.runtime.clock import FollowingClock
 from arbiter.service.cut_off import CutOff
-from arbiter.service.matches import certainty, live
+from arbiter.service.matches import live
 from arbiter.service.matches.live import LiveMatches
 from arbiter.service.matches.presence import Presence
-from arbiter.service.play import replica
+from arbiter.service.sharing import news, replica
 from arbiter.service.play.challenges import Challenges
 from arbiter.service.play.delivery import Delivery
 from arbiter.service.play.session import Session
@@ -27,9 +27,8 @@ from arbiter.service.players.accounts import Accounts
 from arbiter.service.ports.journal import Append, Record, StoredRecord, StoreFailed, Subject
 from arbiter.service.ports.notices import Notice
 from arbiter.service.ports.replicas import Taken
-from arbiter.service.record import news
 from arbiter.service.record import tournaments as tournament_log
-from arbiter.service.record.following import Follower
+from arbiter.service.sharing.following import Follower
 from arbiter.service.record.published import Published
 from arbiter.testing.memory import MemoryJournal, MemoryReplicas
 from arbiter.testing.simulation import run

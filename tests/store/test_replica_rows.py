@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from arbiter.bootstrap import open_store
-from arbiter.service.play.replica import BEAT_S
+from arbiter.service.sharing.replica import BEAT_S
 from arbiter.service.ports.directory import AlreadyThere, Directory, Player
 from arbiter.service.ports.notices import Notice, NoticeKind
 from arbiter.service.ports.replicas import NOT_YET, HandOver, LostPlayer, PlaySession, Replicas

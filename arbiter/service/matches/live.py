@@ -36,7 +36,7 @@ from arbiter.matches.commands import (
 from arbiter.matches.events import Created, Event
 from arbiter.matches.match import Match, Phase, with_position
 from arbiter.matches.record import Sealed, seal
-from arbiter.service.matches.certainty import AGAIN_S, flag_waits_ms, waits_for_certainty
+from arbiter.service.sharing.certainty import AGAIN_S, flag_waits_ms, waits_for_certainty
 from arbiter.service.matches.ended import EndedMatches
 from arbiter.service.matches.live_match import (
     Answer,

@@ -20,7 +20,7 @@ from arbiter.matches.match import Match, Phase
 from arbiter.matches.record import seal_first
 from arbiter.matches.requests import Receipt
 from arbiter.service.lookup import findable
-from arbiter.service.matches.elsewhere import MatchesElsewhere
+from arbiter.service.sharing.elsewhere import MatchesElsewhere
 from arbiter.service.matches.ended import EndedMatches
 from arbiter.service.matches.live import DRAINING, LiveMatches, answered_now, seat_of
 from arbiter.service.matches.live_match import AdoptionListener, Answer, FailureListener, MatchListener
@@ -110,7 +110,7 @@ class MatchRegistry:
         """Make all unfinished matches live, and interrupt them; return how many continue.
 
         If the store is shared, the matches are not interrupted, because other servers may serve them. The matches of a
-        dead server are interrupted by the server that cleans up after it (`arbiter.service.play.replica`). Call
+        dead server are interrupted by the server that cleans up after it (`arbiter.service.sharing.replica`). Call
         `watch_flags` once it is known which servers are there. Raises StoreFailed.
         """
         await self.begin()

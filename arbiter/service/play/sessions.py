@@ -17,7 +17,7 @@ from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.play.catch_up import PAGE, CatchUp
 from arbiter.service.play.connections import Connections
 from arbiter.service.play.delivery import Delivery, note_state
-from arbiter.service.play.membership import Membership
+from arbiter.service.sharing.membership import Membership
 from arbiter.service.play.session import Asked, ChallengeItem, Hello, Item, SeekItem, Session, StateItem
 from arbiter.service.play.stream_ends import StreamEnd, StreamEnds
 from arbiter.service.players.accounts import Accounts, Caller, Scope, shut_out

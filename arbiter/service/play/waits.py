@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.journal import StoreFailed
-from arbiter.service.record.following import AFTER_S, SILENCE_S
+from arbiter.service.sharing.following import AFTER_S, SILENCE_S
 from arbiter.service.token_bucket import SECOND_MS
 
 SILENCE_MS: Final = round(SILENCE_S * SECOND_MS)

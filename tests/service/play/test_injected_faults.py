@@ -14,11 +14,11 @@ from arbiter.matches import transitions
 from arbiter.matches.canonical import RecordError
 from arbiter.matches.match import Phase
 from arbiter.service.matches import live
-from arbiter.service.matches.elsewhere import MatchesElsewhere
+from arbiter.service.sharing.elsewhere import MatchesElsewhere
 from arbiter.service.matches.live import LiveMatches
 from arbiter.service.play.connections import Connections
 from arbiter.service.play.delivery import Delivery
-from arbiter.service.play.replica import Replica
+from arbiter.service.sharing.replica import Replica
 from arbiter.service.play.session import Session
 from arbiter.service.players.accounts import Accounts
 from arbiter.service.ports.journal import Append

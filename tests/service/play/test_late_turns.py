@@ -17,7 +17,7 @@ from arbiter.matches.policy import Policy
 from arbiter.service.play.session import TurnItem
 from arbiter.service.ports.directory import Challenge, Player
 from arbiter.service.ports.journal import StoredRecord, StoreFailed, Subject
-from arbiter.service.record.following import AFTER_S, SILENCE_S
+from arbiter.service.sharing.following import AFTER_S, SILENCE_S
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas

@@ -12,7 +12,7 @@ from arbiter.matches import Receipt
 from arbiter.matches.events import Moved
 from arbiter.matches.match import Phase
 from arbiter.service.gate.streams import OpenStreams
-from arbiter.service.play.replica import BEAT_S
+from arbiter.service.sharing.replica import BEAT_S
 from arbiter.service.play.session import Hello, TurnItem
 from arbiter.service.ports.journal import StoreFailed
 from arbiter.testing.clock import virtually

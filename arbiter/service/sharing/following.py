@@ -23,7 +23,7 @@ from typing import Final, NoReturn
 
 from arbiter.service.ports.journal import Journal, Record, StoreDamaged, StoredRecord, StoreFailed
 from arbiter.service.ports.log import Logger
-from arbiter.service.record.news import News
+from arbiter.service.sharing.news import News
 
 LOOK_S: Final = 0.05  #: time between two reads of new records
 MOST: Final = 1_000  #: records in one read; after a full one the next read follows at once

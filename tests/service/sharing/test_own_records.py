@@ -9,9 +9,9 @@ from typing import Any
 from arbiter.bootstrap import Store
 from arbiter.matches.policy import ClockStart, Policy
 from arbiter.service.observing.feed import Reached, Stream
-from arbiter.service.play.replica import BEAT_S
+from arbiter.service.sharing.replica import BEAT_S
 from arbiter.service.ports.journal import StoredRecord
-from arbiter.service.record.following import ALONE_S, HURRY_S, LOOK_S
+from arbiter.service.sharing.following import ALONE_S, HURRY_S, LOOK_S
 from arbiter.testing.clock import virtually
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas

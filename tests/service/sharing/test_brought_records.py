@@ -12,8 +12,8 @@ from contextlib import asynccontextmanager
 import structlog
 
 from arbiter.service.ports.journal import Append, Record, Stored, StoredRecord, StoreFailed, Subject
-from arbiter.service.record.announcing import AnnouncingJournal
-from arbiter.service.record.following import ALONE_S, HURRY_S, LOOK_S, Follower
+from arbiter.service.sharing.announcing import AnnouncingJournal
+from arbiter.service.sharing.following import ALONE_S, HURRY_S, LOOK_S, Follower
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.memory import MemoryJournal
 

@@ -10,7 +10,7 @@ replica is to move, so that this player's interrupted thinking time is not charg
 it records that they have left, unless they have connected again.
 
 A player who connects again before anybody has noticed is `doubtful`. Its answer to a turn that began before waits until
-it is known whether the other replica is dead (see `arbiter.service.matches.certainty`). A player has left a replica
+it is known whether the other replica is dead (see `arbiter.service.sharing.certainty`). A player has left a replica
 when the next one has opened its stream. Until then its turns are those of the replica that may be dead: if the opening
 fails, the player is nowhere, and nobody could tell it of a turn.
 
@@ -35,15 +35,15 @@ from arbiter.service.cut_off import NO_ANSWER
 from arbiter.service.matches.live_match import LiveMatch, stands_still
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.play.connections import Connections
-from arbiter.service.play.membership import TAKEN_FOR_GONE, Membership
+from arbiter.service.sharing.membership import TAKEN_FOR_GONE, Membership
 from arbiter.service.play.sessions import Sessions, superseded
 from arbiter.service.ports.directory import Directory
 from arbiter.service.ports.journal import StoredRecord, StoreFailed
 from arbiter.service.ports.log import Logger
 from arbiter.service.ports.notices import NoticeListener
 from arbiter.service.ports.replicas import NOT_YET, LostPlayer, PlaySession
-from arbiter.service.record.following import Follower
-from arbiter.service.record.news import News
+from arbiter.service.sharing.following import Follower
+from arbiter.service.sharing.news import News
 
 BEAT_S: Final = 0.5  #: time between two heartbeats
 HURRY_S: Final = 0.02  #: least time between two heartbeats

@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from arbiter.service.ports.directory import Challenge, Directory, Player
 from arbiter.service.ports.journal import Append, Journal, Record, Stored
-from arbiter.service.record.following import Follower
-from arbiter.service.record.news import News
+from arbiter.service.sharing.following import Follower
+from arbiter.service.sharing.news import News
 
 Report = Callable[[Sequence[Record], int], None]
 """Called with the records of an append that is durable, and with the sequence number of the last one."""

@@ -13,7 +13,7 @@ from arbiter.service.play.session import Hello, Session
 from arbiter.service.ports.environment import Ids
 from arbiter.service.ports.journal import StoreFailed
 from arbiter.service.ports.replicas import HandOvers, Heartbeat, LostPlayer, PlaySession, Replicas, Taken
-from arbiter.service.record.news import News
+from arbiter.service.sharing.news import News
 
 TAKEN_FOR_GONE: Final = "no heartbeat of this server has reached it for a while"
 

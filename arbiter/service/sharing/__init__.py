@@ -1,0 +1,1 @@
+"""What a server does because other servers use the same store: the room that a server alone never enters."""
