@@ -87,7 +87,7 @@ COMMITS := tests/store/test_writer.py tests/store/test_journal.py tests/store/te
 # many random inputs or a slow reference run on the interpreted modules only; `make soak` runs all on both.
 # tests/test_compiled_tests.py compares these lists with the modules that are compiled.
 OF_MODULES := tests/boards tests/games tests/matches tests/wire tests/service/matches tests/service/observing \
-  tests/service/play tests/service/record tests/service/test_token_bucket.py tests/runtime/test_build.py \
+  tests/service/play tests/service/sharing tests/service/test_token_bucket.py tests/runtime/test_build.py \
   tests/runtime/test_clock_and_ids.py tests/keys/test_seals.py tests/store/test_arrays.py \
   tests/store/test_numbering.py tests/store/test_seals.py tests/rpc/test_play.py tests/rpc/test_play_sender.py \
   tests/rpc/test_streams.py tests/rpc/test_writes.py $(COMMITS)

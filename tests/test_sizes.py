@@ -33,8 +33,6 @@ LONG_MODULES: Final[Mapping[str, str]] = {
     "arbiter/conformance/situations/reconnecting.py": "the situations of one chapter of the contract",
     "arbiter/games/hop_it.py": GAME,
     "arbiter/games/pondlife.py": GAME,
-    "arbiter/service/matches/live.py": "the steps of a command on a live match, one after the other",
-    "arbiter/service/matches/registry.py": "the use cases of matches, which are short; `live` and others do the work",
     "arbiter/service/ports/journal.py": "a port: what is stored, what a journal can do, and its errors",
     "arbiter/service/tournaments/driver.py": "one task, of which each method does a step",
     "arbiter/store/journal.py": "an adapter: the methods of one port, most of them one query",

@@ -91,10 +91,9 @@ async def run(
     )
     async with serving(settings, partial(open_world, committed=notes.committed, shared=shared)) as running:
         running.reading.add_done_callback(keep)
-        live = running.arbiter.matches.live
 
         def happened(match: Match, events: Sequence[Published]) -> None:
-            if live.decided_here or not shared:
+            if events[0].decided_here:
                 notes.happened(match, events)
 
         running.arbiter.match_listeners.append(happened)

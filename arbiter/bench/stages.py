@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 from arbiter.games import registry
 from arbiter.matches import evolution, transitions
 from arbiter.rpc import play_messages
-from arbiter.service.matches import live
+from arbiter.service.matches import decisions
 from arbiter.service.play import acts, delivery
 from arbiter.store import writer
 
@@ -38,10 +38,10 @@ STAGES: Final = (
     Stage("message in: session, seat, ledger's instants", ((play_messages.PlayMessages, "act"),)),
     Stage("decide: request, clock, ledger", ((transitions, "decide"),)),
     Stage("rules: play the move, write the position", _rules()),
-    Stage("seal: canonical JSON, hash", ((live, "seal"),)),
+    Stage("seal: canonical JSON, hash", ((decisions, "seal"),)),
     Stage("evolve: the next state", ((evolution, "evolve"),)),
-    Stage("hand over to the journal, set the timer", ((live.LiveMatches, "append"),)),
-    Stage("durable: new state, feed, answer", ((live.LiveMatches, "_stored"),)),
+    Stage("hand over to the journal, set the timer", ((decisions.Decisions, "append"),)),
+    Stage("durable: new state, feed, answer", ((decisions.Decisions, "_stored"),)),
     Stage(
         "publish: turn and answer into the outbox",
         ((delivery.Delivery, "match_changed"), (acts.PlayActs, "_answer")),

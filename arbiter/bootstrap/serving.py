@@ -35,9 +35,9 @@ from arbiter.runtime.sockets import close_soon
 from arbiter.service.gate.gate import Gate
 from arbiter.service.matches.live import DRAINING
 from arbiter.service.play.stalls import watch_for_stalls
-from arbiter.service.sharing.timekeeping import keep_time
 from arbiter.service.ports.journal import StoreDamaged, StoreFailed
 from arbiter.service.ports.meter import NO_METER, Meter
+from arbiter.service.sharing.timekeeping import keep_time
 from arbiter.store.database import may_be_shared
 
 if TYPE_CHECKING:
@@ -64,22 +64,7 @@ class RunningServer(NamedTuple):
 
 def gate_of(settings: Settings, world: World, arbiter: Arbiter) -> Gate:
     """Return the calls that the API adapters pass on to the use cases."""
-    return Gate(
-        settings=settings,
-        policy=arbiter.policy,
-        clock=world.clock,
-        rules=world.rules,
-        accounts=arbiter.accounts,
-        matches=arbiter.matches,
-        feed=arbiter.feed,
-        sessions=arbiter.sessions,
-        challenges=arbiter.challenges,
-        transcripts=arbiter.transcripts,
-        tournaments=arbiter.tournaments,
-        ratings=arbiter.ratings,
-        cut_off=arbiter.cut_off,
-        log=structlog.get_logger("arbiter.tournaments"),
-    )
+    return Gate(settings, world.clock, world.rules, arbiter, structlog.get_logger("arbiter.tournaments"))
 
 
 class ApiServers(NamedTuple):

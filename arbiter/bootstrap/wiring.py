@@ -1,49 +1,57 @@
-"""The use cases with their dependencies, and the lists of listeners for events."""
+"""The use cases with their dependencies, and the table of who hears of what."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
 
 from structlog import get_logger as log
 
+from arbiter.bootstrap.sharing import SharingParts
 from arbiter.bootstrap.world import World
 from arbiter.config import Settings
 from arbiter.errors import OperatorError, Refusal
 from arbiter.matches import time_control
 from arbiter.matches.clock import CreditRules
-from arbiter.matches.match import Match
 from arbiter.matches.policy import Policy
 from arbiter.ratings import anchors
-from arbiter.service.cut_off import CutOff
+from arbiter.service.alone import Alone, OtherServers
+from arbiter.service.cut_off import CutOff, CutOffListener
+from arbiter.service.gate.readiness import Readiness
+from arbiter.service.gate.streams import OpenStreams
+from arbiter.service.gate.use_cases import UseCases
+from arbiter.service.matches.attendance import Attendance
 from arbiter.service.matches.comment_keys import CommentKeys
-from arbiter.service.matches.live import LiveMatches
-from arbiter.service.matches.live_match import AdoptionListener, MatchListener
+from arbiter.service.matches.creating import Creation
+from arbiter.service.matches.decisions import Decisions
+from arbiter.service.matches.live import EndedMatches, LiveMatches
+from arbiter.service.matches.live_match import AdoptionListener, FailureListener, MatchListener, MatchListeners
+from arbiter.service.matches.reading import MatchReader
+from arbiter.service.matches.recovery import Recovery
 from arbiter.service.matches.registry import MatchRegistry
-from arbiter.service.matches.revival import RevivalListener
+from arbiter.service.matches.revival import Revival, RevivalListener
 from arbiter.service.matches.stall_detector import StallDetector
 from arbiter.service.matches.transcripts import Transcripts
 from arbiter.service.observing.feed import Feed
 from arbiter.service.play.acts import PlayActs
-from arbiter.service.play.catch_up import CatchUp
+from arbiter.service.play.catch_up import CatchUp, FirstItems
 from arbiter.service.play.challenges import Challenges
 from arbiter.service.play.connections import Connections
 from arbiter.service.play.delivery import Delivery
-from arbiter.service.sharing.membership import Membership
 from arbiter.service.play.move_lists import MoveLists
-from arbiter.service.sharing.replica import Replica
-from arbiter.service.play.sessions import FirstItems, Sessions
-from arbiter.service.players.accounts import Accounts
+from arbiter.service.play.sessions import Sessions
+from arbiter.service.players.accounts import Accounts, ShutOutListener
 from arbiter.service.ports.directory import Directory
+from arbiter.service.ports.environment import Environment
 from arbiter.service.ports.journal import Journal
 from arbiter.service.ports.meter import NO_METER
+from arbiter.service.ports.notices import NoticeListener
 from arbiter.service.ratings.ratings import Ratings
-from arbiter.service.sharing.announcing import AnnouncingDirectory, AnnouncingJournal
 from arbiter.service.sharing.following import Follower
 from arbiter.service.sharing.following import Listener as LogListener
 from arbiter.service.sharing.news import News
-from arbiter.service.record.published import Published
+from arbiter.service.sharing.replica import Replica
 from arbiter.service.tournaments.calls import TournamentCalls
 from arbiter.service.tournaments.capacity import Capacity
 from arbiter.service.tournaments.log import Listener as TournamentListener
@@ -51,42 +59,45 @@ from arbiter.service.tournaments.ports import Dependencies
 from arbiter.service.tournaments.registry import TournamentRegistry
 
 
-class Arbiter(NamedTuple):
+@dataclass(frozen=True)
+class Arbiter(UseCases):
     """The use cases, wired together.
 
-    `match_listeners`: callbacks for durable events of matches, called in this order. `follower`: of the log, and
-    `replica`: where other servers use the store too. Whoever starts the arbiter starts the replica before it reads what
-    has not ended, and runs both.
+    match_listeners, log_listeners: are called in this order with durable events of matches, and with new records of a
+    log that other servers write to as well. replica, news: where other servers use
+    the store too. Whoever starts the arbiter starts the replica before it reads what has not ended, and runs both.
     """
 
-    matches: MatchRegistry
     match_listeners: list[MatchListener]
-    feed: Feed
-    accounts: Accounts
-    sessions: Sessions
+    log_listeners: list[LogListener]
     acts: PlayActs
     delivery: Delivery
-    challenges: Challenges
-    transcripts: Transcripts
-    tournaments: TournamentRegistry
-    ratings: Ratings
-    cut_off: CutOff
-    policy: Policy
-    follower: Follower
     replica: Replica | None
     news: News | None
     stalls: StallDetector
 
+    @property
+    def follower(self) -> Follower:
+        """Who follows the log that other servers write to."""
+        assert self.replica is not None
+        return self.replica.follower
 
-class _Listeners(NamedTuple):
-    """Who is called, in this order: each list goes to the part that calls it, and `_subscribe` fills it."""
 
-    matches: list[MatchListener]  #: durable events of matches
-    adoptions: list[AdoptionListener]  #: matches that are live here now, as another server has stored them
-    revivals: list[RevivalListener]  #: matches that are live again after a start
-    log: list[LogListener]  #: new records of a shared log
-    tournaments: list[TournamentListener]  #: durable events of tournaments
-    first_items: list[FirstItems]  #: Play streams that open
+@dataclass
+class _Listeners:
+    """Who hears of what: each list goes to the part that calls it, in this order, and `_subscribe` fills it."""
+
+    matches: list[MatchListener] = field(default_factory=list)  #: durable events of matches
+    failures: list[FailureListener] = field(default_factory=list)  #: matches that differ from the store
+    adoptions: list[AdoptionListener] = field(default_factory=list)  #: matches that are live now as others stored them
+    revivals: list[RevivalListener] = field(default_factory=list)  #: matches that are live again after a start
+    tournaments: list[TournamentListener] = field(default_factory=list)  #: durable events of tournaments
+    first_items: list[FirstItems] = field(default_factory=list)  #: Play streams that open
+    shut_out: list[ShutOutListener] = field(default_factory=list)  #: players who are suspended, tokens that are revoked
+    cut_off: list[CutOffListener] = field(default_factory=list)  #: this server can't reach the store any more
+    cut_off_over: list[Callable[[], None]] = field(default_factory=list)  #: it can again
+    log: list[LogListener] = field(default_factory=list)  #: new records of a log that other servers write to as well
+    notices: list[NoticeListener] = field(default_factory=list)  #: notices of all servers
 
 
 class _Parts:
@@ -97,66 +108,61 @@ class _Parts:
 
     def __init__(self, settings: Settings, world: World) -> None:
         self.settings, self.limits = settings, settings.limits
-        self.world, self.clock, self.shared = world, world.clock, world.store.shared
+        self.world, self.clock = world, world.clock
         self.policy = _policy(settings)
+        self.environment = Environment(world.clock, world.ids, settings.limits, self.policy)
         self.anchors = anchors.checked(settings.ratings.anchors.items())
-        self.listeners = _Listeners([], [], [], [], [], [])
-        self.cut_off = CutOff()
+        self.listeners = hear = _Listeners()
         self.stalls = StallDetector(self.limits.held_up_ms)
-
-    # -- the record, and what other servers write to it --------------------------------------------------------------
-
-    @cached_property
-    def news(self) -> News | None:
-        bus = self.world.bus
-        return News(bus, self.clock, log("arbiter.bus")) if bus is not None else None
-
-    @cached_property
-    def directory(self) -> Directory:
-        directory = self.world.store.directory
-        if self.news is None:
-            return directory
-        return AnnouncingDirectory(directory, self.news)
-
-    @cached_property
-    def follower(self) -> Follower:
-        long_s = self.limits.held_up_ms / 1_000
-        return Follower(self.world.store.journal, self.listeners.log, log("arbiter.store"), long_s, self.news)
-
-    @cached_property
-    def journal(self) -> Journal:
-        journal = self.world.store.journal
-        if not self.shared:
-            return journal
-        report = self.follower.stored if self.news is None else self.news.stored
-        return AnnouncingJournal(journal, self.follower, report)
+        self.connections = Connections(self.clock)
+        self.cut_off = CutOff(hear.cut_off, hear.cut_off_over)
+        self.journal: Journal = world.store.journal
+        self.directory: Directory = world.store.directory
+        self.others: OtherServers = Alone(self.cut_off)
+        self.sharing: SharingParts | None = None
+        if world.store.replicas is not None:
+            self.sharing = sharing = SharingParts(
+                world, world.store.replicas, self.connections, self.cut_off, self.limits, hear.log
+            )
+            self.journal, self.directory, self.others = sharing.journal, sharing.directory, sharing.others
 
     # -- players and matches -----------------------------------------------------------------------------------------
 
     @cached_property
     def accounts(self) -> Accounts:
-        return Accounts(self.directory, self.world.ids, self.clock, self.settings.registration, self.limits)
+        registration, shut_out = self.settings.registration, self.listeners.shut_out
+        return Accounts(self.directory, self.world.ids, self.clock, registration, self.limits, shut_out)
 
     @cached_property
-    def connections(self) -> Connections:
-        return Connections(self.clock, self.follower.is_silent)
+    def decisions(self) -> Decisions:
+        logger, traces = log("arbiter.matches"), self.world.traces
+        live = LiveMatches(CommentKeys(self.world.signer).of, self.connections, EndedMatches(), logger)
+        journal = self.journal if traces is None else traces.moves.journal(self.journal)
+        listeners = MatchListeners(self.listeners.matches, self.listeners.failures)
+        return Decisions(journal, self.clock, live, listeners, self.others, self.stalls, logger)
+
+    @cached_property
+    def attendance(self) -> Attendance:
+        return Attendance(self.decisions, self.decisions.live, self.others, log("arbiter.matches"))
+
+    @cached_property
+    def recovery(self) -> Recovery:
+        adoptions = self.listeners.adoptions
+        return Recovery(self.journal, self.decisions, self.attendance, adoptions, log("arbiter.matches"))
+
+    @cached_property
+    def reader(self) -> MatchReader:
+        revivals, logger = self.listeners.revivals, log("arbiter.matches")
+        revival = Revival(self.journal, self.decisions, self.attendance, self.others, revivals, logger)
+        return MatchReader(self.journal, self.decisions.live, self.recovery, revival)
 
     @cached_property
     def matches(self) -> MatchRegistry:
-        traces = self.world.traces
+        creation = Creation(
+            self.journal, self.reader, self.decisions, self.attendance, self.recovery, self.others, self.environment
+        )
         return MatchRegistry(
-            self.journal if traces is None else traces.moves.journal(self.journal),
-            self.clock,
-            self.world.ids,
-            self.limits,
-            CommentKeys(self.world.signer).of,
-            self.connections,
-            self.listeners.matches,
-            self.listeners.adoptions,
-            self.listeners.revivals,
-            self.shared,
-            self.stalls,
-            log("arbiter.matches"),
+            self.reader, creation, self.decisions, self.attendance, self.recovery, self.others, self.clock
         )
 
     @cached_property
@@ -165,32 +171,24 @@ class _Parts:
 
     @cached_property
     def feed(self) -> Feed:
-        return Feed(self.journal, self.limits, self.matches, self.shared)
+        return Feed(self.journal, self.limits, self.matches, self.others)
 
     # -- play --------------------------------------------------------------------------------------------------------
 
     @cached_property
     def catch_up(self) -> CatchUp:
-        return CatchUp(self.matches, self.directory)
+        return CatchUp(self.matches, self.directory, self.listeners.first_items, self.others)
 
     @cached_property
     def delivery(self) -> Delivery:
-        credit_ms = self.settings.credit.hand_over_most_ms
+        credit_ms, late_ms = self.settings.credit.hand_over_most_ms, self.limits.held_up_ms
         move_lists = MoveLists(self.world.turn_rules, self.limits, credit_ms, log("arbiter.sessions"))
-        return Delivery(
-            self.connections, self.matches.live, self.catch_up, move_lists, self.clock, self.limits.held_up_ms
-        )
+        live = self.matches.live
+        return Delivery(self.connections, live, self.attendance, self.catch_up, move_lists, self.clock, late_ms)
 
     @cached_property
     def acts(self) -> PlayActs:
         return PlayActs(self.matches, self.delivery, self.clock, self.limits, self.world.metrics or NO_METER)
-
-    @cached_property
-    def membership(self) -> Membership | None:
-        replicas, silence_ms = self.world.store.replicas, self.limits.server_silence_ms
-        if replicas is None:
-            return None
-        return Membership(replicas, self.world.ids, silence_ms, self.delivery.hand_overs, self.cut_off, self.news)
 
     @cached_property
     def sessions(self) -> Sessions:
@@ -198,15 +196,10 @@ class _Parts:
             self.connections,
             self.matches,
             self.accounts,
-            self.directory,
             self.catch_up,
             self.delivery,
-            self.listeners.first_items,
-            self.membership,
-            self.cut_off,
-            self.follower.silence_s,
-            self.clock,
-            self.limits,
+            self.others,
+            self.environment,
         )
 
     @cached_property
@@ -216,29 +209,16 @@ class _Parts:
             self.accounts,
             self.matches,
             self.sessions,
-            self.world.ids,
-            self.clock,
-            self.limits,
-            self.policy,
-            self.shared,
+            self.others,
+            self.environment,
             log("arbiter.challenges"),
         )
 
     @cached_property
     def replica(self) -> Replica | None:
-        if self.membership is None:
+        if self.sharing is None:
             return None
-        return Replica(
-            self.membership,
-            self.connections,
-            self.sessions,
-            self.matches,
-            self.follower,
-            self.directory,
-            (self.accounts.hear, self.challenges.hear),
-            log("arbiter.replica"),
-            self.news,
-        )
+        return self.sharing.replica(self.sessions, self.delivery, self.matches, self.listeners.notices)
 
     # -- ratings and tournaments -------------------------------------------------------------------------------------
 
@@ -258,7 +238,7 @@ class _Parts:
             self.ratings,
             self.policy,
             self.world.judges,
-            self.shared,
+            self.others,
             log("arbiter.tournaments"),
         )
         return TournamentRegistry(dependencies, self.world.ids, self.limits, self.listeners.tournaments)
@@ -267,25 +247,37 @@ class _Parts:
     def calls(self) -> TournamentCalls:
         return TournamentCalls(self.connections, self.tournaments, self.clock)
 
+    # -- the gate ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def streams(self) -> OpenStreams:
+        return OpenStreams(self.accounts, self.limits, self.cut_off)
+
+    @cached_property
+    def readiness(self) -> Readiness:
+        return Readiness(self.cut_off)
+
 
 def _subscribe(parts: _Parts) -> None:
-    """Fill the lists of listeners: this is the order in which they are called."""
-    lists, world, observers = parts.listeners, parts.world, parts.feed.subscribers
-    if parts.shared:
-        lists.matches.append(parts.matches.elsewhere.match_changed)
-    if world.metrics is not None:
-        count = world.metrics.listener(parts.clock)
-        lists.matches.append(_own(count, parts.matches.live) if parts.shared else count)
-    if world.traces is not None and parts.shared:
-        lists.matches.append(world.traces.moves.match_changed)
-    lists.matches.extend((observers.match_changed, parts.delivery.match_changed, parts.tournaments.match_changed))
-    lists.adoptions.append(parts.delivery.match_adopted)
-    lists.revivals.append(parts.tournaments.match_revived)
-    if parts.replica is not None:
-        lists.log.append(parts.replica.log_grown)
-    lists.log.extend((parts.matches.elsewhere.log_grown, observers.log_grown, parts.tournaments.log_grown))
-    lists.tournaments.append(parts.calls.tournament_changed)
-    lists.first_items.append(parts.calls.first_items)
+    """Fill the table of who hears of what: this is the order in which they are called."""
+    hear, world = parts.listeners, parts.world
+    first: list[MatchListener] = []
+    if parts.sharing is not None and parts.replica is not None:
+        first, hear.log[:] = parts.sharing.hear_of_others(parts.matches, parts.feed, parts.replica)
+    counts = [world.metrics.listener(parts.clock)] if world.metrics is not None else []
+    observers, delivery, tournaments = parts.feed.subscribers, parts.delivery, parts.tournaments
+    hear.matches += (*first, *counts)
+    hear.matches += (observers.match_changed, delivery.match_changed, tournaments.match_changed)
+    hear.failures += (parts.recovery.append_failed,)
+    hear.adoptions += (delivery.match_adopted,)
+    hear.revivals += (tournaments.match_revived,)
+    hear.tournaments += (parts.calls.tournament_changed,)
+    hear.first_items += (parts.calls.first_items,)
+    hear.shut_out += (parts.sessions.shut_out, parts.streams.shut_out)
+    hear.cut_off += (parts.sessions.cut_all, parts.streams.end_all, parts.readiness.cut_off_changed)
+    hear.cut_off_over += (parts.readiness.cut_off_changed,)
+    hear.log += (tournaments.log_grown,)
+    hear.notices += (parts.accounts.hear, parts.challenges.hear)
 
 
 def wire(settings: Settings, world: World) -> Arbiter:
@@ -296,34 +288,26 @@ def wire(settings: Settings, world: World) -> Arbiter:
         raise OperatorError(f"the configuration is wrong: {refusal.message}") from None
     _subscribe(parts)
     return Arbiter(
-        matches=parts.matches,
-        match_listeners=parts.listeners.matches,
-        feed=parts.feed,
+        policy=parts.policy,
         accounts=parts.accounts,
-        sessions=parts.sessions,
-        acts=parts.acts,
-        delivery=parts.delivery,
-        challenges=parts.challenges,
+        matches=parts.matches,
         transcripts=parts.transcripts,
+        feed=parts.feed,
+        sessions=parts.sessions,
+        challenges=parts.challenges,
         tournaments=parts.tournaments,
         ratings=parts.ratings,
+        streams=parts.streams,
+        readiness=parts.readiness,
         cut_off=parts.cut_off,
-        policy=parts.policy,
-        follower=parts.follower,
+        match_listeners=parts.listeners.matches,
+        log_listeners=parts.listeners.log,
+        acts=parts.acts,
+        delivery=parts.delivery,
         replica=parts.replica,
-        news=parts.news,
+        news=parts.sharing.news if parts.sharing is not None else None,
         stalls=parts.stalls,
     )
-
-
-def _own(listener: MatchListener, matches: LiveMatches) -> MatchListener:
-    """Return a listener for the events that this server has decided itself."""
-
-    def match_changed(match: Match, events: Sequence[Published]) -> None:
-        if matches.decided_here:
-            listener(match, events)
-
-    return match_changed
 
 
 def _policy(settings: Settings) -> Policy:

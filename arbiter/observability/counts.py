@@ -66,9 +66,11 @@ class MatchCounter:
         self._clock = clock
 
     def match_changed(self, match: Match, events: Sequence[Published]) -> None:
-        """Count events that are durable now."""
+        """Count events that are durable now, if this server has decided them."""
         for published in events:
             event = published.event
+            if not published.decided_here:
+                continue
             if isinstance(event, Moved):
                 ledger = event.ledger
                 self._moves[_name(match)] += 1

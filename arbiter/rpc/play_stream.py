@@ -15,8 +15,9 @@ from arbiter.rpc.play_sender import Messages, PlaySender
 from arbiter.rpc.servicing import AT_ONCE, ContextPart, MessageWriter, call_of, let_end, next_message, readable
 from arbiter.rpc.unread import Unread
 from arbiter.service.gate.play import PlayGate
+from arbiter.service.play.pings import silent
 from arbiter.service.play.session import Session
-from arbiter.service.play.sessions import Sessions, silent
+from arbiter.service.play.sessions import Sessions
 from arbiter.service.players.accounts import Caller
 from arbiter.service.ports.environment import Clock
 from arbiter.wire.play import hello_of

@@ -8,7 +8,7 @@ another server. What a refused call has asked for may still happen, as after any
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -16,16 +16,18 @@ from arbiter.service.ports.journal import StoreFailed
 
 NO_ANSWER: Final = "it does not answer"
 
+CutOffListener = Callable[[StoreFailed], None]
+
 
 class CutOff:
     """Whether this server is cut off.
 
-    when_begun: called as soon as it is, with the refusal for streams. when_ended: called once it is no longer.
+    begun: called in order as soon as it is, with the refusal for streams. ended: called once it is no longer.
     """
 
-    def __init__(self) -> None:
-        self.when_begun: list[Callable[[StoreFailed], None]] = []
-        self.when_ended: list[Callable[[], None]] = []
+    def __init__(self, begun: Sequence[CutOffListener] = (), ended: Sequence[Callable[[], None]] = ()) -> None:
+        self._begun = begun
+        self._ended = ended
         self._is_on = False
         self._waiting: set[asyncio.Timeout] = set()
 
@@ -38,14 +40,14 @@ class CutOff:
         now = asyncio.get_running_loop().time()
         while self._waiting:
             self._waiting.pop().reschedule(now)
-        for callback in self.when_begun:
+        for callback in self._begun:
             callback(refusal)
 
     def end(self) -> None:
         """Note that the store has answered."""
         if self._is_on:
             self._is_on = False
-            for callback in self.when_ended:
+            for callback in self._ended:
                 callback()
 
     def check(self) -> None:

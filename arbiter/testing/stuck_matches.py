@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from arbiter.matches.clock import available
 from arbiter.matches.match import Match, Phase
-from arbiter.service.sharing.certainty import OPENS_MS
 from arbiter.service.matches.live import LiveMatches
 from arbiter.service.matches.live_match import LiveMatch
+from arbiter.service.matches.timers import OPENS_MS
 
 GRACE_MS = 1  #: times are whole milliseconds, timers are not
 

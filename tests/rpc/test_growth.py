@@ -16,7 +16,7 @@ from arbiter_protos.v1 import game_pb2, match_pb2, play_pb2, play_pb2_grpc, play
 from arbiter.bootstrap import World
 from arbiter.config import Limits, Settings
 from arbiter.service.gate.gate import Gate
-from arbiter.service.matches.ended import MOST
+from arbiter.service.matches.live import ENDED_KEPT
 from arbiter.service.play.session import RESULTS_KEPT
 from arbiter.service.play.stream_ends import PLAYERS_KEPT
 from arbiter.service.token_bucket import NAMES_KEPT
@@ -31,7 +31,7 @@ LIMITS = Limits(open_challenges_of_player=2, registrations_a_minute=10_000, call
 BOUNDED = {
     "Accounts._callers": 100_000,
     "Accounts._admitted": 100_000,
-    "EndedMatches._matches": MOST,
+    "EndedMatches._matches": ENDED_KEPT,
     "Session.unacknowledged": RESULTS_KEPT,  # of each stream
     "StreamEnds._of_player": PLAYERS_KEPT,
     "TokenBuckets._buckets": NAMES_KEPT,  # names of the last period

@@ -31,7 +31,7 @@ from arbiter.rpc.servicing import call_of
 from arbiter.rpc.unread import Unread
 from arbiter.service.gate import admission
 from arbiter.service.gate.addresses import counted_as
-from arbiter.service.matches.registry import MatchRegistry
+from arbiter.service.matches.reading import MatchReader
 from arbiter.service.ports.rules import ListedMove, Listing
 from arbiter.testing.memory import PlainRules
 from arbiter.testing.server import memory_world, served
@@ -246,9 +246,9 @@ async def test_long_answers_to_one_caller_are_sent_one_by_one(monkeypatch: pytes
     """Of simultaneous calls the next begins when the one before has ended, after its rows are charged."""
     began: list[float] = []
     reading = 0
-    summaries = MatchRegistry.summaries
+    summaries = MatchReader.summaries
 
-    async def watched(self: MatchRegistry, *asked: Any) -> Any:
+    async def watched(self: MatchReader, *asked: Any) -> Any:
         nonlocal reading
         reading += 1
         assert reading == 1
@@ -259,10 +259,10 @@ async def test_long_answers_to_one_caller_are_sent_one_by_one(monkeypatch: pytes
         finally:
             reading -= 1
 
+    monkeypatch.setattr(MatchReader, "summaries", watched)
     async with server(calls_a_second=100, call_rows=1) as stubs:
         for n in range(20):
             await stubs.match(f"r{n}")
-        monkeypatch.setattr(MatchRegistry, "summaries", watched)
         ask, everything = stubs.matches.ListMatches, match_pb2.ListMatchesRequest()
         answers = await asyncio.gather(*(ask(everything, metadata=stubs.alice) for _ in range(8)))
     assert [len(answer.matches) for answer in answers] == [20] * 8

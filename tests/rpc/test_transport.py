@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -118,8 +118,10 @@ async def test_who_asks_for_the_health_and_does_not_read_delays_nobody() -> None
             if not self._reads:
                 await asyncio.Event().wait()
 
-    cut_off = CutOff()
+    told: list[Callable[[StoreFailed | None], None]] = []
+    cut_off = CutOff(told)
     readiness = Readiness(cut_off)
+    told.append(readiness.cut_off_changed)
     health, readers = Health(SERVICES, readiness), [Reader(False), Reader(True)]
     asked: Any = health_pb2.HealthCheckRequest()
     calls = [asyncio.create_task(health.Watch(asked, reader)) for reader in readers]  # type: ignore[arg-type]

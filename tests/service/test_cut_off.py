@@ -54,9 +54,11 @@ async def test_a_server_that_is_cut_off_answers_what_it_knows_and_refuses_what_w
 
 @virtually
 async def test_it_tells_when_it_begins_and_once_when_it_ends() -> None:
-    cut_off, told = CutOff(), list[str]()
-    cut_off.when_begun.append(lambda refusal: told.append(f"begun: {refusal.why}, {bool(cut_off)}"))
-    cut_off.when_ended.append(lambda: told.append(f"ended: {bool(cut_off)}"))
+    told: list[str] = []
+    cut_off = CutOff(
+        [lambda refusal: told.append(f"begun: {refusal.why}, {bool(cut_off)}")],
+        [lambda: told.append(f"ended: {bool(cut_off)}")],
+    )
     cut_off.end()  # as with every heartbeat
     cut_off.begin(StoreFailed("for a test"))
     cut_off.end()

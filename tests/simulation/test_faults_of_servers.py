@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 
@@ -15,10 +15,7 @@ from arbiter.matches.events import EventKind
 from arbiter.matches.match import Match, Phase
 from arbiter.runtime.clock import FollowingClock
 from arbiter.service.cut_off import CutOff
-from arbiter.service.matches import live
-from arbiter.service.matches.live import LiveMatches
-from arbiter.service.matches.presence import Presence
-from arbiter.service.sharing import news, replica
+from arbiter.service.matches.decisions import Decisions
 from arbiter.service.play.challenges import Challenges
 from arbiter.service.play.delivery import Delivery
 from arbiter.service.play.session import Session
@@ -28,8 +25,10 @@ from arbiter.service.ports.journal import Append, Record, StoredRecord, StoreFai
 from arbiter.service.ports.notices import Notice
 from arbiter.service.ports.replicas import Taken
 from arbiter.service.record import tournaments as tournament_log
-from arbiter.service.sharing.following import Follower
 from arbiter.service.record.published import Published
+from arbiter.service.sharing import news, replica
+from arbiter.service.sharing.following import Follower
+from arbiter.service.sharing.sharing import Sharing
 from arbiter.testing.memory import MemoryJournal, MemoryReplicas
 from arbiter.testing.simulation import run
 from arbiter.testing.simulation.invariants.waits import WAIT
@@ -68,7 +67,7 @@ def ticks_twice(patch: pytest.MonkeyPatch) -> None:
 
 def answers_a_lost_race_as_it_was_decided(patch: pytest.MonkeyPatch) -> None:
     """An arbiter that answers with its decision, although another server was first and nothing of it is stored."""
-    patch.setattr(LiveMatches, "_give", lambda self, live, command, then, answer, written: then(answer))
+    patch.setattr(Decisions, "_give", lambda self, live, command, then, answer, written: then(answer))
 
 
 def lets_an_older_stream_live(patch: pytest.MonkeyPatch) -> None:
@@ -89,7 +88,7 @@ def tells_no_turn_that_began_elsewhere(patch: pytest.MonkeyPatch) -> None:
     changed = Delivery.match_changed
 
     def deaf(self: Delivery, match: Match, events: Sequence[Published]) -> None:
-        if self._matches.decided_here or any(each.event.kind is not EventKind.MOVED for each in events):
+        if events[0].decided_here or any(each.event.kind is not EventKind.MOVED for each in events):
             changed(self, match, events)
 
     patch.setattr(Delivery, "match_changed", deaf)
@@ -158,7 +157,7 @@ def keeps_observers_when_it_is_cut_off(patch: pytest.MonkeyPatch) -> None:
     begin = CutOff.begin
 
     def partly(self: CutOff, refusal: StoreFailed) -> None:
-        del self.when_begun[1:]
+        self._begun = self._begun[:1]
         begin(self, refusal)
 
     patch.setattr(CutOff, "begin", partly)
@@ -229,12 +228,12 @@ def takes_who_waits_elsewhere_for_absent(patch: pytest.MonkeyPatch) -> None:
 
 def takes_who_has_come_elsewhere_for_absent(patch: pytest.MonkeyPatch) -> None:
     """A server that ends a match whose player is at another one, which can't store that it has come."""
-    waits_ms = certainty.flag_waits_ms
+    waits_ms = Sharing.flag_waits_ms
 
-    def at_once(match: Match, presence: Presence, waited: bool, shared: bool) -> int:
-        return 0 if match.phase is Phase.PENDING else waits_ms(match, presence, waited, shared)
+    def at_once(self: Sharing, match: Match, awaited: Collection[str], waited: bool) -> int:
+        return 0 if match.phase is Phase.PENDING else waits_ms(self, match, awaited, waited)
 
-    patch.setattr(live, "flag_waits_ms", at_once)
+    patch.setattr(Sharing, "flag_waits_ms", at_once)
 
 
 def anything(plan: Plan) -> Plan | None:

@@ -26,7 +26,7 @@ from arbiter.rpc.unread import Unread
 from arbiter.service.gate.admission import Admission, Call
 from arbiter.service.gate.matches import MatchGate, OfMatch, Watched
 from arbiter.service.gate.rights import Action
-from arbiter.service.matches.live import LiveMatches
+from arbiter.service.matches.decisions import Decisions
 from arbiter.service.matches.live_match import LiveMatch
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.matches.revival import Revival
@@ -153,7 +153,7 @@ def charges_the_outage(patch: pytest.MonkeyPatch) -> None:
 
     async def go_on(self: Revival, entered: Iterable[LiveMatch]) -> None:
         for live in entered:
-            self._live.watch(live)
+            self._decisions.watch(live)
 
     patch.setattr(Revival, "_interrupt", go_on)
 
@@ -162,7 +162,7 @@ def stops_without_a_word(patch: pytest.MonkeyPatch) -> None:
     """An arbiter whose clocks run on while it stops."""
 
     async def abrupt(self: MatchRegistry, is_last: bool = False) -> bool:
-        self.live.stop()
+        self.live.draining = True
         return True
 
     patch.setattr(MatchRegistry, "drain", abrupt)
@@ -183,7 +183,7 @@ def gives_too_much_time(patch: pytest.MonkeyPatch) -> None:
 
 def never_rings(patch: pytest.MonkeyPatch) -> None:
     """A timer that is set and never checked."""
-    patch.setattr(LiveMatches, "_timer_rang", lambda self, live: None)
+    patch.setattr(Decisions, "_timer_rang", lambda self, live: None)
 
 
 def drops_results(patch: pytest.MonkeyPatch) -> None:
@@ -299,7 +299,7 @@ def begins_no_late_turn_again(patch: pytest.MonkeyPatch) -> None:
 
 def answers_a_lost_race_as_it_was_decided(patch: pytest.MonkeyPatch) -> None:
     """An arbiter that answers with its decision, although another server was first and nothing of it is stored."""
-    patch.setattr(LiveMatches, "_give", lambda self, live, command, then, answer, written: then(answer))
+    patch.setattr(Decisions, "_give", lambda self, live, command, then, answer, written: then(answer))
 
 
 def builds_on_what_was_not_stored(patch: pytest.MonkeyPatch) -> None:

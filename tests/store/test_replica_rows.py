@@ -14,10 +14,10 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from arbiter.bootstrap import open_store
-from arbiter.service.sharing.replica import BEAT_S
 from arbiter.service.ports.directory import AlreadyThere, Directory, Player
 from arbiter.service.ports.notices import Notice, NoticeKind
 from arbiter.service.ports.replicas import NOT_YET, HandOver, LostPlayer, PlaySession, Replicas
+from arbiter.service.sharing.replica import BEAT_S
 from arbiter.store.replicas import ENDED_MS, SAME_TIME_MS
 from arbiter.testing.memory import MemoryDirectory, MemoryReplicas
 from tests.store.postgres import Cluster

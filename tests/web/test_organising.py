@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from arbiter.matches.commands import Play
-from arbiter.service.play.sessions import silent
+from arbiter.service.play.pings import silent
 from arbiter.service.players.accounts import Scope
 from arbiter.web.forms import MOST_FIELDS
 from tests.rpc.servers import ONE_OR_TWO

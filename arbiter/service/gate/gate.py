@@ -7,8 +7,6 @@ from contextlib import AbstractAsyncContextManager
 
 from arbiter.config import Settings
 from arbiter.errors import Refusal
-from arbiter.matches.policy import Policy
-from arbiter.service.cut_off import CutOff
 from arbiter.service.gate.addresses import Proxies
 from arbiter.service.gate.admission import Admission, Call
 from arbiter.service.gate.games import GameGate
@@ -16,21 +14,12 @@ from arbiter.service.gate.matches import MatchGate
 from arbiter.service.gate.play import PlayGate
 from arbiter.service.gate.players import PlayerGate
 from arbiter.service.gate.ratings import RatingGate
-from arbiter.service.gate.readiness import Readiness
 from arbiter.service.gate.server import ServerGate
-from arbiter.service.gate.streams import OpenStreams
 from arbiter.service.gate.tournaments import TournamentGate
-from arbiter.service.matches.registry import MatchRegistry
-from arbiter.service.matches.transcripts import Transcripts
-from arbiter.service.observing.feed import Feed
-from arbiter.service.play.challenges import Challenges
-from arbiter.service.play.sessions import Sessions
-from arbiter.service.players.accounts import Accounts
+from arbiter.service.gate.use_cases import UseCases
 from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.log import Logger
 from arbiter.service.ports.rules import RulesWorker
-from arbiter.service.ratings.ratings import Ratings
-from arbiter.service.tournaments.registry import TournamentRegistry
 
 Refusing = Callable[[Call], Awaitable[None]]
 """Waits until the caller of a call may hear that it is refused."""
@@ -46,48 +35,20 @@ class Gate:
     that waits while this server is cut off from its store. readiness: whether the server is for clients.
     """
 
-    def __init__(
-        self,
-        *,
-        settings: Settings,
-        policy: Policy,
-        clock: Clock,
-        rules: RulesWorker,
-        accounts: Accounts,
-        matches: MatchRegistry,
-        feed: Feed,
-        sessions: Sessions,
-        challenges: Challenges,
-        transcripts: Transcripts,
-        tournaments: TournamentRegistry,
-        ratings: Ratings,
-        cut_off: CutOff,
-        log: Logger,
-    ) -> None:
-        limits = settings.limits
+    def __init__(self, settings: Settings, clock: Clock, rules: RulesWorker, use_cases: UseCases, log: Logger) -> None:
+        limits, cut_off, accounts = settings.limits, use_cases.cut_off, use_cases.accounts
+        matches, sessions, ratings = use_cases.matches, use_cases.sessions, use_cases.ratings
         admission = Admission(accounts, limits, cut_off, settings.reads_are_public, Proxies(settings.listen_proxies))
         self.waiting: Waiting = cut_off.waiting
         self.refusing: Refusing = admission.refused
-        self.readiness = Readiness(cut_off)
-        self.streams = streams = OpenStreams(accounts, limits, cut_off)
-        self.server = ServerGate(settings, clock, transcripts)
+        self.readiness = use_cases.readiness
+        self.streams = streams = use_cases.streams
+        self.server = ServerGate(settings, clock, use_cases.transcripts)
         self.games = GameGate(admission, streams, matches, rules, limits)
-        self.matches = MatchGate(
-            admission,
-            streams,
-            matches,
-            feed,
-            accounts,
-            sessions,
-            transcripts,
-            tournaments,
-            clock,
-            settings,
-            policy,
-        )
+        self.matches = MatchGate(admission, streams, use_cases, clock, settings)
         self.play = PlayGate(admission, streams)
-        self.players = PlayerGate(admission, accounts, challenges, sessions, clock, settings)
-        self.tournaments = TournamentGate(admission, tournaments, accounts, ratings, limits, log)
+        self.players = PlayerGate(admission, accounts, use_cases.challenges, sessions, clock, settings)
+        self.tournaments = TournamentGate(admission, use_cases.tournaments, accounts, ratings, limits, log)
         self.ratings = RatingGate(admission, streams, ratings, accounts, limits)
 
     def end_streams(self, refusal: Refusal) -> None:

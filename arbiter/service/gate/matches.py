@@ -26,25 +26,22 @@ from arbiter.matches.commands import (
 )
 from arbiter.matches.comments import Comment
 from arbiter.matches.match import Match
-from arbiter.matches.policy import Policy
 from arbiter.matches.requests import Receipt
 from arbiter.service.gate.admission import Admission, Call
 from arbiter.service.gate.pages import Page, PageRequest, number_of, page_of, size_of
 from arbiter.service.gate.rights import Action, Relation, check_relation
 from arbiter.service.gate.streams import OpenStreams
+from arbiter.service.gate.use_cases import UseCases
 from arbiter.service.matches.registry import MatchRegistry
-from arbiter.service.matches.transcripts import Transcripts
-from arbiter.service.observing.feed import Feed, Stream
+from arbiter.service.observing.feed import Stream
 from arbiter.service.observing.history import ReadingTurn
 from arbiter.service.play.challenges import is_challenge
-from arbiter.service.play.sessions import Sessions
-from arbiter.service.players.accounts import Accounts, Caller, check_not_suspended
+from arbiter.service.players.accounts import Caller, check_not_suspended
 from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.journal import Filter, MatchSummary, PlayerResult
 from arbiter.service.record.matches import load_match
 from arbiter.service.record.published import Published
 from arbiter.service.tournaments.matches import tournament_of
-from arbiter.service.tournaments.registry import TournamentRegistry
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,30 +118,19 @@ class MatchGate:
     """The calls about matches. Each raises what `Admission.caller` raises, and what its own docstring says."""
 
     def __init__(
-        self,
-        admission: Admission,
-        streams: OpenStreams,
-        matches: MatchRegistry,
-        feed: Feed,
-        accounts: Accounts,
-        sessions: Sessions,
-        transcripts: Transcripts,
-        tournaments: TournamentRegistry,
-        clock: Clock,
-        settings: Settings,
-        policy: Policy,
+        self, admission: Admission, streams: OpenStreams, use_cases: UseCases, clock: Clock, settings: Settings
     ) -> None:
         self._admission = admission
         self._streams = streams
-        self._matches = matches
-        self._feed = feed
-        self._accounts = accounts
-        self._sessions = sessions
-        self._transcripts = transcripts
-        self._tournaments = tournaments
+        self._matches = use_cases.matches
+        self._feed = use_cases.feed
+        self._accounts = use_cases.accounts
+        self._sessions = use_cases.sessions
+        self._transcripts = use_cases.transcripts
+        self._tournaments = use_cases.tournaments
         self._clock = clock
         self._settings = settings
-        self._policy = policy
+        self._policy = use_cases.policy
 
     async def create(self, call: Call, new: NewMatch) -> Match:
         """Create a match, or return the one that the same request has created before.

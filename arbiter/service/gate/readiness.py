@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from arbiter.service.cut_off import CutOff
+from arbiter.service.ports.journal import StoreFailed
 
 
 class Readiness:
@@ -14,8 +15,6 @@ class Readiness:
         self._cut_off = cut_off
         self._is_draining = False
         self._changed = asyncio.Event()
-        cut_off.when_begun.append(lambda refusal: self._change())
-        cut_off.when_ended.append(self._change)
 
     def __bool__(self) -> bool:
         return not (self._is_draining or self._cut_off)
@@ -29,6 +28,10 @@ class Readiness:
     def changed(self) -> asyncio.Event:
         """An event that is set at the next change; after each change it is another one."""
         return self._changed
+
+    def cut_off_changed(self, _refusal: StoreFailed | None = None) -> None:
+        """Note that the server is cut off from its store, or no longer: a listener."""
+        self._change()
 
     def _change(self) -> None:
         self._changed.set()

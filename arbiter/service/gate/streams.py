@@ -19,9 +19,8 @@ class OpenStreams:
     def __init__(self, accounts: Accounts, limits: Limits, cut_off: CutOff) -> None:
         self._accounts = accounts
         self._cut_off = cut_off
-        cut_off.when_begun.append(self.end_all)
         self._limits = limits
-        self._held: set[Callable[[Refusal], None]] = set()
+        self._held: dict[Callable[[Refusal], None], Caller] = {}
         self._counts: Counter[tuple[str, str]] = Counter()
 
     def held_by(self, name: str) -> int:
@@ -75,12 +74,7 @@ class OpenStreams:
                 ended.append(refusal)
                 scope.reschedule(asyncio.get_running_loop().time())
 
-        def shut(player: str, token_id: str) -> None:
-            if player == caller.player and token_id in ("", caller.token_id):
-                end(shut_out(player, token_id))
-
-        forget = self._accounts.on_shut_out(shut)
-        self._held.add(end)
+        self._held[end] = caller
         try:
             with self.counted(kind, caller.player):
                 async with scope:
@@ -90,8 +84,13 @@ class OpenStreams:
                 raise
             raise ended[0] from None
         finally:
-            self._held.discard(end)
-            forget()
+            del self._held[end]
+
+    def shut_out(self, player: str, token_id: str) -> None:
+        """End the streams of a player who is suspended (`token_id` is ''), or those of a token that was revoked."""
+        for end, caller in list(self._held.items()):
+            if player == caller.player and token_id in ("", caller.token_id):
+                end(shut_out(player, token_id))
 
     def end_all(self, refusal: Refusal) -> None:
         """End every open stream with a refusal, which says why."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from arbiter.errors import Refusal
 from arbiter.matches.commands import Command
@@ -105,7 +106,7 @@ class LiveMatch:
         self.waiting: list[tuple[Command, AnswerCallback]] | None = None
 
 
-def stands_still(live: LiveMatch) -> bool:
+def is_settled(live: LiveMatch) -> bool:
     """Return whether a match has no append, recovery or waiting command: its state here is the stored one."""
     return live.tail is None and live.waiting is None and not live.failed
 
@@ -118,3 +119,10 @@ FailureListener = Callable[[LiveMatch], None]
 
 The reason is a failed append, or that the log may have more of the match than is known here.
 """
+
+
+class MatchListeners(NamedTuple):
+    """Who hears of matches, in this order. changed: of durable events. failed: of matches that need recovery."""
+
+    changed: Sequence[MatchListener]
+    failed: Sequence[FailureListener]

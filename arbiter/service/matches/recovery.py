@@ -18,12 +18,13 @@ refused with the reason, and the other matches go on.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Sequence
 from typing import Any, Final
 
 from arbiter.matches.commands import Interrupt, Interruption
 from arbiter.matches.match import Match, Phase
-from arbiter.service.matches.live import LiveMatches
+from arbiter.service.matches.attendance import Attendance
+from arbiter.service.matches.decisions import Decisions
 from arbiter.service.matches.live_match import AdoptionListener, LiveMatch
 from arbiter.service.ports.journal import RETRY_MS, AppendBase, Journal, RecordUnreadable, StoredRecord, StoreFailed
 from arbiter.service.ports.log import Logger
@@ -41,10 +42,17 @@ class Recovery:
     """
 
     def __init__(
-        self, journal: Journal, matches: LiveMatches, adoption_listeners: Iterable[AdoptionListener], log: Logger
+        self,
+        journal: Journal,
+        decisions: Decisions,
+        attendance: Attendance,
+        adoption_listeners: Sequence[AdoptionListener],
+        log: Logger,
     ) -> None:
         self._journal = journal
-        self._matches = matches
+        self._decisions = decisions
+        self._attendance = attendance
+        self._live = decisions.live
         self._adoption_listeners = adoption_listeners
         self._tasks: set[asyncio.Task[None]] = set()
         self._unsure: set[str] = set()  # matches whose creation here failed, but that may be stored
@@ -65,7 +73,7 @@ class Recovery:
 
     def take_in(self, live: LiveMatch) -> None:
         """Apply the events that another server may have appended. The match must have no append under way here."""
-        self._matches.fall_behind(live, lost=False)
+        self._decisions.fall_behind(live, lost=False)
 
     def creation_failed(self, match_id: str) -> None:
         """Look for a match whose creation failed. If it was stored all the same, it becomes live.
@@ -82,17 +90,17 @@ class Recovery:
         another server has created it and may be serving it: its clocks go on, and the events that the other server has
         appended meanwhile are applied.
         """
-        if self._matches.draining or self._matches.find(match.id) is not None:
+        if self._live.draining or self._live.find(match.id) is not None:
             return match
-        live = self._matches.enter(match)
+        live = self._live.enter(match)
         if match.id in self._unsure:
             await self._go_on(live)
         else:
-            self._matches.watch(live)
+            self._decisions.watch(live)
             self.take_in(live)
             for listener in self._adoption_listeners:
                 listener(live.newest)
-            self._matches.note_present_players(live)
+            self._attendance.note_present_players(live)
         return live.durable or match
 
     async def stop(self) -> None:
@@ -111,13 +119,13 @@ class Recovery:
     async def _look_until_known(self, match_id: str) -> None:
         while True:
             await asyncio.sleep(RETRY_S)
-            if self._matches.find(match_id) is not None:
+            if self._live.find(match_id) is not None:
                 return  # another call has made it live
             try:
                 records = await self._journal.read(match_id)
                 match = load_match(records) if records else None
             except RecordUnreadable as damage:
-                self._matches.note_unreadable(match_id, damage)
+                self._live.note_unreadable(match_id, damage)
                 return
             except StoreFailed:
                 continue
@@ -142,24 +150,24 @@ class Recovery:
                 events = [loading.add(record) for record in records]
                 break
             except RecordUnreadable as damage:
-                self._matches.set_aside(live, damage)
+                self._decisions.set_aside(live, damage)
                 return
             except StoreFailed as failure:
                 if live.lost:
-                    self._matches.fail(live, failure)
+                    self._decisions.fail(live, failure)
                     return
-                self._matches.refuse_waiting(live, failure)
+                self._decisions.refuse_waiting(live, failure)
                 live.waiting = []
             await asyncio.sleep(RETRY_S)
         if records or not live.lost:
             if records:
                 self._log.info("match_caught_up", match=match_id, known=known, revision=loading.match.revision)
-            self._matches.catch_up(live, loading.match, records, events)
+            self._decisions.catch_up(live, loading.match, records, events)
             if records and loading.match.phase is not Phase.ENDED:
                 # players of this server may be absent for the other server
-                self._matches.note_present_players(live)
+                self._attendance.note_present_players(live)
         else:  # refused although no server wrote it first: memory differs from the store
-            self._matches.fail(live, StoreFailed(f"it has no record after revision {known} of match {match_id}"))
+            self._decisions.fail(live, StoreFailed(f"it has no record after revision {known} of match {match_id}"))
 
     async def _read_again(self, live: LiveMatch) -> None:
         match_id = live.newest.id
@@ -173,7 +181,7 @@ class Recovery:
                 match = load_match(records)
                 break
             except RecordUnreadable as damage:  # a retry does not help; the other matches go on
-                self._matches.set_aside(live, damage)
+                self._decisions.set_aside(live, damage)
                 return
             except StoreFailed as failure:
                 self._log.warning("match_not_read", match=match_id, error=failure.message)
@@ -189,10 +197,10 @@ class Recovery:
         """
         assert live.durable is not None
         missed = records[live.durable.revision :]
-        live.newest, live.complete = self._matches.completed(match), True
+        live.newest, live.complete = self._live.completed(match), True
         if missed:
             events = [event_of(record) for record in missed]
-            self._matches.became_durable(live, live.newest, published(missed, events, match.created.label))
+            self._decisions.became_durable(live, live.newest, published(missed, events, match.created.label))
         live.failed = False
         live.basis = AppendBase()
         if match.phase is Phase.ENDED:
@@ -202,8 +210,8 @@ class Recovery:
 
     async def _go_on(self, live: LiveMatch) -> None:
         """Interrupt a match, so that nobody is charged for the outage, and resume it with the present players."""
-        await self._matches.decide(live, Interrupt(Interruption.RESTART))
-        self._matches.note_present_players(live)
+        await self._decisions.decide(live, Interrupt(Interruption.RESTART))
+        self._attendance.note_present_players(live)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         if self._stopped:

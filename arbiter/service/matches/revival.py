@@ -15,10 +15,15 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import Final
 
+from arbiter.errors import Refusal
 from arbiter.matches.commands import Interrupt, Interruption
 from arbiter.matches.match import Match
-from arbiter.service.matches.live import DRAINING, LiveMatches
+from arbiter.service.alone import OtherServers
+from arbiter.service.matches.attendance import Attendance
+from arbiter.service.matches.decisions import Decisions
+from arbiter.service.matches.live import DRAINING
 from arbiter.service.matches.live_match import LiveMatch
+from arbiter.service.matches.recovery import RETRY_S
 from arbiter.service.matches.unfinished import read_unfinished
 from arbiter.service.ports.journal import Journal
 from arbiter.service.ports.log import Logger
@@ -33,17 +38,25 @@ RevivalListener = Callable[[Match], None]
 class Revival:
     """The matches that were unfinished at the start and are not live yet.
 
-    listeners: called with each match once it is live. shared: other servers may use the store. Then the matches are not
-    interrupted, because other servers may serve them.
+    listeners: called with each match once it is live. others: of the store. Matches are not interrupted that they may
+    serve.
     """
 
     def __init__(
-        self, journal: Journal, live: LiveMatches, listeners: Iterable[RevivalListener], shared: bool, log: Logger
+        self,
+        journal: Journal,
+        decisions: Decisions,
+        attendance: Attendance,
+        others: OtherServers,
+        listeners: Sequence[RevivalListener],
+        log: Logger,
     ) -> None:
         self._journal = journal
-        self._live = live
+        self._decisions = decisions
+        self._attendance = attendance
+        self._live = decisions.live
+        self._others = others
         self._listeners = listeners
-        self._shared = shared
         self._waiting: dict[str, None] = {}  # ids of matches that are not live yet, oldest first
         self._under_way: dict[str, asyncio.Task[None]] = {}  # by id, until the interruption is stored
         self._of_player: dict[str, list[str]] = {}
@@ -81,7 +94,7 @@ class Revival:
                 raise DRAINING
             task.result()
 
-    async def revive_of(self, players: Iterable[str]) -> None:
+    async def revive_of(self, *players: str) -> None:
         """Make all matches of some players live. Raises StoreFailed, DRAINING."""
         for player in dict.fromkeys(players):
             if player in self._of_player:
@@ -90,11 +103,27 @@ class Revival:
 
     async def revive_all(self) -> None:
         """Make all matches live. Raises StoreFailed, DRAINING."""
-        working = [self._revive_rest() for _ in range(READS_UNDER_WAY)]
+        working = [self._revive_next() for _ in range(READS_UNDER_WAY)]
         for error in await asyncio.gather(*working, return_exceptions=True):
             if error is not None:
                 raise error
         self._of_player.clear()
+
+    async def revive_rest(self) -> None:
+        """Make all matches live that are not yet, while the server serves. If the store fails, it is read again."""
+        loop, found = asyncio.get_running_loop(), len(self._waiting)
+        began = loop.time()
+        while not self._live.draining:
+            try:
+                await self.revive_all()
+            except Refusal as refusal:
+                if not self._live.draining:
+                    self._log.warning("matches_not_read", matches=len(self._waiting), error=refusal.message)
+                    await asyncio.sleep(RETRY_S)
+            else:
+                if found:
+                    self._log.info("matches_read", matches=found, after_ms=round(1_000 * (loop.time() - began)))
+                return
 
     async def stop(self) -> None:
         """Leave the other matches to the next start."""
@@ -103,7 +132,7 @@ class Revival:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _revive_rest(self) -> None:
+    async def _revive_next(self) -> None:
         while self._waiting or self._under_way:
             left = (match_id for match_id in self._waiting if match_id not in self._under_way)
             await self.revive(list(islice(left, READ_AT_ONCE)) or list(self._under_way))
@@ -118,18 +147,17 @@ class Revival:
                 self._log.error("match_set_aside", error=damage.why)
             for match_id in match_ids:
                 del self._waiting[match_id]
-            if not self._shared:
-                await self._interrupt(entered)
+            await self._interrupt(entered)
         finally:
             for match_id in match_ids:
                 self._under_way.pop(match_id, None)
 
     async def _interrupt(self, entered: Iterable[LiveMatch]) -> None:
         """Interrupt matches that were live when the server died, and resume those whose players are present."""
-        interrupted = [self._live.decide(live, Interrupt(Interruption.RESTART)) for live in entered]
-        await asyncio.gather(*interrupted)
+        ours = [live for live in entered if self._others.is_ours(live.newest)]
+        await asyncio.gather(*[self._decisions.decide(live, Interrupt(Interruption.RESTART)) for live in ours])
         for live in entered:
-            self._live.note_present_players(live)
+            self._attendance.note_present_players(live)
             for listener in self._listeners:
                 listener(live.newest)
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Final
 
-from arbiter.matches.match import deadline
+from arbiter.matches.match import Match, Phase, deadline
 from arbiter.service.matches.live_match import LiveMatch
 from arbiter.service.ports.environment import Clock
+
+OPENS_MS: Final = 100
+"""The time before a flag is looked at again whose player waits for its stream."""
 
 
 class Timers:
@@ -53,3 +57,12 @@ def cancel(live: LiveMatch) -> None:
     if live.timer is not None:
         live.timer.cancel()
         live.timer = None
+
+
+def awaited_players(match: Match) -> list[str]:
+    """Return the players on whom the end depends that a match's deadline brings: who is to move, and who is absent."""
+    if match.phase is Phase.PAUSED:
+        return []
+    players = match.created.players
+    mover = players[match.turn - 1] if match.phase is Phase.ACTIVE else None
+    return [player for player, there in zip(players, match.present, strict=True) if not there or player == mover]

@@ -10,7 +10,8 @@ from arbiter.matches.events import Ended
 from arbiter.matches.public_keys import PublicKey
 from arbiter.matches.record import read
 from arbiter.matches.signature import Signature, Statement
-from arbiter.service.matches.registry import SET_ASIDE, MatchRegistry
+from arbiter.service.matches.reading import SET_ASIDE
+from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.ports.journal import RecordDamaged, StoredRecord
 
 PAGE = 50  #: records in one part of a transcript

@@ -19,6 +19,7 @@ from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, argument_invalid, limit_reached
 from arbiter.matches.events import Ended
 from arbiter.matches.match import Phase
+from arbiter.service.alone import OtherServers
 from arbiter.service.lookup import findable
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.observing.fanout import Subscription, WakeOrder
@@ -226,16 +227,16 @@ class _Labelled(Stream):
 class Feed:
     """The streams of events that observers read, each with its subscription among `subscribers`.
 
-    history: their reads of past events. shared: other servers write to the log too.
+    history: their reads of past events. others: of the store, who write to the log too.
     """
 
-    def __init__(self, journal: Journal, limits: Limits, matches: MatchRegistry, shared: bool) -> None:
+    def __init__(self, journal: Journal, limits: Limits, matches: MatchRegistry, others: OtherServers) -> None:
         self._journal = journal
         self._limits = limits
         self._matches = matches
         self._turns = WakeOrder(limits.observer_messages_a_second)
         self.history = History(journal, limits, matches)
-        self.subscribers = Subscribers(matches.live, limits.observer_items, shared)
+        self.subscribers = Subscribers(others)
         self._open = 0
 
     @property

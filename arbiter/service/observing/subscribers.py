@@ -5,13 +5,12 @@ Every move passes through this module, so it has no coroutines and is compiled.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from arbiter.matches.match import Match
-from arbiter.service.matches.live import LiveMatches
+from arbiter.service.alone import OtherServers
 from arbiter.service.observing.fanout import Subscription
-from arbiter.service.ports.journal import StoredRecord
 from arbiter.service.record.published import Published
 
 ALL: Final = ""  #: in place of a match's id: the events of all matches and tournaments
@@ -20,17 +19,15 @@ ALL: Final = ""  #: in place of a match's id: the events of all matches and tour
 class Subscribers:
     """The subscriptions to the events of each match or tournament, and to all events.
 
-    shared: other servers write to the log too. Then the readers of all events get one once all events before it are
-    known here: own events wait for those of other servers. most_waiting: so many; the readers of more read the log.
+    others: of the store. They say which events the readers of all may get: each comes after all events before it.
     """
 
-    def __init__(self, live: LiveMatches, most_waiting: int, shared: bool) -> None:
-        self._live = live
-        self._most_waiting = most_waiting
-        self._shared = shared
+    def __init__(self, others: OtherServers) -> None:
+        self._others = others
         self._of: dict[str, dict[Subscription[Published], None]] = {}  # each in the order of subscription
-        self._waiting: dict[int, Published] = {}  # by sequence number: not put to the readers of all yet
-        self._followed = 0  # the sequence number up to which all events are known here
+
+    def __bool__(self) -> bool:
+        return bool(self._of)
 
     def add(self, subject: str, subscription: Subscription[Published]) -> None:
         """Have a subscription get the events of a match or tournament from now on, or ALL."""
@@ -48,43 +45,24 @@ class Subscribers:
         if self._of:
             self.publish(events)
 
-    def publish(self, events: Iterable[Published]) -> None:
+    def publish(self, events: Sequence[Published]) -> None:
         """Publish events that have just become durable, in their order in the journal."""
-        of_all = self._of.get(ALL, ())
         for event in events:
             for subscription in self._of.get(event.match_id, ()):
                 subscription.put(event)
-            if not self._shared:
-                for subscription in of_all:
-                    subscription.put(event)
-            elif event.sequence > self._followed and of_all:
-                if len(self._waiting) >= self._most_waiting:
-                    self._waiting.clear()  # they will be read
-                self._waiting[event.sequence] = event
+        if ALL in self._of:
+            self.put_to_all(self._others.in_order(events))
 
-    def log_grown(self, news: Sequence[StoredRecord]) -> None:
-        """Pass the events of the log's new records to the readers of all. They read those that are unknown here.
-
-        A match that only newer servers can serve is not published. As its readers read it, they are refused, so that
-        they go to another server.
-        """
-        if not news:
-            return
-        self._followed = news[-1].sequence
-        if not self._of:
-            self._waiting.clear()
-            return
-        of_all = self._of.get(ALL, ())
-        for record in news:
-            if self._live.is_too_new(record.match_id):
-                for subscription in self._of.get(record.match_id, ()):
-                    subscription.note_missing()
-        for subscription in of_all:
-            for record in news:
-                event = self._waiting.get(record.sequence)
+    def put_to_all(self, events: Sequence[Published | None]) -> None:
+        """Give events to the readers of all. They read those from the log that are None."""
+        for subscription in self._of.get(ALL, ()):
+            for event in events:
                 if event is not None:
                     subscription.put(event)
                 else:
                     subscription.note_missing()
-        for record in news:
-            self._waiting.pop(record.sequence, None)
+
+    def note_missing(self, subject: str) -> None:
+        """Have the readers of a match read the log."""
+        for subscription in self._of.get(subject, ()):
+            subscription.note_missing()

@@ -45,7 +45,8 @@ class PlayActs:
         self, matches: MatchRegistry, delivery: Delivery, clock: Clock, limits: Limits, meter: Meter = NO_METER
     ) -> None:
         self._registry = matches
-        self._matches = matches.live
+        self._live = matches.live
+        self._decisions = matches.decisions
         self._delivery = delivery
         self._clock = clock
         self._most_acts = limits.acts_a_second
@@ -74,7 +75,7 @@ class PlayActs:
 
         A move for a match that is not a live match of the player counts towards a flood, before the match is looked up.
         """
-        found = self._matches.seated(session.player, match_id)
+        found = self._live.seated(session.player, match_id)
         if found is None:
             self._count(session)
             if session.ended is None:
@@ -84,7 +85,7 @@ class PlayActs:
         live, seat = found
         at, round_trip_ms = self._delivery.timing(session, live.newest, ply)
         session.request_arrived()
-        self._matches.play(
+        self._decisions.play(
             session.player,
             live,
             Play(seat, request_id, ply, move, arrived, at, round_trip_ms, comment),

@@ -7,25 +7,38 @@ collected. So the bot misses nothing between these first items and the live item
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Final
 
 from arbiter.games.contract import Seat
+from arbiter.service.alone import OtherServers
 from arbiter.service.matches.registry import MatchRegistry
-from arbiter.service.play.session import ChallengeItem, EndedItem, Item, SeekItem
+from arbiter.service.play.session import ChallengeItem, EndedItem, Item, SeekItem, Session
 from arbiter.service.ports.directory import Challenge, Directory, Player
-from arbiter.service.ports.journal import MatchSummary
+from arbiter.service.ports.journal import MatchSummary, StoreFailed
 
 PAGE: Final = 200  #: results or challenges in one read
 
 
-class CatchUp:
-    """Reads the first items of streams. Call `note_change` and `note_seek` when something changes."""
+FirstItems = Callable[[Session], Iterable[Item]]
+"""Returns items that a stream gets when it opens, before its turns."""
 
-    def __init__(self, matches: MatchRegistry, directory: Directory) -> None:
+
+class CatchUp:
+    """Reads the first items of streams. Call `note_change` and `note_seek` when something changes.
+
+    first_items: called in order for the further items that each stream gets when it opens. others: of the store.
+    """
+
+    def __init__(
+        self, matches: MatchRegistry, directory: Directory, first_items: Sequence[FirstItems], others: OtherServers
+    ) -> None:
         self._matches = matches
         self._directory = directory
+        self._first_items = first_items
+        self._others = others
+        self._tasks: set[asyncio.Task[None]] = set()
         self._reads: dict[str, set[asyncio.Event]] = {}  # by player; set by a new result or challenge
         self._new_seeks: dict[int, list[Challenge]] = {}  # created during each read under way
 
@@ -62,6 +75,23 @@ class CatchUp:
             known = {challenge.challenge_id for challenge in found}
             items += _seeks(name, [*found, *(seek for seek in new_seeks if seek.challenge_id not in known)])
         return items
+
+    def further(self, session: Session) -> list[Item]:
+        """Return the further first items of a stream, which need not be read."""
+        return [item for first_items in self._first_items for item in first_items(session)]
+
+    def acknowledge(self, session: Session, cursor: str) -> None:
+        """Note which results the bot has seen. A cursor after the last result that this stream has sent is ignored."""
+        if cursor.isascii() and cursor.isdigit() and len(cursor) <= 18 and int(cursor) <= session.last_result:
+            task = asyncio.create_task(self._acknowledge(session, int(cursor), session.received(int(cursor))))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _acknowledge(self, session: Session, cursor: int, received: Collection[int]) -> None:
+        with suppress(StoreFailed):  # the results are sent again
+            cursor = await self._others.last_received(session.player, cursor, received)
+            await self._directory.acknowledge(session.player, cursor)
+            session.unacknowledged = {each: None for each in session.unacknowledged if each > cursor}
 
     async def _challenges(self, player: str) -> list[Challenge]:
         found: list[Challenge] = []

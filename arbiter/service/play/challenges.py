@@ -6,25 +6,25 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Final, NamedTuple, NoReturn
 
-from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, argument_invalid, limit_reached, shortened
 from arbiter.games import registry
 from arbiter.matches import time_control
 from arbiter.matches.commands import Create
 from arbiter.matches.events import Created
 from arbiter.matches.match import Match
-from arbiter.matches.policy import Policy
 from arbiter.matches.requests import check_request_id
 from arbiter.plain_text import check_plain
+from arbiter.service.alone import OtherServers
 from arbiter.service.lookup import findable
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.play.session import ChallengeClosedItem, ChallengeItem
 from arbiter.service.play.sessions import Sessions
 from arbiter.service.players.accounts import Accounts, Caller, check_not_suspended, place
 from arbiter.service.ports.directory import Challenge, Directory
-from arbiter.service.ports.environment import Clock, Ids
+from arbiter.service.ports.environment import Environment
 from arbiter.service.ports.journal import StoreFailed
 from arbiter.service.ports.log import Logger
 from arbiter.service.ports.notices import Notice, NoticeKind
@@ -50,8 +50,7 @@ class Terms(NamedTuple):
 class Challenges:
     """Creates, accepts, declines and withdraws challenges and seeks.
 
-    shared: other servers may use the store. Then servers inform players of challenges by notices, which all servers
-    `hear`.
+    others: of the store. All servers `hear` notices of challenges, and inform the players who are there.
     """
 
     def __init__(
@@ -60,23 +59,17 @@ class Challenges:
         accounts: Accounts,
         matches: MatchRegistry,
         sessions: Sessions,
-        ids: Ids,
-        clock: Clock,
-        limits: Limits,
-        policy: Policy,
-        shared: bool,
+        others: OtherServers,
+        environment: Environment,
         log: Logger,
     ) -> None:
         self._directory = directory
         self._accounts = accounts
         self._matches = matches
         self._sessions = sessions
-        self._ids = ids
-        self._clock = clock
-        self._limits = limits
-        self._policy = policy
-        self._shared = shared
-        self._seeking = TokenBuckets(limits.seeks_a_minute, MINUTE_MS, "seeks of one player in a minute")
+        self._others = others
+        self._clock, self._ids, self._limits, self._policy = environment
+        self._seeking = TokenBuckets(environment.limits.seeks_a_minute, MINUTE_MS, "seeks of one player in a minute")
         self._shielded = Shielded()
         self._log = log
 
@@ -93,8 +86,8 @@ class Challenges:
         if made is None:
             check_not_suspended(await self._accounts.player(opponent))
             made = await self._add(wanted)
-            if made is wanted and not self._shared:
-                self._sessions.notify(opponent, ChallengeItem(made))
+            if made is wanted:
+                self._others.noted(partial(self._sessions.notify, opponent, ChallengeItem(made)))
         return _same(made, wanted, terms.seat)
 
     async def seek(self, caller: Caller, request_id: str, terms: Terms) -> Challenge:
@@ -104,8 +97,8 @@ class Challenges:
         if made is None:
             self._seeking.use(caller.player, self._clock.now_ms())
             made = await self._add(wanted)
-            if made is wanted and not self._shared:
-                self._sessions.announce_seek(made)
+            if made is wanted:
+                self._others.noted(partial(self._sessions.announce_seek, made))
         return _same(made, wanted, terms.seat)
 
     async def accept(self, caller: Caller, challenge_id: str) -> Match:
@@ -150,8 +143,8 @@ class Challenges:
     async def _change(self, changed: Challenge, was: Sequence[str], tell: str) -> bool:
         """Store the state of a challenge, and inform a player on whichever server, if the state was one of `was`."""
         done = await self._directory.change_challenge(changed, was, tell)
-        if done and not self._shared:  # otherwise the notice comes to all servers, and to this one
-            self._sessions.notify(tell, ChallengeClosedItem(_told(changed)))
+        if done:
+            self._others.noted(partial(self._sessions.notify, tell, ChallengeClosedItem(_told(changed))))
         return done
 
     async def complete_always(self) -> NoReturn:

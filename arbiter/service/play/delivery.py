@@ -13,6 +13,7 @@ from typing import Final
 from arbiter.games.contract import Seat
 from arbiter.matches.events import Created, DrawOffered, Ended, Moved, Resumed, Started
 from arbiter.matches.match import Match, Phase
+from arbiter.service.matches.attendance import Attendance
 from arbiter.service.matches.live import LiveMatches, seat_of
 from arbiter.service.matches.live_match import Answer
 from arbiter.service.play.catch_up import CatchUp
@@ -59,6 +60,7 @@ class Delivery:
         self,
         connections: Connections,
         matches: LiveMatches,
+        attendance: Attendance,
         catch_up: CatchUp,
         move_lists: MoveLists,
         clock: Clock,
@@ -68,6 +70,7 @@ class Delivery:
         self._late_ms = late_ms
         self._sessions = connections.by_player
         self._matches = matches
+        self._attendance = attendance
         self._catch_up = catch_up
         self._move_lists = move_lists
         self._clock = clock
@@ -80,12 +83,13 @@ class Delivery:
         match: its state after the last event.
         """
         if len(events) == 1 and type(events[0].event) is Moved:  # the usual case: only the opponent gets an item
-            kept = self._begins_again_as_stored_late(match)
+            kept = events[0].decided_here and self._begins_again_as_stored_late(match)
             session = self._sessions.get(match.created.players[match.turn - 1])
             if session is not None and not kept:
                 self.offer_turn(session, match)
             return
-        kept = any(type(each.event) in _BEGINS_TURN for each in events) and self._begins_again_as_stored_late(match)
+        begins = any(type(each.event) in _BEGINS_TURN for each in events)
+        kept = begins and events[0].decided_here and self._begins_again_as_stored_late(match)
         for player in match.holders:
             session, seat = self._sessions.get(player), seat_of(match, player)
             if match.phase is Phase.ENDED:
@@ -110,7 +114,7 @@ class Delivery:
         Until it was stored, no server could tell the player of it, and it does not matter whether the player had a
         stream.
         """
-        if match.phase is not Phase.ACTIVE or not self._matches.decided_here:
+        if match.phase is not Phase.ACTIVE:
             return False
         late_ms = self._clock.now_ms() - match.since
         match_id, ply = match.created.match, len(match.moves)
@@ -121,7 +125,7 @@ class Delivery:
         return True
 
     def _begin_again(self, match: Match, player: str, late_ms: int) -> None:
-        self._matches.begin_again(match, player, late_ms, partial(self._offer_if_failed, match, player))
+        self._attendance.begin_again(match, player, late_ms, partial(self._offer_if_failed, match, player))
 
     def _offer_if_failed(self, match: Match, player: str, answer: Answer) -> None:
         """Offer a turn after all if it could not begin again, because the store has failed."""
@@ -242,12 +246,12 @@ class Delivery:
             if sent.player == player and sent.credited
         ]
 
-    def take_over(self, handed_over: HandOver) -> None:
-        """Note when another server handed over a turn, before its player came to this one."""
-        player, match_id, ply, started_ms, at_ms = handed_over
-        sent = self._sent.get(match_id)
-        if self._matches.find(match_id) is not None and (sent is None or sent.since <= started_ms):
-            self._sent[match_id] = _SentTurn(player, ply, started_ms, at_ms, None, True)
+    def take_over(self, hand_overs: Sequence[HandOver]) -> None:
+        """Note when other servers handed over turns, before their players came to this one."""
+        for player, match_id, ply, started_ms, at_ms in hand_overs:
+            sent = self._sent.get(match_id)
+            if self._matches.find(match_id) is not None and (sent is None or sent.since <= started_ms):
+                self._sent[match_id] = _SentTurn(player, ply, started_ms, at_ms, None, True)
 
     def timing(self, session: Session, match: Match, ply: int) -> tuple[int | None, int | None]:
         """Return when the current turn was sent, and the round trip of that stream. A None earns no credit.

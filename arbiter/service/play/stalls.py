@@ -31,8 +31,8 @@ async def watch_for_stalls(
 
     def noticed(for_ms: int) -> None:
         log.warning("held_up", for_ms=for_ms, matches=len(matches.live))
-        sessions.excuse_silence(for_ms)
-        matches.interrupt_for_stall()
+        sessions.pings.excuse_silence(for_ms)
+        matches.attendance.interrupt_for_stall()
 
     loop = asyncio.get_running_loop()
     stalls.begin(noticed)
@@ -42,6 +42,6 @@ async def watch_for_stalls(
             await asyncio.sleep(LOOK_MS / 1000)
             meter.loop_late(loop.time() - began - LOOK_MS / 1000)
             stalls.look()
-            sessions.sweep(LOOK_MS / limits.ping_ms)
+            sessions.pings.sweep(LOOK_MS / limits.ping_ms)
     finally:
         stalls.end()

@@ -67,10 +67,25 @@ class Caller(NamedTuple):
             )
 
 
-class Accounts:
-    """Registration, tokens and suspension. A token is 256 random bits, shown once; its SHA-256 is stored."""
+ShutOutListener = Callable[[str, str], None]
 
-    def __init__(self, directory: Directory, ids: Ids, clock: Clock, registration: str, limits: Limits) -> None:
+
+class Accounts:
+    """Registration, tokens and suspension. A token is 256 random bits, shown once; its SHA-256 is stored.
+
+    listeners: called in order with (player, token id) when a token is revoked, and with (player, '') when a player is
+    suspended.
+    """
+
+    def __init__(
+        self,
+        directory: Directory,
+        ids: Ids,
+        clock: Clock,
+        registration: str,
+        limits: Limits,
+        listeners: Sequence[ShutOutListener] = (),
+    ) -> None:
         self._directory = directory
         self._ids = ids
         self._clock = clock
@@ -79,16 +94,8 @@ class Accounts:
         self._callers: OrderedDict[str, Caller] = OrderedDict()  # by digest, the latest callers last
         self._admitted: set[str] = set()  # the token ids of these
         self._forgotten = 0
-        self._shut_out: dict[Callable[[str, str], None], None] = {}  # an ordered set
+        self._listeners = listeners
         self._shielded = Shielded()
-
-    def on_shut_out(self, act: Callable[[str, str], None]) -> Callable[[], None]:
-        """Register a callback for suspensions and revoked tokens; return a function that removes it.
-
-        It is called with (player, token id) when a token is revoked, and with (player, '') when a player is suspended.
-        """
-        self._shut_out[act] = None
-        return lambda: self._shut_out.pop(act, None)
 
     async def authenticate(self, secret: str | None) -> Caller:
         """Return the caller with a token. Raises Refusal TOKEN_INVALID, PLAYER_SUSPENDED."""
@@ -296,8 +303,8 @@ class Accounts:
             if caller.player != player or (token_id and caller.token_id != token_id)
         )
         self._admitted = {caller.token_id for caller in self._callers.values()}
-        for act in list(self._shut_out):
-            act(player, token_id)
+        for listener in self._listeners:
+            listener(player, token_id)
 
 
 def digest_of(secret: str) -> str:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+from arbiter.config import Limits
+from arbiter.matches.policy import Policy
+
 
 class Clock(Protocol):
     """The current time."""
@@ -42,3 +45,12 @@ class Ids(Protocol):
 
     def lot(self, size: int) -> int:
         """Return a random number from 0 to size − 1."""
+
+
+class Environment(NamedTuple):
+    """What nearly every use case gets. policy: of matches for which nobody has chosen another."""
+
+    clock: Clock
+    ids: Ids
+    limits: Limits
+    policy: Policy

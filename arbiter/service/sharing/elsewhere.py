@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 from arbiter.matches.events import Ended
 from arbiter.matches.match import Match, Phase
-from arbiter.service.matches.live import LiveMatches
-from arbiter.service.matches.live_match import LiveMatch, stands_still
+from arbiter.service.matches.attendance import Attendance
+from arbiter.service.matches.decisions import Decisions
+from arbiter.service.matches.live_match import LiveMatch, is_settled
 from arbiter.service.matches.recovery import Recovery
 from arbiter.service.ports.journal import RecordUnreadable, StoredRecord, Subject
-from arbiter.service.ports.log import Logger
 from arbiter.service.record.matches import Loading, event_of
 from arbiter.service.record.published import Published, published
 
@@ -22,10 +22,11 @@ from arbiter.service.record.published import Published, published
 class MatchesElsewhere:
     """Keeps live matches level with the log. A `Follower` calls `log_grown`."""
 
-    def __init__(self, live: LiveMatches, recovery: Recovery, log: Logger) -> None:
-        self._live = live
+    def __init__(self, decisions: Decisions, attendance: Attendance, recovery: Recovery) -> None:
+        self._decisions = decisions
+        self._attendance = attendance
+        self._live = decisions.live
         self._recovery = recovery
-        self._log = log
         self._behind: dict[str, int] = {}  # matches that can't be updated now: the last revision in the log
         self._over: dict[str, int] = {}  # matches that have ended here: their last record, which is yet to come
 
@@ -65,28 +66,28 @@ class MatchesElsewhere:
             return
         match = loading.match
         live = self._live.enter(match)
-        self._live.became_durable(live, live.newest, published(records, events, match.created.label))
+        self._decisions.became_durable(live, live.newest, published(records, events, match.created.label))
         if match.phase is not Phase.ENDED:
-            self._live.watch(live)
-            self._live.note_present_players(live)
+            self._decisions.watch(live)
+            self._attendance.note_present_players(live)
 
     def _bring_on(self, live: LiveMatch, records: Sequence[StoredRecord]) -> None:
         known = live.durable.revision if live.durable is not None else 0
         match_id, fresh = live.newest.id, [record for record in records if record.revision > known]
         if not fresh:
             return
-        if live.durable is None or not stands_still(live) or fresh[0].revision != known + 1:
+        if live.durable is None or not is_settled(live) or fresh[0].revision != known + 1:
             self._behind[match_id] = fresh[-1].revision
             return
         loading = Loading(live.durable)
         try:
             events = [loading.add(record) for record in fresh]
         except RecordUnreadable as damage:
-            self._live.set_aside(live, damage)
+            self._decisions.set_aside(live, damage)
             return
-        self._live.catch_up(live, loading.match, fresh, events)
+        self._decisions.catch_up(live, loading.match, fresh, events)
         if loading.match.phase is not Phase.ENDED:  # players of this server may be absent for the other server
-            self._live.note_present_players(live)
+            self._attendance.note_present_players(live)
 
     def _look_again(self) -> None:
         """Read the matches that have fallen behind. Those that are busy are checked again at the next call."""
@@ -94,7 +95,7 @@ class MatchesElsewhere:
             live = self._live.find(match_id)
             if live is None or (live.durable is not None and live.durable.revision >= revision):
                 del self._behind[match_id]
-            elif live.durable is not None and stands_still(live):
+            elif live.durable is not None and is_settled(live):
                 self._recovery.take_in(live)
 
 

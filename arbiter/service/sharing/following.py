@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final, NoReturn
 
+from arbiter.service.play.waits import AFTER_S, SILENCE_S
 from arbiter.service.ports.journal import Journal, Record, StoreDamaged, StoredRecord, StoreFailed
 from arbiter.service.ports.log import Logger
 from arbiter.service.sharing.news import News
@@ -30,8 +31,6 @@ MOST: Final = 1_000  #: records in one read; after a full one the next read foll
 ALONE_S: Final = 0.5  #: the same while no other server uses the store
 HURRY_S: Final = 0.004  #: least time between two reads
 CLOCK_S: Final = 0.001  #: the event loop's clock may go in such steps
-SILENCE_S: Final = 0.5  #: a log that answers only after so long was silent
-AFTER_S: Final = 8.0  #: a long silence counts for so long after its end: a client asks again after 6 seconds at most
 GAP_S: Final = 0.002  #: with a bus: how long records that have arrived wait for those before them; then these are read
 
 Listener = Callable[[Sequence[StoredRecord]], None]
@@ -41,16 +40,22 @@ Listener = Callable[[Sequence[StoredRecord]], None]
 class Follower:
     """Reads new records, and calls `listeners` in order. place: the sequence number of the last record read.
 
-    long_s: how long the log is silent, in seconds, if it counts as an outage. news: the bus between the servers, or
-    None. reads: how often the log was read. alone: whether no other server uses the store now; whoever knows sets it.
+    long_s: how long the log is silent, in seconds, if it counts as an outage. is_alone: returns whether no other server
+    uses the store now. news: the bus between the servers, or None. reads: how often the log was read.
     """
 
     def __init__(
-        self, journal: Journal, listeners: list[Listener], log: Logger, long_s: float, news: News | None = None
+        self,
+        journal: Journal,
+        listeners: Sequence[Listener],
+        log: Logger,
+        long_s: float,
+        is_alone: Callable[[], bool],
+        news: News | None = None,
     ) -> None:
         self.place = 0
         self.reads = 0
-        self.alone = False
+        self._is_alone = is_alone
         self._journal = journal
         self._listeners = listeners
         self._log = log
@@ -103,7 +108,7 @@ class Follower:
         await asyncio.sleep(least_s)
         now = asyncio.get_running_loop().time
         while not self._missing.is_set():
-            often_s = ALONE_S if self.alone else LOOK_S
+            often_s = ALONE_S if self._is_alone() else LOOK_S
             if now() - self._found < LOOK_S:
                 often_s = LOOK_S if self._appending else least_s
             rest_s = self._level + often_s - now()

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from arbiter.service.alone import PlayStream
 from arbiter.service.cut_off import NO_ANSWER, CutOff
-from arbiter.service.play.session import Hello, Session
 from arbiter.service.ports.environment import Ids
 from arbiter.service.ports.journal import StoreFailed
 from arbiter.service.ports.replicas import HandOvers, Heartbeat, LostPlayer, PlaySession, Replicas, Taken
@@ -19,11 +19,10 @@ TAKEN_FOR_GONE: Final = "no heartbeat of this server has reached it for a while"
 
 
 class Membership:
-    """A replica's rows in the store. silence_ms: a replica that has written nothing for this time is dead.
+    """A replica's rows in the store. silence_ms: a replica that has written nothing for this time is gone.
 
-    hand_overs: returns the turns that this replica has handed over to a player, for the one to which the player goes.
-    cut_off: whether the store has taken no heartbeat for that time. news: the bus on which the other replicas hear of
-    new streams, or None.
+    cut_off: whether the store has taken no heartbeat for that time. alone: there was no other replica at the last
+    heartbeat. news: the bus on which the other replicas hear of new streams, or None.
     """
 
     def __init__(
@@ -31,52 +30,57 @@ class Membership:
         replicas: Replicas,
         ids: Ids,
         silence_ms: int,
-        hand_overs: HandOvers,
         cut_off: CutOff,
         news: News | None = None,
     ) -> None:
         self._replicas = replicas
         self._ids = ids
         self.silence_ms = silence_ms
-        self._hand_overs = hand_overs
-        self._news = news
+        self.news: Final = news
         self.replica = ""
-        self.cut_off = cut_off
+        self.cut_off: Final = cut_off
+        self.alone = False
         self._opening: Counter[str] = Counter()  # players whose stream has a row but is not open yet
+
+    def is_alone(self) -> bool:
+        """Return whether there was no other replica at the last heartbeat."""
+        return self.alone
 
     async def enter(self) -> None:
         """Become a replica, with an id that was never used before. Raises StoreFailed."""
         replica = self._ids.new("s")
         await self._replicas.enter(replica)
         self.replica = replica
-        if self._news is not None:
-            self._news.server = replica
+        if self.news is not None:
+            self.news.server = replica
 
     async def leave(self) -> None:
         """Stop being a replica, so that no other replica has to clean up. Raises StoreFailed."""
         await self._replicas.forget(self.replica)
 
-    async def beat(self) -> Heartbeat | None:
-        """Record that this replica is alive.
+    async def beat(self, hand_overs: HandOvers) -> Heartbeat | None:
+        """Record that this replica is alive. hand_overs: of this replica, for those to which its players have gone.
 
         Returns None if another replica already cleans up after this one. Raises StoreFailed, also if the store does not
         answer in time: it may take long until a connection that was cut reports an error.
         """
         try:
             async with asyncio.timeout(self.silence_ms / 1_000):  # `wait_for` may swallow that it is cancelled
-                heartbeat = await self._replicas.beat(self.replica, self.silence_ms, self._hand_overs)
+                heartbeat = await self._replicas.beat(self.replica, self.silence_ms, hand_overs)
         except TimeoutError:
             raise StoreFailed(NO_ANSWER) from None
-        if self._news is not None and heartbeat is not None:
-            self._news.expect(heartbeat.others)
+        if heartbeat is not None:
+            self.alone = heartbeat.alone
+            if self.news is not None:
+                self.news.expect(heartbeat.others)
         return heartbeat
 
     async def lost_players(self, gone: str) -> list[LostPlayer]:
-        """Return the players whose Play stream was on a dead replica. Raises StoreFailed."""
+        """Return the players whose Play stream was on a replica that is gone. Raises StoreFailed."""
         return await self._replicas.lost_players(gone)
 
     async def forget(self, gone: str) -> None:
-        """Remove the rows of a dead replica. Raises StoreFailed."""
+        """Remove the rows of a replica that is gone. Raises StoreFailed."""
         await self._replicas.forget(gone)
 
     @contextmanager
@@ -94,34 +98,34 @@ class Membership:
         """Return whether a stream of a player is about to open here."""
         return player in self._opening
 
-    async def take(self, player: str, hello: Hello) -> tuple[str, Taken]:
+    async def take(self, player: str, bot_version: str, most_matches: int) -> tuple[str, Taken]:
         """Write the row of a Play stream that is about to open; return the replica in it, and the rest.
 
-        Raises StoreFailed, also if others have declared this replica dead.
+        Raises StoreFailed, also if others have taken this replica for gone.
         """
         self.cut_off.check()
         replica = self.replica
-        taken = await self._replicas.take(player, replica, hello.bot_version, hello.most_matches)
+        taken = await self._replicas.take(player, replica, bot_version, most_matches)
         if taken is None:
             raise StoreFailed(TAKEN_FOR_GONE)
-        if self._news is not None:
-            self._news.opened_stream(player)
+        if self.news is not None:
+            self.news.opened_stream(player)
         return replica, taken
 
-    async def arrive(self, session: Session) -> None:
-        """Record when a stream was opened, whose player may come from a dead replica. Raises StoreFailed."""
-        replica, epoch = session.row
-        await self._replicas.arrive(session.player, replica, epoch, session.opened_ms)
+    async def arrive(self, stream: PlayStream) -> None:
+        """Record when a stream was opened, whose player may come from a replica that is gone. Raises StoreFailed."""
+        replica, epoch = stream.row
+        await self._replicas.arrive(stream.player, replica, epoch, stream.opened_ms)
 
-    async def give_back(self, session: Session) -> bool:
+    async def give_back(self, stream: PlayStream, hand_overs: HandOvers) -> bool:
         """Record that a stream has ended; return whether it was still the player's current one.
 
-        Raises StoreFailed, also if this replica is cut off: then the stream was cut, as that of a dead replica.
+        Raises StoreFailed, also if this replica is cut off: then the stream was cut, as that of a replica that is gone.
         """
         self.cut_off.check()
-        replica, epoch = session.row
-        hand_overs = self._hand_overs(session.player)
-        return await self._replicas.give_back(session.player, replica, epoch, hand_overs, session.opened_ms)
+        replica, epoch = stream.row
+        turns = hand_overs(stream.player)
+        return await self._replicas.give_back(stream.player, replica, epoch, turns, stream.opened_ms)
 
     async def drop(self, row: PlaySession) -> bool:
         """Record that no stream is open here that has this row: it has ended, or its opening has failed.

@@ -52,10 +52,11 @@ class _Due:
 class News:
     """The reports of this server and of the others.
 
-    server: the id of this server, '' until it is known. published, received: numbers of messages.
+    has_stream: returns whether a player has a Play stream here. server: the id of this server, '' until it is known.
+    published, received: numbers of messages.
     """
 
-    def __init__(self, bus: Bus, clock: Clock, log: Logger) -> None:
+    def __init__(self, bus: Bus, clock: Clock, has_stream: Callable[[str], bool], log: Logger) -> None:
         self.server = ""
         self.published = self.received = 0
         self._bus = bus
@@ -68,16 +69,12 @@ class News:
         self._heard: dict[str, int] = {}  # by server: when its newest report was sent
         self._log_grown, self._noticed, self._stream_opened = _Due(), _Due(), _Due()
         self._take: TakeRecords | None = None
-        self._has_stream: Callable[[str], bool] = lambda _: False
+        self._has_stream = has_stream
         self.lost = False  #: whether the bus is not to be trusted, for more than a moment
 
     def on_records(self, take: TakeRecords) -> None:
         """Have `take` called with records that were committed, by this server or another. Some may be missing."""
         self._take = take
-
-    def on_stream_opened(self, has_stream: Callable[[str], bool]) -> None:
-        """Say for which players `stream_opened` is to return: for those that have a Play stream here."""
-        self._has_stream = has_stream
 
     # -- what this server reports ------------------------------------------------------------------------------------
 

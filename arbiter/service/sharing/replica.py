@@ -32,18 +32,17 @@ from arbiter.matches.commands import Interrupt, Interruption
 from arbiter.matches.events import EventKind
 from arbiter.matches.requests import Receipt
 from arbiter.service.cut_off import NO_ANSWER
-from arbiter.service.matches.live_match import LiveMatch, stands_still
+from arbiter.service.matches.live_match import LiveMatch, is_settled
 from arbiter.service.matches.registry import MatchRegistry
-from arbiter.service.play.connections import Connections
-from arbiter.service.sharing.membership import TAKEN_FOR_GONE, Membership
+from arbiter.service.play.delivery import Delivery
 from arbiter.service.play.sessions import Sessions, superseded
 from arbiter.service.ports.directory import Directory
 from arbiter.service.ports.journal import StoredRecord, StoreFailed
 from arbiter.service.ports.log import Logger
 from arbiter.service.ports.notices import NoticeListener
 from arbiter.service.ports.replicas import NOT_YET, LostPlayer, PlaySession
-from arbiter.service.sharing.following import Follower
-from arbiter.service.sharing.news import News
+from arbiter.service.sharing.membership import TAKEN_FOR_GONE
+from arbiter.service.sharing.sharing import Sharing
 
 BEAT_S: Final = 0.5  #: time between two heartbeats
 HURRY_S: Final = 0.02  #: least time between two heartbeats
@@ -55,40 +54,37 @@ NOTICES: Final = 500  #: notices in one read
 class Replica:
     """The heartbeat of this server, and its view of the others. `listeners` are called with each notice.
 
-    news: the bus, or None. It brings a heartbeat and notices forward; a stream that a player has replaced on another
-    server ends with the next heartbeat.
+    sharing: what it tells the use cases of the others. news: the bus, or None. It brings a heartbeat and notices
+    forward; a stream that a player has replaced on another server ends with the next heartbeat.
     """
 
     def __init__(
         self,
-        membership: Membership,
-        connections: Connections,
+        sharing: Sharing,
         sessions: Sessions,
+        delivery: Delivery,
         matches: MatchRegistry,
-        follower: Follower,
         directory: Directory,
         listeners: Sequence[NoticeListener],
         log: Logger,
-        news: News | None = None,
     ) -> None:
-        self._membership = membership
-        self._connections = connections
+        self._sharing = sharing
+        self._membership = sharing.membership
+        self._whereabouts = sharing.whereabouts
+        self.follower: Final = sharing.follower
+        self.news: Final = sharing.membership.news
         self._sessions = sessions
+        self._delivery = delivery
         self._matches = matches
-        self._follower = follower
         self._directory = directory
         self._listeners = listeners
         self._noticed = 0  # the number of the last notice that was read
         self._hearing = asyncio.Lock()
         self._log = log
-        self._news = news
-        self.failovers = 0  #: dead replicas that this one has cleaned up after
-        self.taken_for_gone = 0  #: how often the others declared this one dead, or may have
-        self._cleaning: set[str] = set()  # the dead replicas that it cleans up after now
+        self.failovers = 0  #: replicas that were gone, after which this one has cleaned up
+        self.taken_for_gone = 0  #: how often the others took this one for gone, or may have
+        self._cleaning: set[str] = set()  # the replicas that it cleans up after now
         self._heard = 0.0  # when the last heartbeat was sent that the store took, by the event loop's time
-        self._alone = False  # there was no other replica then
-        if news is not None:
-            news.on_stream_opened(lambda player: connections.of(player) is not None)
 
     async def start(self) -> None:
         """Become a replica and follow the log. Raises StoreFailed.
@@ -96,7 +92,7 @@ class Replica:
         Call it before the unfinished matches are read.
         """
         await self._membership.enter()
-        await self._follower.begin()
+        await self.follower.begin()
         self._noticed = await self._directory.last_notice()
         self._heard = asyncio.get_running_loop().time()
 
@@ -120,11 +116,11 @@ class Replica:
                 self.expire(failure)
             except Exception:  # our code has an error: this server is alive, so heartbeats go on
                 self._log.exception("heartbeat_failed")
-            if self._news is None:
+            if self.news is None:
                 await asyncio.sleep(BEAT_S)
             else:
                 await asyncio.sleep(HURRY_S)
-                await self._news.stream_opened(BEAT_S - HURRY_S)
+                await self.news.stream_opened(BEAT_S - HURRY_S)
 
     def expire(self, reason: StoreFailed) -> None:
         """End all streams if the others may have declared this replica dead, because it has been silent for so long.
@@ -133,7 +129,7 @@ class Replica:
         this process is killed then.
         """
         silent_s = asyncio.get_running_loop().time() - self._heard
-        if self._alone or self._membership.cut_off or silent_s <= self._membership.silence_ms / 1_000:
+        if self._membership.alone or self._membership.cut_off or silent_s <= self._membership.silence_ms / 1_000:
             return
         self._log.warning("taken_for_gone", replica=self._membership.replica, silent_s=round(silent_s, 1))
         self.taken_for_gone += 1
@@ -172,7 +168,7 @@ class Replica:
             await self.beat()
         except StoreFailed:
             return False
-        return self._alone
+        return self._membership.alone
 
     async def beat(self) -> None:
         """Write a heartbeat, act on its answer, and clean up after dead replicas. Raises StoreFailed."""
@@ -181,11 +177,11 @@ class Replica:
 
     async def _beat(self) -> Sequence[str]:
         """Write a heartbeat, and act on its answer; return the dead replicas to clean up after. Raises StoreFailed."""
-        open_before = list(self._connections)
+        open_before = self._sessions.all()
         if self._membership.cut_off:  # the turns that it had handed over were cut, as those of a dead server
             await self._membership.enter()
         began = asyncio.get_running_loop().time()
-        heartbeat = await self._membership.beat()
+        heartbeat = await self._membership.beat(self._delivery.hand_overs)
         self._heard = began  # the others may count from then on
         self._membership.cut_off.end()
         if heartbeat is None:
@@ -194,8 +190,7 @@ class Replica:
             self._sessions.end_all(StoreFailed(TAKEN_FOR_GONE))
             await self._membership.enter()
             return ()
-        self._alone = self._follower.alone = heartbeat.alone
-        self._sessions.take_over(heartbeat.hand_overs)
+        self._delivery.take_over(heartbeat.hand_overs)
         rows = {row.player: row for row in heartbeat.sessions if row.replica}
         for session in open_before:
             row = rows.get(session.player)
@@ -203,10 +198,10 @@ class Replica:
                 session.end(superseded(session.player) if row is not None else StoreFailed(TAKEN_FOR_GONE))
         self._resolve_doubts({row.player: row for row in heartbeat.sessions})
         await self._drop_old([row for row in heartbeat.sessions if row.replica == self._membership.replica])
-        self._connections.elsewhere = {
+        self._whereabouts.elsewhere = {
             player: row for player, row in rows.items() if row.replica != self._membership.replica
         }
-        self._connections.nowhere = {
+        self._whereabouts.nowhere = {
             row.player: row.left_ms for row in heartbeat.sessions if not row.replica and row.left_ms is not None
         }
         return heartbeat.gone
@@ -215,10 +210,10 @@ class Replica:
         while True:
             with suppress(StoreFailed):  # the rest is read later
                 await self.hear()
-            if self._news is None:
+            if self.news is None:
                 await asyncio.sleep(HEAR_S)
                 continue
-            while not await self._news.noticed(HEAR_S):
+            while not await self.news.noticed(HEAR_S):
                 pass
 
     async def hear(self) -> None:
@@ -229,26 +224,26 @@ class Replica:
                     for listener in self._listeners:
                         await listener(notice)
                     self._noticed = notice.number
-        if self._news is not None:
-            self._news.read_notices(self._noticed)
+        if self.news is not None:
+            self.news.read_notices(self._noticed)
 
     def _resolve_doubts(self, rows: Mapping[str, PlaySession]) -> None:
         """Trust the players who came from replicas that are known by now to be alive, or have been cleaned up after."""
-        for player in self._connections.in_doubt():
-            session, row = self._connections.of(player), rows.get(player)
+        for player in self._whereabouts.in_doubt():
+            session, row = self._sessions.of(player), rows.get(player)
             if self._membership.is_opening(player):
                 continue  # the row may be newer than `rows`
             if row is None or session is None:
-                self._connections.doubt(player, row.left_ms if row is not None else None)
+                self._whereabouts.doubt(player, row.left_ms if row is not None else None)
             elif (row.replica, row.epoch) == session.row and row.left_ms == NOT_YET:
-                self._sessions.note_arrival(session)  # this was not stored in time, or has failed
+                self._sharing.note_arrival(session)  # this was not stored in time, or has failed
             elif row.epoch >= session.row[1]:
-                self._connections.doubt(player, row.left_ms)
+                self._whereabouts.doubt(player, row.left_ms)
 
     async def _drop_old(self, mine: list[PlaySession]) -> None:
         """Remove the rows of ended streams, where this failed when they ended."""
         for row in mine:
-            session = self._connections.of(row.player)
+            session = self._sessions.of(row.player)
             if self._membership.is_opening(row.player) or (session is not None and session.row[1] >= row.epoch):
                 continue
             if await self._membership.drop(row):
@@ -260,7 +255,7 @@ class Replica:
         interrupted = 0
         for _ in range(MOST_LOOKS):
             lost = await self._membership.lost_players(gone)  # some have gone on elsewhere meanwhile
-            await self._follower.look()  # first its last commits, then what was stored while turns were interrupted
+            await self.follower.look()  # first its last commits, then what was stored while turns were interrupted
             turns = [
                 self._interrupt_turn(live, player, left_ms)
                 for player, left_ms in lost
@@ -277,20 +272,19 @@ class Replica:
         self._log.warning("replica_gone", replica=gone, players=len(lost), interrupted=interrupted)
 
     def _note_absence(self, player: str, gone: str) -> None:
-        row = self._connections.elsewhere.get(player)
+        row = self._whereabouts.elsewhere.get(player)
         if row is not None and row.replica == gone:
-            del self._connections.elsewhere[player]
-        if not self._connections.is_anywhere(player):
-            self._matches.player_absent(player)
+            del self._whereabouts.elsewhere[player]
+        self._sessions.left(player)
 
     async def _interrupt_turn(self, live: LiveMatch, player: str, left_ms: int | None) -> bool:
         """Interrupt a match if it is the turn of a player who has lost it; return whether it was."""
-        answer = await self._matches.live.decide(live, Interrupt(Interruption.RESTART, player, left_ms))
+        answer = await self._matches.decisions.decide(live, Interrupt(Interruption.RESTART, player, left_ms))
         if isinstance(answer, StoreFailed):
             raise answer
         interrupted = isinstance(answer, Receipt) and answer.kind is EventKind.INTERRUPTED
         if interrupted:
-            self._matches.live.note_present_players(live)
+            self._matches.attendance.note_present_players(live)
         return interrupted
 
 
@@ -302,4 +296,4 @@ def _may_have_turn(live: LiveMatch, player: str, left_ms: int | None) -> bool:
     if transitions.is_turn(live.newest, player, left_ms):
         return True
     began = live.durable.turn_started if live.durable is not None else None
-    return not stands_still(live) and (left_ms is None or began is None or began <= left_ms)
+    return not is_settled(live) and (left_ms is None or began is None or began <= left_ms)

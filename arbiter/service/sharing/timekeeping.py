@@ -33,7 +33,7 @@ async def keep_time(clock: Adjustable, source: TimeSource, matches: MatchRegistr
             jumped_ms = clock.follow(await source.readings())
             if jumped_ms:
                 log.warning("clock_set_ahead", by_ms=jumped_ms, matches=len(matches.live))
-                matches.interrupt_for_stall()
+                matches.attendance.interrupt_for_stall()
         except StoreFailed:
             continue
         except Exception:  # a mistake of ours: the clock is followed all the same

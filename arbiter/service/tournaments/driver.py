@@ -194,7 +194,8 @@ class TournamentDriver:
 
         If another server wrote the next revision first, the commands go back into the queue and are decided again.
         """
-        asked = self._dependencies.shared and any(isinstance(each.command, do.Request) for each in self._queue)
+        requested = any(isinstance(each.command, do.Request) for each in self._queue)
+        asked = requested and self._dependencies.others.may_know_more
         if asked or self._revision_elsewhere > self.tournament.revision:  # do not refuse because of an old state
             await self._follow()
         self._cancels += [each for each in self._queue if isinstance(each.command, do.Cancel)]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from arbiter.matches.policy import Policy
+from arbiter.service.alone import OtherServers
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.observing.feed import Feed
 from arbiter.service.ports.environment import Clock
@@ -71,7 +72,7 @@ class InProcessPairing:
 class Dependencies(NamedTuple):
     """The other components that a tournament uses.
 
-    policy: of its matches, for all fields that the specification does not set. shared: other servers may use the store.
+    policy: of its matches, for all fields that the specification does not set. others: of the store.
     """
 
     journal: Journal
@@ -83,5 +84,5 @@ class Dependencies(NamedTuple):
     ratings: Strengths
     policy: Policy
     judges: Adjudicators
-    shared: bool
+    others: OtherServers
     log: Logger

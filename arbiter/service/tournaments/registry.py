@@ -165,7 +165,7 @@ class TournamentRegistry:
         tournament_id = self._ids.new(tournament_log.ID_PREFIX)
         tournament, made = engine.create(tournament_id, spec, creator, request, self._dependencies.clock.now_ms())
         chain = Chain(tournament_id)
-        limits = OpenLimits(tournaments=most) if self._dependencies.shared else None
+        limits = self._dependencies.others.counted(OpenLimits(tournaments=most))
         append = Append(chain.seal(made.events), tournament=tournament_log.summary_of(tournament), open_limits=limits)
         try:
             place = await self._dependencies.journal.append(append)

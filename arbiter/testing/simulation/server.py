@@ -170,7 +170,7 @@ class Server:
     async def _sweep(self, arbiter: Arbiter) -> None:
         while True:
             await asyncio.sleep(self.settings.limits.ping_ms / 1000)
-            arbiter.sessions.sweep()
+            arbiter.sessions.pings.sweep()
 
     async def _watch(self, arbiter: Arbiter) -> None:
         log = structlog.get_logger("arbiter.stalls")

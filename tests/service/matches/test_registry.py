@@ -533,7 +533,7 @@ class TestDrain:
         live = server.arbiter.matches.live.find(match.id)
         assert live is not None
         assert await server.arbiter.matches.drain()
-        server.arbiter.matches.live.fall_behind(live, lost=False)
+        server.arbiter.matches.decisions.fall_behind(live, lost=False)
         assert server.arbiter.matches.recoveries == 0
 
 

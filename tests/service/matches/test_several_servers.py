@@ -186,7 +186,7 @@ class TestLostRaces:
         turn = await alice.turn()
         one.journal.hold = True
         request = alice.reply(turn)
-        await other.arbiter.matches.live.interrupt_all(Interruption.RESTART)
+        await other.arbiter.matches.attendance.interrupt_all(Interruption.RESTART)
         one.journal.release()
         await alice.receive()
         alice.receipt(request)
@@ -198,7 +198,7 @@ class TestLostRaces:
         one, other, match = await two()
         alice, _ = await one.connect("alice"), await one.connect("bob")
         await settle()
-        await other.arbiter.matches.live.interrupt_all(Interruption.RESTART)
+        await other.arbiter.matches.attendance.interrupt_all(Interruption.RESTART)
         assert isinstance(await ask(one, "bob", match, lambda seat: OfferDraw(seat, "offer")), Receipt)
         await settle()
         assert (await kinds(one, match))[-5:] == ["interrupted", "draw_offered", "arrived", "resumed", "arrived"]
@@ -326,7 +326,7 @@ def said(answer: Answer) -> object:
 @virtually
 async def test_a_move_that_waited_behind_an_interruption_has_no_hand_over_of_the_turn_before_it() -> None:
     one, _, match = await two()
-    live_matches = one.arbiter.matches.live
+    live_matches, decisions = one.arbiter.matches.live, one.arbiter.matches.decisions
     live = live_matches.find(match.id)
     assert live is not None
     await asyncio.sleep(1)
@@ -334,9 +334,9 @@ async def test_a_move_that_waited_behind_an_interruption_has_no_hand_over_of_the
     await asyncio.sleep(1)
     move, arrived = min(match.game.moves(match.position)), one.clock.now_ms()
     live.waiting = []  # for what another server has stored, which turns out to be nothing
-    stopped = live_matches.decide(live, Interrupt(Interruption.RESTART))
-    moved = live_matches.decide(live, Play(match.turn, "r", 0, move, arrived, handed_over, 5))
-    live_matches.catch_up(live, match, [], [])
+    stopped = decisions.decide(live, Interrupt(Interruption.RESTART))
+    moved = decisions.decide(live, Play(match.turn, "r", 0, move, arrived, handed_over, 5))
+    decisions.catch_up(live, match, [], [])
     await asyncio.gather(stopped, moved)
     event = next(event for event in await record(one, match) if isinstance(event, Moved))
     assert (event.ledger.charged, event.ledger.handed_over, event.ledger.round_trip) == (0, None, None)

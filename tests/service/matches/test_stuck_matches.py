@@ -185,7 +185,7 @@ class TestSweepOfMatches:
         assert [standing(live, server.clock.now_ms()) for live in server.arbiter.matches.live] == [NextStep.WAITING]
         server.journal.hold = True
         live = found(server, match)
-        server.arbiter.matches.live.decide(live, Arrive(1))
+        server.arbiter.matches.decisions.decide(live, Arrive(1))
         assert standing(live, server.clock.now_ms()) is NextStep.PROGRESSING
         assert await server.stuck_matches() == []
 

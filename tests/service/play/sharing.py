@@ -11,9 +11,9 @@ from arbiter.config import Limits
 from arbiter.matches.events import Event
 from arbiter.matches.policy import ClockStart, Policy
 from arbiter.matches.record import check_chain
-from arbiter.service.sharing.replica import BEAT_S
 from arbiter.service.play.session import TurnItem
 from arbiter.service.ports.replicas import HandOvers, Heartbeat, no_hand_overs
+from arbiter.service.sharing.replica import BEAT_S
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
 

@@ -94,7 +94,7 @@ class TestDistantPlayers:
         match = await server.create("pondlife", policy=Policy(start=ClockStart.AT_ONCE, credit=rules))
         for far.down_ms, far.up_ms in ways:
             await passed(seconds)
-            server.arbiter.sessions.sweep()
+            server.arbiter.sessions.pings.sweep()
         for run in runs:
             run.cancel()
         await asyncio.gather(*runs, return_exceptions=True)
@@ -289,7 +289,7 @@ class TestSweep:
             bot.leave()
         live = bots[5:]
         for _ in range(50):
-            server.arbiter.sessions.sweep(share=0.02)
+            server.arbiter.sessions.pings.sweep(share=0.02)
             assert sum(bot.session.waiting for bot in live) <= 1
             for bot in live:
                 await bot.receive()
@@ -299,10 +299,10 @@ class TestSweep:
     @virtually
     async def test_a_single_stream_is_pinged_as_often_as_one_of_many(self) -> None:
         server = InMemoryArbiter()
-        server.arbiter.sessions.sweep(share=0.9)  # no streams yet
+        server.arbiter.sessions.pings.sweep(share=0.9)  # no streams yet
         bot = await server.connect("alice")
         for _ in range(12):
-            server.arbiter.sessions.sweep(share=0.25)
+            server.arbiter.sessions.pings.sweep(share=0.25)
         assert [item.number for item in await bot.receive() if isinstance(item, PingItem)] == [1, 2, 3, 4]
 
 

@@ -12,9 +12,9 @@ from arbiter.matches import Receipt
 from arbiter.matches.commands import Play
 from arbiter.matches.events import Ended, Moved
 from arbiter.matches.match import Phase, deadline
-from arbiter.service.sharing.replica import BEAT_S
 from arbiter.service.play.session import AnswerItem
 from arbiter.service.ports.journal import StoreFailed
+from arbiter.service.sharing.replica import BEAT_S
 from arbiter.testing.clock import virtually
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas

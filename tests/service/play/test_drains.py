@@ -62,7 +62,7 @@ class TestDrainAndSuspension:
         here = await one.create("pondlife", request="1", policy=AT_ONCE)
         there = await one.create("pondlife", ("bob", "alice"), request="2", policy=AT_ONCE)
         await asyncio.sleep(1)
-        one.arbiter.matches.interrupt_for_stall()
+        one.arbiter.matches.attendance.interrupt_for_stall()
         await asyncio.sleep(1)
         assert "interrupted" in await kinds(other, here.id)
         assert "interrupted" not in await kinds(other, there.id)

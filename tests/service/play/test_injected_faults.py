@@ -13,16 +13,16 @@ from arbiter.errors import Reason, Refusal
 from arbiter.matches import transitions
 from arbiter.matches.canonical import RecordError
 from arbiter.matches.match import Phase
-from arbiter.service.matches import live
-from arbiter.service.sharing.elsewhere import MatchesElsewhere
-from arbiter.service.matches.live import LiveMatches
-from arbiter.service.play.connections import Connections
+from arbiter.service.matches.decisions import Decisions
 from arbiter.service.play.delivery import Delivery
-from arbiter.service.sharing.replica import Replica
 from arbiter.service.play.session import Session
 from arbiter.service.players.accounts import Accounts
 from arbiter.service.ports.journal import Append
 from arbiter.service.ports.replicas import Taken
+from arbiter.service.sharing.elsewhere import MatchesElsewhere
+from arbiter.service.sharing.replica import Replica
+from arbiter.service.sharing.sharing import Sharing
+from arbiter.service.sharing.whereabouts import Whereabouts
 from arbiter.testing.clock import NOON_MS
 from arbiter.testing.memory import MemoryJournal, MemoryReplicas
 from tests.replaced import check_arguments
@@ -51,7 +51,7 @@ moves_in_the_middle = partial(
 
 def answers_a_lost_race_as_it_was_decided(patch: Patch) -> None:
     """A move is acknowledged although another server's event was stored in its place."""
-    patch.setattr(LiveMatches, "_give", lambda self, live, command, then, answer, error: then(answer))
+    patch.setattr(Decisions, "_give", lambda self, live, command, then, answer, error: then(answer))
 
 
 def stores_a_revision_twice(patch: Patch) -> None:
@@ -97,13 +97,13 @@ def hears_no_revocation(patch: Patch) -> None:
 
 def charges_a_thought_that_was_cut(patch: Patch) -> None:
     """A move is taken before it is known that the server that handed the turn over is dead."""
-    patch.setattr(live, "waits_for_certainty", lambda *_: False)
+    patch.setattr(Sharing, "move_waits", lambda *_: False)
 
 
 def doubts_for_ever(patch: Patch) -> None:
     """Moves of a player who has changed servers wait although the first one lives."""
-    doubt = Connections.doubt
-    patch.setattr(Connections, "doubt", lambda self, player, left: doubt(self, player, left) if left else None)
+    doubt = Whereabouts.doubt
+    patch.setattr(Whereabouts, "doubt", lambda self, player, left: doubt(self, player, left) if left else None)
 
 
 def forgets_the_doubt_with_the_stream(patch: Patch) -> None:
@@ -123,19 +123,19 @@ def forgets_the_hand_over(patch: Patch) -> None:
 def does_not_ask_again(patch: Patch) -> None:
     """A move that waits for the last server of its player does not get the hand-over that this server names."""
 
-    def play_again(self: LiveMatches, player: str, live: Any, command: Any, then: Any, *_: object) -> None:
+    def play_again(self: Decisions, player: str, live: Any, command: Any, then: Any, *_: object) -> None:
         self.play(player, live, command, then)
 
-    patch.setattr(LiveMatches, "_play_again", play_again)
+    patch.setattr(Decisions, "_play_again", play_again)
 
 
 def keeps_an_old_hand_over(patch: Patch) -> None:
     """A move that has waited keeps the hand-over of the turn for which it came, although that was interrupted."""
 
-    def play_again(self: LiveMatches, player: str, live: Any, command: Any, then: Any, *_: object) -> None:
+    def play_again(self: Decisions, player: str, live: Any, command: Any, then: Any, *_: object) -> None:
         self.play(player, live, command, then)
 
-    patch.setattr(LiveMatches, "_play_again", play_again)
+    patch.setattr(Decisions, "_play_again", play_again)
 
 
 def takes_who_comes_for_served(patch: Patch) -> None:
@@ -154,7 +154,7 @@ def takes_who_comes_for_served(patch: Patch) -> None:
 
 def knows_nobody_who_is_nowhere(patch: Patch) -> None:
     """A server does not know the players who are on no server and come from one that may be dead."""
-    patch.setattr(Connections, "nowhere", property(lambda self: {}, lambda self, found: None), raising=False)
+    patch.setattr(Whereabouts, "nowhere", property(lambda self: {}, lambda self, found: None), raising=False)
 
 
 def remembers_one_server(patch: Patch) -> None:
@@ -187,7 +187,7 @@ def leaves_the_matches_of_the_dead(patch: Patch) -> None:
 
 def drops_flags_of_players_elsewhere(patch: Patch) -> None:
     """A flag falls at the exact instant also on a server that does not have the player."""
-    patch.setattr(live, "flag_waits_ms", lambda *_: 0)
+    patch.setattr(Sharing, "flag_waits_ms", lambda *_: 0)
 
 
 def counts_before_it_stores(patch: Patch) -> None:

@@ -15,9 +15,9 @@ from arbiter.matches.events import Ended, Event, Interrupted, Moved, Resumed
 from arbiter.matches.match import Match, Phase
 from arbiter.matches.policy import Policy
 from arbiter.service.play.session import TurnItem
+from arbiter.service.play.waits import AFTER_S, SILENCE_S
 from arbiter.service.ports.directory import Challenge, Player
 from arbiter.service.ports.journal import StoredRecord, StoreFailed, Subject
-from arbiter.service.sharing.following import AFTER_S, SILENCE_S
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
@@ -337,7 +337,7 @@ async def test_a_turn_that_can_not_begin_again_is_offered_after_all() -> None:
     live = home.arbiter.matches.live.find(match.id)
     assert live is not None
     journal.fails = True
-    home.arbiter.matches.live.fall_behind(live, lost=False)
+    home.arbiter.matches.decisions.fall_behind(live, lost=False)
     directory.free.set()
     bob = await opening
     await asyncio.sleep(2 * READS_S)

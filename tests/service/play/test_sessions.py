@@ -502,7 +502,7 @@ class TestSilence:
         for _ in range(5):
             await asyncio.sleep(5)
             server.arbiter.acts.arrived(speaks.session, moves=False, at=server.clock.now_ms())
-            server.arbiter.sessions.sweep()
+            server.arbiter.sessions.pings.sweep()
         assert reason_of(silent) is Reason.SESSION_SILENT
         assert of(NoticeItem, await silent.receive())
         assert speaks.session.ended is None

@@ -16,10 +16,10 @@ from arbiter.matches.events import Event, Interrupted, Moved
 from arbiter.matches.policy import ClockStart, Policy
 from arbiter.matches.record import check_chain
 from arbiter.runtime.clock import FollowingClock
-from arbiter.service.sharing.replica import BEAT_S
 from arbiter.service.play.session import AnswerItem, TurnItem
-from arbiter.service.sharing.timekeeping import keep_time
 from arbiter.service.ports.environment import TimeReading
+from arbiter.service.sharing.replica import BEAT_S
+from arbiter.service.sharing.timekeeping import keep_time
 from arbiter.testing.clock import NOON_MS, VirtualClock, virtually
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas

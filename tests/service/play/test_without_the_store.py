@@ -11,10 +11,9 @@ from arbiter.errors import Reason
 from arbiter.matches import Receipt
 from arbiter.matches.events import Moved
 from arbiter.matches.match import Phase
-from arbiter.service.gate.streams import OpenStreams
-from arbiter.service.sharing.replica import BEAT_S
 from arbiter.service.play.session import Hello, TurnItem
 from arbiter.service.ports.journal import StoreFailed
+from arbiter.service.sharing.replica import BEAT_S
 from arbiter.testing.clock import virtually
 from arbiter.testing.memory import MemoryDirectory, MemoryReplicas
 from tests.service.play.sharing import AT_ONCE, NOTICED_S, SILENCE_MS, events, kinds, servers
@@ -78,7 +77,7 @@ class TestWithoutTheStore:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         one, _ = await servers(2)
-        streams = OpenStreams(one.arbiter.accounts, one.settings.limits, one.arbiter.cut_off)
+        streams = one.arbiter.streams
         carol = await one.caller("carol")
 
         async def hang(*_: object, **named: object) -> None:

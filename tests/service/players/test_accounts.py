@@ -378,10 +378,10 @@ class TestRevocation:
 
     @virtually
     async def test_a_cancelled_call_does_not_leave_a_revocation_half_done(self) -> None:
-        accounts = make_accounts()
-        alice, secret = await registered(accounts, "alice")
         notified: list[tuple[str, str]] = []
-        accounts.on_shut_out(lambda player, token_id: notified.append((player, token_id)))
+        listeners = [lambda player, token_id: notified.append((player, token_id))]
+        accounts = Accounts(MemoryDirectory(), CountingIds(), FixedClock(), "open", LIMITS, listeners)
+        alice, secret = await registered(accounts, "alice")
         revoking = asyncio.create_task(accounts.revoke(alice, alice.token_id))
         for _ in range(3):  # the token is being marked
             await asyncio.sleep(0)
@@ -397,16 +397,6 @@ class TestRevocation:
             await make_accounts().revoke(OPERATOR, "t" * 100)
         assert caught.value.reason is Reason.TOKEN_NOT_FOUND
         assert caught.value.facts["id"] == ""
-
-    @virtually
-    async def test_a_removed_listener_is_not_called(self) -> None:
-        accounts = make_accounts()
-        alice, _ = await registered(accounts, "alice")
-        notified: list[tuple[str, str]] = []
-        stop = accounts.on_shut_out(lambda player, token_id: notified.append((player, token_id)))
-        stop()
-        await accounts.revoke(alice, alice.token_id)
-        assert notified == []
 
 
 class TestSuspension:

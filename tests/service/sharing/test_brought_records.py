@@ -41,12 +41,13 @@ class OneServer(MemoryJournal):
         super().__init__()
         self.log = log
         self.fails = False
+        self.alone = False
         self.known = 0
         self.reads = 0
         self._brought: list[StoredRecord] = []
         self.passed: list[int | str] = []
         listeners = [lambda found: self.passed.extend(each.sequence for each in found)]
-        self.follower = Follower(self, listeners, structlog.get_logger(), 2.0)
+        self.follower = Follower(self, listeners, structlog.get_logger(), 2.0, lambda: self.alone)
         self.journal = AnnouncingJournal(self, self.follower, self.follower.stored)
 
     # -- the journal
@@ -233,7 +234,7 @@ async def test_a_server_that_does_not_follow_yet_is_brought_nothing() -> None:
 @virtually
 async def test_a_lone_server_that_commits_does_not_read_more_often() -> None:
     async with following() as server:
-        server.follower.alone = True
+        server.alone = True
         await asyncio.sleep(ALONE_S)
         before = server.reads
         for _ in range(1_000):

@@ -16,12 +16,12 @@ from arbiter.matches.match import with_position
 from arbiter.matches.policy import ClockStart, Policy
 from arbiter.service.observing.feed import Reached, Stream
 from arbiter.service.play.challenges import Terms
-from arbiter.service.sharing.replica import HEAR_S
 from arbiter.service.play.session import ChallengeItem, TurnItem
 from arbiter.service.ports.bus import Report, StreamOpened
 from arbiter.service.ports.journal import StoredRecord, Subject
 from arbiter.service.sharing.following import LOOK_S
 from arbiter.service.sharing.news import CHANGE_S, FRESH_MS, MOST_BYTES, RARE_S
+from arbiter.service.sharing.replica import HEAR_S
 from arbiter.testing.clock import virtually
 from arbiter.testing.guarantees import Received, kept
 from arbiter.testing.in_memory import InMemoryArbiter
@@ -46,7 +46,7 @@ class Servers(list[InMemoryArbiter]):
     async def share(self) -> None:
         """Start them, and let them hear of each other."""
         for server, log in zip(self, self.logs, strict=True):
-            server.arbiter.follower._listeners.append(
+            server.arbiter.log_listeners.append(
                 lambda found, log=log: log.extend(record.sequence for record in found)  # type: ignore[misc]
             )
             await server.share()

@@ -9,9 +9,9 @@ from typing import Any
 from arbiter.bootstrap import Store
 from arbiter.matches.policy import ClockStart, Policy
 from arbiter.service.observing.feed import Reached, Stream
-from arbiter.service.sharing.replica import BEAT_S
 from arbiter.service.ports.journal import StoredRecord
 from arbiter.service.sharing.following import ALONE_S, HURRY_S, LOOK_S
+from arbiter.service.sharing.replica import BEAT_S
 from arbiter.testing.clock import virtually
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
@@ -32,7 +32,7 @@ class Watched:
         self.calls = 0
         self._read_all = server.journal.read_all
         server.journal.read_all = self._watched  # type: ignore[method-assign]
-        server.arbiter.follower._listeners.append(lambda found: self.log.extend(each.sequence for each in found))
+        server.arbiter.log_listeners.append(lambda found: self.log.extend(each.sequence for each in found))
 
     async def _watched(self, after: int, most: int) -> list[StoredRecord]:
         self.calls += 1

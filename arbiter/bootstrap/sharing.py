@@ -1,0 +1,78 @@
+"""The parts of a server that shares its store with others, built from the parts that every server has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from structlog import get_logger as log
+
+from arbiter.bootstrap.world import World
+from arbiter.config import Limits
+from arbiter.service.cut_off import CutOff
+from arbiter.service.matches.live_match import MatchListener
+from arbiter.service.matches.registry import MatchRegistry
+from arbiter.service.observing.feed import Feed
+from arbiter.service.play.connections import Connections
+from arbiter.service.play.delivery import Delivery
+from arbiter.service.play.sessions import Sessions
+from arbiter.service.ports.directory import Directory
+from arbiter.service.ports.notices import NoticeListener
+from arbiter.service.ports.replicas import Replicas
+from arbiter.service.sharing.announcing import AnnouncingDirectory, AnnouncingJournal
+from arbiter.service.sharing.elsewhere import MatchesElsewhere
+from arbiter.service.sharing.following import Follower
+from arbiter.service.sharing.following import Listener as LogListener
+from arbiter.service.sharing.membership import Membership
+from arbiter.service.sharing.news import News
+from arbiter.service.sharing.ordering import HeldBack, Ordering
+from arbiter.service.sharing.replica import Replica
+from arbiter.service.sharing.sharing import Sharing
+
+
+class SharingParts:
+    """The parts. log_listeners: are called with new records of the log; `hear_of_others` says which."""
+
+    def __init__(
+        self,
+        world: World,
+        replicas: Replicas,
+        connections: Connections,
+        cut_off: CutOff,
+        limits: Limits,
+        log_listeners: Sequence[LogListener],
+    ) -> None:
+        clock, store = world.clock, world.store
+        self.world = world
+        has_stream = connections.by_player.__contains__
+        self.news = News(world.bus, clock, has_stream, log("arbiter.bus")) if world.bus is not None else None
+        self.membership = Membership(replicas, world.ids, limits.server_silence_ms, cut_off, self.news)
+        long_s, is_alone = limits.held_up_ms / 1_000, self.membership.is_alone
+        self.follower = Follower(store.journal, log_listeners, log("arbiter.store"), long_s, is_alone, self.news)
+        report = self.follower.stored if self.news is None else self.news.stored
+        self.journal = AnnouncingJournal(store.journal, self.follower, report)
+        self.held_back = HeldBack(limits.observer_items)
+        self.others = Sharing(
+            self.journal, self.directory, connections, clock, self.membership, self.follower, self.held_back
+        )
+
+    @cached_property
+    def directory(self) -> Directory:
+        """The directory, whose notices are announced on the bus."""
+        directory = self.world.store.directory
+        return AnnouncingDirectory(directory, self.news) if self.news is not None else directory
+
+    def replica(
+        self, sessions: Sessions, delivery: Delivery, matches: MatchRegistry, listeners: Sequence[NoticeListener]
+    ) -> Replica:
+        """Return the heartbeat of this server. listeners: of notices."""
+        return Replica(self.others, sessions, delivery, matches, self.directory, listeners, log("arbiter.replica"))
+
+    def hear_of_others(
+        self, matches: MatchRegistry, feed: Feed, replica: Replica
+    ) -> tuple[list[MatchListener], list[LogListener]]:
+        """Return who hears, before everybody else, of the events of matches, and of new records of the log."""
+        elsewhere = MatchesElsewhere(matches.decisions, matches.attendance, matches.recovery)
+        ordering = Ordering(self.held_back, feed.subscribers, matches.live)
+        traced = [self.world.traces.moves.match_changed] if self.world.traces is not None else []
+        return [elsewhere.match_changed, *traced], [replica.log_grown, elsewhere.log_grown, ordering.log_grown]

@@ -1,0 +1,40 @@
+"""The use cases behind the gate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from arbiter.matches.policy import Policy
+from arbiter.service.cut_off import CutOff
+from arbiter.service.gate.readiness import Readiness
+from arbiter.service.gate.streams import OpenStreams
+from arbiter.service.matches.registry import MatchRegistry
+from arbiter.service.matches.transcripts import Transcripts
+from arbiter.service.observing.feed import Feed
+from arbiter.service.play.challenges import Challenges
+from arbiter.service.play.sessions import Sessions
+from arbiter.service.players.accounts import Accounts
+from arbiter.service.ratings.ratings import Ratings
+from arbiter.service.tournaments.registry import TournamentRegistry
+
+
+@dataclass(frozen=True)
+class UseCases:
+    """What the calls of an API are passed on to.
+
+    policy: of matches for which nobody has chosen another. cut_off: whether this server can't reach a store that it
+    shares. readiness: whether the server is for clients.
+    """
+
+    policy: Policy
+    accounts: Accounts
+    matches: MatchRegistry
+    transcripts: Transcripts
+    feed: Feed
+    sessions: Sessions
+    challenges: Challenges
+    tournaments: TournamentRegistry
+    ratings: Ratings
+    streams: OpenStreams
+    readiness: Readiness
+    cut_off: CutOff
