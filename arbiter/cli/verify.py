@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -24,6 +26,7 @@ from arbiter.matches.public_keys import PublicKey, checking, id_of_key, key_byte
 from arbiter.matches.transcript import TranscriptError, Verified
 
 _ID: Final = re.compile("[A-Za-z0-9_-]{1,64}", re.ASCII)  #: ids name files here, and come from a file of others
+LONGEST_LINE: Final = 1_000_000  #: bytes of the first line of a transcript that are read for its id
 _HEX: Final = re.compile("[0-9a-fA-F]{64}", re.ASCII)
 
 
@@ -41,7 +44,8 @@ def verify(
     Of a tournament, that `arbiter export --tournament` wrote, the pairings are checked by the rules of its format, each
     game by its transcript, and results, standings and ratings are computed again.
 
-    :param file: The transcript, as `arbiter transcript` wrote it, or the folder of a tournament.
+    :param file: The transcript, as `arbiter transcript` wrote it, or the folder of a tournament, as `arbiter export
+        --tournament` or `arbiter tournament run --export` wrote it.
     :param key: A file of public keys, as `arbiter key export` wrote it, or a public key in 64 hexadecimal digits; may
         be given several times.
     """
@@ -62,9 +66,11 @@ def _verified_tournament(folder: Path, keys: Sequence[PublicKey]) -> str:
     # imported here: numpy takes a while to load, and a transcript does not need it
     from arbiter.bootstrap.verifying import TournamentError, verify_tournament
 
+    files = _transcripts_in(folder)
+
     def transcript_of(match_id: str) -> bytes | None:
-        file = folder / f"{match_id}{SUFFIX}"
-        return read_file(file) if _ID.fullmatch(match_id) and file.is_file() else None
+        file = files.get(match_id)
+        return None if file is None else read_file(file)
 
     file = folder / TOURNAMENT_FILE
     try:
@@ -81,6 +87,17 @@ def _verified_tournament(folder: Path, keys: Sequence[PublicKey]) -> str:
         f"{counted(len(rows), 'player')} and {rated} are as computed again; the chain is unbroken; signed by key "
         f"{found.key}."
     )
+
+
+def _transcripts_in(folder: Path) -> dict[str, Path]:
+    """Return the file of each match in a folder and the folders in it, by the id in its first line."""
+    found: dict[str, Path] = {}
+    for file in sorted(folder.rglob(f"*{SUFFIX}")):
+        with suppress(OSError, ValueError), file.open("rb") as lines:
+            first = json.loads(lines.readline(LONGEST_LINE))
+            if isinstance(first, dict) and _ID.fullmatch(str(first.get("match"))):
+                found.setdefault(str(first["match"]), file)
+    return found
 
 
 def read_file(file: Path) -> bytes:

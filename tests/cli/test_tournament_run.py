@@ -209,6 +209,8 @@ def test_a_killed_server_is_started_again_and_the_tournament_goes_on(
     assert len(games(tmp_path / "out")) == 4
     for transcript in (tmp_path / "out/transcripts").glob("*/*.jsonl"):
         assert arbiter("verify", str(transcript), "--key", str(tmp_path / "out/keys.json")).code == 0
+    verified = arbiter("verify", str(tmp_path / "out"), "--key", str(tmp_path / "out/keys.json"))
+    assert (verified.code, "4 games with " in verified.out) == (0, True), verified.complaint
 
 
 def test_a_crashed_bot_is_restarted_and_its_output_is_kept_for_its_author(

@@ -89,6 +89,6 @@ def test_a_transcript_is_written_as_text_and_read_again(arbiter: Arbiter, tmp_pa
     file.write_text(file.read_text().replace("3. ", "4. ", 1))
     assert "'4.', expected '3.'" in arbiter("transcript", "--from-text", str(file)).complaint
     file.write_bytes(b"\xff")
-    assert "is not text" in arbiter("transcript", "--from-text", str(file)).complaint
+    assert "nothing in UTF-8" in arbiter("transcript", "--from-text", str(file)).complaint
     assert "this is no transcript" in arbiter("transcript", "--file", KEYS, "--text").complaint
     assert "say which match" in arbiter("transcript").complaint

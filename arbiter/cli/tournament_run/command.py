@@ -50,7 +50,7 @@ def run(
         cores]
     :param sandbox: Refuse to run without a sandbox (require), or print a warning if there is none (auto).
     :param no_sandbox: Run the bots with all your permissions.
-    :param export_: Write the standings and all transcripts into this folder at the end.
+    :param export_: Write the standings, the tournament's log and all transcripts into this folder at the end.
     :param port: The port that the arbiter listens on. [default: a free one]
     """
     if no_sandbox and sandbox == "require":
@@ -143,7 +143,7 @@ class _Run:
             stand = await self._contest.play()
             exported = 0
             if self._export_to is not None:
-                exported = await export(host.client, stand, self._contest.progress, self._export_to)
+                exported = await export(host.client, self._folder, stand, self._contest.progress, self._export_to)
         if self._export_to is not None:
             export_hits(self._host.hits, self._export_to)
         self._report(stand, self._contest.progress, exported)
@@ -162,7 +162,7 @@ class _Run:
         self.say(f"The output of each bot is in its own folder in {shown(self._folder.path)}/bots.")
         if self._export_to is not None:
             records = counted(exported, "transcript")
-            self.say(f"{records}, the keys that verify them and the standings are in {self._export_to}.")
+            self.say(f"{records}, the tournament's log, their keys and the standings are in {self._export_to}.")
 
 
 def remarks(progress: Progress, at_ms: int) -> str:

@@ -1,4 +1,4 @@
-"""The export of a run: the signed transcript of every match, the keys to verify them, and the standings."""
+"""The export of a run: transcripts, the tournament's log, all signed, the keys to verify them, and the standings."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from typing import Final
 
 import arbiter_client as arb
 
+from arbiter.bootstrap import open_export
 from arbiter.cli import tournament_view as words
+from arbiter.cli.tournament_run.folder import Folder
 from arbiter.cli.tournament_run.host import keep_keys, write
 from arbiter.cli.tournament_run.progress import Progress
 from arbiter.cli.tournament_run.running_tournament import TournamentState
+from arbiter.cli.transcript_files import TOURNAMENT_FILE
 from arbiter.sandbox.bot_process import Hit
 
 TRANSCRIPTS: Final = "transcripts"
@@ -22,10 +25,11 @@ LIMITS: Final = "limits.tsv"
 MOST: Final = 1_000_000
 
 
-async def export(client: arb.Client, stand: TournamentState, progress: Progress, folder: Path) -> int:
-    """Write a tournament into a folder; return the number of transcripts. Raises ClientError, Failure.
+async def export(client: arb.Client, run: Folder, stand: TournamentState, progress: Progress, folder: Path) -> int:
+    """Write a tournament of a run into a folder; return the number of transcripts. Raises ClientError, Failure.
 
-    Void matches are included: they are on record, but count nowhere. Existing transcripts are not overwritten.
+    Void matches are included: they are on record, but count nowhere. Existing transcripts are not overwritten. The log
+    comes from the run's own store, since the server of a run is on this machine; `arbiter verify FOLDER` checks all.
     """
     keep_keys(folder / KEYS, await client.server_info())
     headings, rows = words.lines(stand.standings, brief=False)
@@ -38,6 +42,9 @@ async def export(client: arb.Client, stand: TournamentState, progress: Progress,
         if not file.exists():
             write(file, await client.transcript(match.match_id))
         written += 1
+    async with open_export(run.store, run.key_ring) as source:
+        log, _ = await source.tournament(tournament_id)
+    write(folder / TOURNAMENT_FILE, log)
     return written
 
 

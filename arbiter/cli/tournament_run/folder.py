@@ -38,6 +38,11 @@ class Folder(NamedTuple):
         return f"sqlite:///{self.path.resolve() / 'arbiter.db'}"
 
     @property
+    def key_ring(self) -> Path:
+        """The file of the signing keys of the run's server."""
+        return self.path.resolve() / "arbiter.keys"
+
+    @property
     def plan_file(self) -> Path:
         """The file that holds the plan."""
         return self.path / self.plan
