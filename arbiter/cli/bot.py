@@ -1,4 +1,4 @@
-"""`arbiter bot run`: connects a program that reads and writes lines to a server."""
+"""`arbiter bot run`: connects a program that reads and writes lines, or a chess engine, to a server."""
 
 from __future__ import annotations
 
@@ -59,10 +59,37 @@ class Wishes:
         bot.most_matches = self.at_once
 
 
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Engine:
+    """A chess engine in place of a program that speaks lines, and how it searches."""
+
+    uci: Annotated[str, _help("A chess engine that speaks UCI, and its arguments: `--uci stockfish`.")] = ""
+    option: Annotated[
+        tuple[str, ...], _help("With --uci: an option of the engine, such as Hash=64; once for each.", negative=())
+    ] = ()
+    nodes: Annotated[int, _help("With --uci: search so many nodes a move, whatever the clock says.")] = 0
+    depth: Annotated[int, _help("With --uci: search so many plies deep.")] = 0
+    movetime: Annotated[int, _help("With --uci: search for so many milliseconds.")] = 0
+
+    def language(self) -> bridge.Uci:
+        """Return the engine's language. Raises Failure for an option without a value, and for numbers below 0."""
+        options = {}
+        for text in self.option:
+            name, equals, value = text.partition("=")
+            if not equals or not name.strip() or not f"{name}{value}".isprintable():
+                raise Failure(f"--option {text!r} is no option: write NAME=VALUE, such as --option Hash=64")
+            options[name.strip()] = value.strip()
+        if min(self.nodes, self.depth, self.movetime) < 0:
+            raise Failure("--nodes, --depth and --movetime are limits of a search: give 1 or more")
+        return bridge.Uci(options, bridge.Search(self.nodes, self.depth, self.movetime))
+
+
 @app.command
 def run(
     *,
-    exec: Annotated[str, _help("The program and its arguments, as in a shell.", name="--exec")],
+    exec: Annotated[str, _help("The program and its arguments, as in a shell.", name="--exec")] = "",
+    engine: Engine | None = None,
     name: Annotated[
         str, _help("The player (default: the program's name); registered if there is no token.", env_var="ARBITER_NAME")
     ] = "",
@@ -85,13 +112,14 @@ def run(
     quiet: Annotated[bool, _help("Say only what is wrong on standard error.", negative=())] = False,
     connection: Connection | None = None,
 ) -> None:
-    """Let a program that reads and writes lines play on a server. It needs no gRPC and may be in any language.
+    """Let a program that reads and writes lines play on a server, or a chess engine. It needs no gRPC.
 
-    clients/lines/README.md describes what the program reads and what it must write. If the program crashes, no match is
-    lost by that, but its clock keeps running. The command ends after --matches, or with Ctrl-C.
+    clients/lines/README.md describes what a program reads and what it must write, and how an engine is set up. If it
+    crashes, no match is lost by that, but its clock keeps running. The command ends after --matches, or with Ctrl-C.
     """
-    connection, wishes = connection or Connection(), wishes or Wishes()
-    words = _split_command(exec)
+    connection, wishes, engine = connection or Connection(), wishes or Wishes(), engine or Engine()
+    program, language = _program(exec, engine, json)
+    words = _split_command(program)
     limits = _limits(start_time, move_time, restarts)
     if wishes.most_matches < 0 or (matches is not None and matches < 1):
         raise Failure("--most-matches and --matches are numbers of matches: give 1 or more")
@@ -103,7 +131,7 @@ def run(
             bridge.run(
                 command,
                 connection.server,
-                language=bridge.JsonLines() if json else bridge.Words(),
+                language=language,
                 limits=limits,
                 set_up=wishes.set_up,
                 name=name or connection.as_ or "",
@@ -112,10 +140,21 @@ def run(
                 matches=matches,
                 thinkers=wishes.at_once,
                 invitation=invitation,
-                called=exec.strip(),
+                called=program,
             )
     except arb.ClientError as error:
         raise Failure(str(error)) from None
+
+
+def _program(exec: str, engine: Engine, json: bool) -> tuple[str, bridge.Language]:
+    """Return the command of the program or engine, and its language. Raises Failure."""
+    if engine.uci.strip():
+        if exec.strip() or json:
+            raise Failure("--uci stands in place of --exec and --json")
+        return engine.uci.strip(), engine.language()
+    if engine != Engine():
+        raise Failure("--option, --nodes, --depth and --movetime go with --uci")
+    return exec.strip(), bridge.JsonLines() if json else bridge.Words()
 
 
 def _split_command(command: str) -> list[str]:
@@ -123,9 +162,9 @@ def _split_command(command: str) -> list[str]:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise Failure(f"--exec {command!r} can't be read as a command: {error}") from None
+        raise Failure(f"{command!r} can't be read as a command: {error}") from None
     if not words:
-        raise Failure("--exec is empty: give a program, such as --exec ./mybot")
+        raise Failure("there is no program: give one, such as --exec ./mybot, or --uci stockfish")
     program = shutil.which(words[0])
     if program is None:
         raise Failure(f"there is no program {words[0]}: give its path, and see that it may be executed")

@@ -56,7 +56,12 @@ def test_two_programs_speak_as_the_page_shows(tmp_path: Path) -> None:
             (tmp_path / name).mkdir()
             (tmp_path / name / "mybot").write_text(program)
             (tmp_path / name / "mybot").chmod(0o755)
-            command = block(PAGE, "arbiter bot run").strip().replace("HOST:PORT", server.address).replace("alice", name)
+            command = (
+                block(PAGE, "arbiter bot run --exec")
+                .strip()
+                .replace("HOST:PORT", server.address)
+                .replace("alice", name)
+            )
             words = ["bash", "-c", f"exec {command} {option} --sandbox off --matches 1 2>talk"]
             path = {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
             bots.enter_context(server.running(words, tmp_path / name, path))

@@ -2,12 +2,14 @@
 
 `run(["./mybot"])` plays a program on a server as `arbiter_client.run` plays a bot. The programs speak one of two
 languages, lines of words (`Words`) or lines of JSON (`JsonLines`); clients/lines/README.md documents both.
+Chess engines speak a third one, `Uci`.
 """
 
 from arbiter_client.bridge.bot import Limits, ProgramBot, introduce, run
 from arbiter_client.bridge.json_lines import JsonLines
 from arbiter_client.bridge.language import AnswerMalformed, Introduction, Language, NotUnderstood, Question
 from arbiter_client.bridge.program import ProgramFailed
+from arbiter_client.bridge.uci import Search, Uci
 from arbiter_client.bridge.words import Words
 
 __all__ = [
@@ -20,6 +22,8 @@ __all__ = [
     "ProgramBot",
     "ProgramFailed",
     "Question",
+    "Search",
+    "Uci",
     "Words",
     "introduce",
     "run",

@@ -15,6 +15,10 @@ from arbiter_client.values.play import LiveMatch
 class JsonLines:
     """The language of JSON lines. Unknown fields are ignored here, and a program should ignore them too."""
 
+    def of_program(self) -> JsonLines:
+        """Return itself: it remembers nothing."""
+        return self
+
     def greeting(self) -> list[str]:
         """Return the first object: the language's version."""
         return [_line("arbiter", version=VERSION)]

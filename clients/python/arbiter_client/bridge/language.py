@@ -41,7 +41,7 @@ def quoted(line: str) -> str:
 class Introduction:
     """The answer of a program about itself. `moves`: turns list the legal moves if there are at most this many.
 
-    `draws`: it accepts draw offers.
+    `draws`: it accepts draw offers. `options`: those that an engine has.
     """
 
     name: str = ""
@@ -49,6 +49,7 @@ class Introduction:
     games: tuple[str, ...] = ()
     moves: int = 0
     draws: bool = False
+    options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +77,11 @@ class Question:
 class Language(Protocol):
     """A language: it writes messages as lines, and reads them. Lines have no line feed at their end."""
 
+    def of_program(self) -> Language:
+        """Return the language for one more program: this one, unless it remembers what its program has written."""
+
     def greeting(self) -> list[str]:
-        """Return the first line for a program. It answers with its introduction."""
+        """Return the first lines for a program. It answers with its introduction."""
 
     def introduction(self, line: str, so_far: Introduction) -> tuple[Introduction, bool]:
         """Return the introduction after another line of it, and whether it is complete. Raises NotUnderstood."""

@@ -71,7 +71,7 @@ class Program:
             )
         except OSError as error:
             raise ProgramFailed(f"it can't be started: {error.strerror or error}") from None
-        program = cls(process, language, called)
+        program = cls(process, language.of_program(), called)
         silence = "%s has not introduced itself for %g s: if it has written its lines, they wait in a buffer: " + FLUSH
         warning = asyncio.get_running_loop().call_later(limit_s / 2, logger.warning, silence, called, limit_s / 2)
         try:

@@ -17,6 +17,10 @@ EXPECTED: Final = "move TEXT [evaluation N] [line MOVES], offer TEXT, claim or r
 class Words:
     """The language of words. Texts that people have chosen never begin a line, and are last in it."""
 
+    def of_program(self) -> Words:
+        """Return itself: it remembers nothing."""
+        return self
+
     def greeting(self) -> list[str]:
         """Return the first line: the language's version."""
         return [f"arbiter {VERSION}"]

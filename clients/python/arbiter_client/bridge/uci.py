@@ -1,0 +1,158 @@
+"""Chess engines that speak the Universal Chess Interface (UCI), as Stefan Meyer-Kahlen published it in 2000.
+
+What a bridge needs of it: `uci`, `setoption`, `isready`, `ucinewgame`, `position`, `go`, `info` with score and line,
+`bestmove`, `quit`. An engine gets all moves of the match with each turn, so one that was started again knows the line.
+Not there: pondering, analysis of several lines, registration.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from arbiter_client.bot import Choice, Move, Resign
+from arbiter_client.bridge.language import AnswerMalformed, Introduction, Question, quoted
+from arbiter_client.time_control import canonical
+from arbiter_client.values.play import LiveMatch
+
+GAME: Final = "chess"
+WHITE: Final = 1  #: the seat that moves first
+SCALE: Final = 400.0  #: centipawns for a score of 10 to 1, as in the Elo formula: a pawn is worth about 100 Elo
+MOST: Final = 10_000  #: centipawns; no score counts for more
+UNTIMED_MS: Final = 1_000  #: of a move without a clock and without a limit of its own
+PART: Final = 40  #: of the main time that one move takes, where periods come after it
+
+_SCORE: Final = re.compile(r"\bscore (cp|mate) (-?\d{1,9})\b")
+_BOUND: Final = re.compile(r"\b(?:lowerbound|upperbound)\b")
+_LINE: Final = re.compile(r"\bpv (.+)")
+_OPTION: Final = re.compile(r"option name (.+?) type ")
+_FISCHER: Final = re.compile(r"(?:\d+(?:ms|s|m|h))\+(\d+)(ms|s|m|h)")
+_PERIODS: Final = re.compile(r".+\+\d+x(\d+)(ms|s|m|h)")
+_UNITS: Final = {"h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """How an engine searches, beside its clock: at most so many nodes, plies or milliseconds; 0: as the clock says."""
+
+    nodes: int = 0
+    depth: int = 0
+    movetime_ms: int = 0
+
+
+class Uci:
+    """The language of one engine; it remembers the engine's last score and line until its move."""
+
+    def __init__(self, options: Mapping[str, str] | None = None, search: Search | None = None) -> None:
+        """Take the options to set, by their names without regard to case, and the limits of each search."""
+        self._options = dict(options or {})
+        self._search = search or Search()
+        self._evaluation: int | None = None
+        self._expected: tuple[str, ...] = ()
+
+    def of_program(self) -> Uci:
+        """Return the language of one more engine."""
+        return Uci(self._options, self._search)
+
+    def greeting(self) -> list[str]:
+        """Return the first lines; the engine answers `uciok` to the first and `readyok` to the last."""
+        return ["uci", *(f"setoption name {name} value {value}" for name, value in self._options.items()), "isready"]
+
+    def introduction(self, line: str, so_far: Introduction) -> tuple[Introduction, bool]:
+        """Take `id`, `option`, `uciok` and `readyok`. Raises AnswerMalformed if the engine lacks an option."""
+        words = line.split()
+        if words[:2] == ["id", "name"]:
+            return replace(so_far, version=_version(words[2:])), False
+        if (offered := _OPTION.match(line)) is not None:
+            return replace(so_far, options=(*so_far.options, offered[1])), False
+        if words == ["uciok"]:
+            known = {name.casefold() for name in so_far.options}
+            for name in self._options:
+                if name.casefold() not in known:
+                    has = ", ".join(so_far.options) or "none"
+                    raise AnswerMalformed(line, f"an engine with the option {quoted(name)}; it has {has}")
+        return replace(so_far, games=(GAME,)), words == ["readyok"]
+
+    def match(self, match: LiveMatch) -> list[str]:
+        """Return the line that announces a game."""
+        return ["ucinewgame"]
+
+    def question(self, question: Question) -> list[str]:
+        """Return the lines that ask for a move: all moves of the match, and the clocks or limits."""
+        self._evaluation, self._expected = None, ()
+        moves = question.turn.match.moves
+        line = " ".join(("moves", *moves)) if moves else ""
+        return [f"position startpos {line}".rstrip(), f"go {self._go(question)}"]
+
+    def _go(self, question: Question) -> str:
+        fixed = [
+            f"{word} {number}"
+            for word, number in (
+                ("nodes", self._search.nodes),
+                ("depth", self._search.depth),
+                ("movetime", self._search.movetime_ms),
+            )
+            if number
+        ]
+        turn, left = question.turn, question.left_ms
+        if fixed:
+            return " ".join(fixed)
+        if left is None or len(turn.clocks) != 2:
+            return f"movetime {UNTIMED_MS}"
+        control = canonical(turn.match.time_control)
+        mine, theirs = turn.clocks[turn.seat - 1], turn.clocks[2 - turn.seat]
+        if "/move" in control:
+            return f"movetime {max(1, left)}"
+        if (periods := _PERIODS.fullmatch(control)) is not None:
+            period = int(periods[1]) * _UNITS[periods[2]]
+            return f"movetime {max(1, min(left, period + mine.remaining_ms // PART))}"
+        increment = _FISCHER.fullmatch(control)
+        more = int(increment[1]) * _UNITS[increment[2]] if increment is not None else 0
+        times = (left, theirs.remaining_ms) if turn.seat == WHITE else (theirs.remaining_ms, left)
+        clocks = f"wtime {max(1, times[0])} btime {max(1, times[1])} winc {more} binc {more}"
+        return f"{clocks} movestogo {mine.moves_left}" if mine.moves_left else clocks
+
+    def choice(self, line: str) -> Choice | None:
+        """Read `bestmove`, with the score and the line of the last `info`; every other line is a remark."""
+        words = line.split()
+        if words[:1] == ["info"]:
+            self._note(line)
+            return None
+        if words[:1] != ["bestmove"]:
+            return None
+        match words[1:]:
+            case ["(none)" | "0000" | "NULL", *_]:
+                return Resign()
+            case [move, *_]:
+                expected = self._expected if self._expected[:1] == (move,) else ()
+                return Move(move, self._evaluation, expected)
+        raise AnswerMalformed(line, "bestmove MOVE")
+
+    def _note(self, info: str) -> None:
+        score = _SCORE.search(info)
+        if score is None or _BOUND.search(info) or ("multipv" in info and "multipv 1 " not in f"{info} "):
+            return
+        value = min(max(int(score[2]), -MOST), MOST)
+        if score[1] == "mate":
+            self._evaluation = 1_000 if value > 0 else 0
+        else:
+            self._evaluation = round(1_000 / (1 + math.pow(10, -value / SCALE)))
+        found = _LINE.search(info)
+        self._expected = tuple(found[1].split()) if found is not None else ()
+
+    def end(self, outcome: str, reason: str) -> list[str]:
+        """Return nothing: an engine is not told of the end of a game."""
+        return []
+
+    def goodbye(self) -> list[str]:
+        """Return the line that asks an engine to end."""
+        return ["quit"]
+
+
+def _version(name: list[str]) -> str:
+    """Return the version in an engine's name, `15.1` of `Stockfish 15.1`: the last word with a digit, or '1'."""
+    found = [word for word in name if any(map(str.isdigit, word))]
+    return re.sub(r"[^\w.+-]", "", found[-1])[:40] or "1" if found else "1"

@@ -1,0 +1,125 @@
+"""The language of chess engines: what an engine is asked, and what is read in its lines."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import arbiter_client as arb
+import pytest
+from arbiter_client import bridge
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+def question(
+    time_control: str, seat: int = 1, left_ms: int | None = 9_980, moves: tuple[str, ...] = ()
+) -> bridge.Question:
+    """Return a turn at a time control, with 10 and 8 seconds on the clocks of the engine and its opponent."""
+    mine, theirs = arb.Clock(10_000, 10_000, 0, 0), arb.Clock(8_000, 8_000, 0, 0)
+    if "/" in time_control and "/move" not in time_control:
+        mine = arb.Clock(10_000, 10_000, 0, 12)
+    clocks = () if time_control == "none" else (mine, theirs) if seat == 1 else (theirs, mine)
+    match = arb.LiveMatch("m1", "chess", seat, "bob", time_control, moves=moves)
+    turn = arb.Turn(
+        "chess", seat, len(moves), "", (), clocks, 0, 0, "", False, "bob", (), None, (), left_ms or 0, 1, match
+    )
+    return bridge.Question(turn, None, left_ms, None)
+
+
+@pytest.mark.parametrize(
+    ("time_control", "seat", "go"),
+    [
+        ("10s", 1, "go wtime 9980 btime 8000 winc 0 binc 0"),
+        ("10s+500ms", 1, "go wtime 9980 btime 8000 winc 500 binc 500"),
+        ("10s+1s", 2, "go wtime 8000 btime 9980 winc 1000 binc 1000"),
+        ("10s+1sd", 1, "go wtime 9980 btime 8000 winc 0 binc 0"),
+        ("40/10s", 1, "go wtime 9980 btime 8000 winc 0 binc 0 movestogo 12"),
+        ("10s/move", 1, "go movetime 9980"),
+        ("10s+3x2s", 1, "go movetime 2250"),
+        ("none", 1, "go movetime 1000"),
+    ],
+)
+def test_a_clock_becomes_the_words_of_an_engine(time_control: str, seat: int, go: str) -> None:
+    left = None if time_control == "none" else 9_980
+    assert bridge.Uci().question(question(time_control, seat, left)) == ["position startpos", go]
+
+
+@pytest.mark.parametrize(
+    ("search", "go"),
+    [
+        (bridge.Search(nodes=7), "go nodes 7"),
+        (bridge.Search(depth=3), "go depth 3"),
+        (bridge.Search(movetime_ms=50), "go movetime 50"),
+        (bridge.Search(nodes=7, depth=3), "go nodes 7 depth 3"),
+    ],
+)
+def test_a_limit_stands_in_place_of_the_clock(search: bridge.Search, go: str) -> None:
+    asked = bridge.Uci(search=search).question(question("10s", moves=("e2e4", "e7e5")))
+    assert asked == ["position startpos moves e2e4 e7e5", go]
+
+
+def test_an_engine_introduces_itself_after_it_has_its_options() -> None:
+    uci = bridge.Uci({"hash": "16"})
+    assert uci.greeting() == ["uci", "setoption name hash value 16", "isready"]
+    said = bridge.Introduction()
+    lines = ["id name Stockfish 15.1", "id author people", "option name Hash type spin default 16", "uciok"]
+    for line in lines:
+        said, complete = uci.introduction(line, said)
+        assert not complete
+    assert uci.introduction("readyok", said) == (
+        bridge.Introduction(version="15.1", games=("chess",), options=("Hash",)),
+        True,
+    )
+
+
+def test_an_option_that_an_engine_lacks_is_named_with_those_that_it_has() -> None:
+    uci = bridge.Uci({"Hsah": "16"})
+    said, _ = uci.introduction("option name Hash type spin default 16", bridge.Introduction())
+    with pytest.raises(bridge.AnswerMalformed, match="the option 'Hsah'; it has Hash"):
+        uci.introduction("uciok", said)
+
+
+@pytest.mark.parametrize(
+    ("lines", "choice"),
+    [
+        (["bestmove e2e4"], arb.Move("e2e4")),
+        (["bestmove e2e4 ponder e7e5"], arb.Move("e2e4")),
+        (["info depth 9 score cp 0 nodes 5 pv e2e4 e7e5", "bestmove e2e4"], arb.Move("e2e4", 500, ("e2e4", "e7e5"))),
+        (["info score cp 400 pv e2e4", "bestmove e2e4"], arb.Move("e2e4", 909, ("e2e4",))),
+        (["info score mate 3 pv d8h4", "bestmove d8h4"], arb.Move("d8h4", 1000, ("d8h4",))),
+        (["info score mate -2 pv a2a3", "bestmove a2a3"], arb.Move("a2a3", 0, ("a2a3",))),
+        (
+            ["info score cp 0 pv a2a3", "info score cp 300 lowerbound pv e2e4", "bestmove a2a3"],
+            arb.Move("a2a3", 500, ("a2a3",)),
+        ),
+        (
+            ["info multipv 1 score cp 0 pv a2a3", "info multipv 2 score cp -90 pv e2e4", "bestmove a2a3"],
+            arb.Move("a2a3", 500, ("a2a3",)),
+        ),
+        (["bestmove (none)"], arb.Resign()),
+    ],
+)
+def test_the_move_has_the_last_score_and_line(lines: list[str], choice: arb.Choice) -> None:
+    uci = bridge.Uci()
+    *before, last = lines
+    assert [uci.choice(line) for line in before] == [None] * len(before)
+    assert uci.choice(last) == choice
+
+
+def test_a_score_is_forgotten_with_the_next_turn_and_by_other_programs() -> None:
+    uci = bridge.Uci()
+    uci.choice("info score cp 400 pv e2e4")
+    assert uci.of_program().choice("bestmove e2e4") == arb.Move("e2e4")
+    uci.question(question("10s"))
+    assert uci.choice("bestmove e2e4") == arb.Move("e2e4")
+
+
+@given(
+    st.text(max_size=60)
+    | st.sampled_from(["bestmove", "info score cp", "info score cp -999999999 pv", f"info score cp {'9' * 5_000}"])
+)
+def test_any_line_of_an_engine_is_read_or_refused(line: str) -> None:
+    with suppress(bridge.NotUnderstood):
+        bridge.Uci().choice(line)
+    with suppress(bridge.NotUnderstood):
+        bridge.Uci().introduction(line, bridge.Introduction())

@@ -1,0 +1,118 @@
+"""Chess engines as they exist, on a server: by `arbiter bot run --uci`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import arbiter_client as arb
+import pytest
+from arbiter_client import bridge
+
+from arbiter.cli.bot import Engine
+from arbiter.runtime.loopback import free_port
+from tests.clients.toolchains import require
+from tests.documents import block
+from tests.e2e.processes import BIN, Server
+from tests.processes import WAIT_S, until
+
+pytestmark = [pytest.mark.long, pytest.mark.toolchain]
+
+STOCKFISH = "/usr/games/stockfish"  #: where Debian puts it
+PAGE = "clients/lines/README.md"
+
+
+def engines(parent: int) -> list[int]:
+    """Return the processes of engines below a process."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            if entry.name.isdigit() and (entry / "exe").resolve() == Path(STOCKFISH):
+                words = (entry / "stat").read_text().rpartition(")")[2].split()
+                if int(words[1]) == parent:
+                    found.append(int(entry.name))
+    return found
+
+
+def test_two_engines_play_a_rated_match_through_kills_of_an_engine_and_of_the_server(tmp_path: Path) -> None:
+    require(STOCKFISH, why="a chess engine plays")
+    server = Server(tmp_path, free_port())
+    server.start()
+    shown = block(PAGE, "--uci").split()
+    with contextlib.ExitStack() as bots:
+        running = {}
+        for name, words in (("alice", shown), ("bob", [*shown[:3], "--uci", "stockfish", "--depth", "2"])):
+            changed = {"stockfish": STOCKFISH, "HOST:PORT": server.address, "alice": name}
+            words = [changed.get(word, word) for word in words]
+            words += [] if "--name" in words else ["--name", name]
+            command: list[str | Path] = [BIN / words[0], *words[1:], "--sandbox", "off", "--matches", "1"]
+            running[name] = bots.enter_context(server.running(command))
+        server.wait_for_players("alice", "bob")
+        made = server.arbiter("match", "create", "chess", "alice", "bob", "--time", "1h", "--rated").strip()
+        with server.client(WAIT_S) as client:
+            until(lambda: client.get_match(made).ply >= 6)
+        killed = engines(running["alice"].pid)
+        for process in killed:
+            os.kill(process, signal.SIGKILL)
+        server.kill()
+        server.start()
+        with server.client(WAIT_S) as client:
+            until(lambda: client.get_match(made).result is not None)
+            match = client.get_match(made, with_moves=True)
+    assert killed
+    assert match.result is not None
+    assert match.result.reason in {
+        "checkmate",
+        "stalemate",
+        "dead_position",
+        "fivefold_repetition",
+        "seventy_five_moves",
+    }
+    assert {comment.ply % 2 for comment in match.comments} == {0, 1}, "scores are in the record"
+    assert match.versions[0][:1].isdigit()
+    server.stop()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--uci", STOCKFISH, "--option", "Hsah=16"], "an engine with the option 'Hsah'; it has Debug Log File"),
+        (["--uci", STOCKFISH, "--option", "Hash"], "write NAME=VALUE"),
+        (["--uci", STOCKFISH, "--exec", "x"], "--uci stands in place of --exec"),
+        (["--exec", "x", "--nodes", "5"], "go with --uci"),
+        (["--uci", STOCKFISH, "--nodes", "-5"], "give 1 or more"),
+        ([], "such as --exec ./mybot, or --uci stockfish"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_played(tmp_path: Path, words: list[str], said: str) -> None:
+    require(STOCKFISH, why="a chess engine says which options it has")
+    server = Server(tmp_path, 1)
+    ran = subprocess.run(
+        [BIN / "arbiter", "bot", "run", *words, "--sandbox", "off"],
+        env=server.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=WAIT_S,
+    )
+    assert ran.returncode == 1
+    assert said in " ".join(ran.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("engine", "asked"),
+    [
+        (Engine(nodes=7), "go nodes 7"),
+        (Engine(depth=3), "go depth 3"),
+        (Engine(movetime=50), "go movetime 50"),
+        (Engine(option=("Hash = 64",)), "setoption name Hash value 64"),
+    ],
+)
+def test_an_option_reaches_the_engine(engine: Engine, asked: str) -> None:
+    language = engine.language()
+    match = arb.LiveMatch("m1", "chess", 1, "bob", "none")
+    turn = arb.Turn("chess", 1, 0, "", (), (), 0, 0, "", False, "bob", (), None, (), 0, 1, match)
+    assert asked in [*language.greeting(), *language.question(bridge.Question(turn, None, None, None))]
