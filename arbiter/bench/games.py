@@ -59,7 +59,14 @@ COURSES: Final = (
     Course("elevation", 100),
     Course("pods", 200, 8),
     Course("pods", None, 100, placing, "placing whenever possible"),
+    Course("othello"),
+    Course("connect-four"),
+    Course("breakthrough"),
+    Course("hex"),
     Course("chess", 40),
+    Course("go", 30),
+    Course("checkers"),
+    Course("amazons"),
 )
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
+
+LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 
 
 class Tile(StrEnum):
@@ -47,6 +50,21 @@ class Board:
         return tuple(other for other in self.neighbours[cell] if other >= 0)
 
 
+def rays(board: Board) -> tuple[tuple[tuple[int, ...], ...], ...]:
+    """Return, for each cell and each direction, the cells that lie that way, from the nearest to the edge."""
+    found = []
+    for cell in range(board.size):
+        ways = []
+        for direction in range(len(board.directions)):
+            way, at = list[int](), board.neighbours[cell][direction]
+            while at >= 0:
+                way.append(at)
+                at = board.neighbours[at][direction]
+            ways.append(tuple(way))
+        found.append(tuple(ways))
+    return tuple(found)
+
+
 def letter(number: int) -> str:
     """Return the letter of a row or file: 0 is `a`."""
-    return "abcdefghijklmnopqrstuvwxyz"[number]
+    return LETTERS[number]

@@ -59,6 +59,28 @@ def file_diagonals(board: Board) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(number.get((file + dfile, y + dy), -1) for dfile, dy in FILE_DIAGONALS) for file, y in place)
 
 
+@cache
+def rhombus(size: int) -> Board:
+    """Return the rhombus of Hex: columns lettered from the left, rows numbered from the top, `a1` at the upper left.
+
+    Each row lies half a cell to the right of the one above it. Cells are numbered column by column, from the top.
+    """
+    places = [(column, row) for column in range(size) for row in range(size)]
+    number = {place: cell for cell, place in enumerate(places)}
+    steps = ((1, 0), (1, -1), (0, -1), (-1, 0), (-1, 1), (0, 1))  # E, NE, NW, W, SW, SE as (Δcolumn, Δrow)
+    return Board(
+        title=f"rhombus of {size}×{size} hexagons",
+        tile=Tile.HEX_ROWS,
+        names=tuple(f"{letter(column)}{row + 1}" for column, row in places),
+        centres=tuple((column + row / 2, (size - 1 - row) * sqrt(3) / 2) for column, row in places),
+        directions=tuple(name for name, _, _ in ROW_DIRECTIONS),
+        neighbours=tuple(
+            tuple(number.get((column + dcolumn, row + drow), -1) for dcolumn, drow in steps) for column, row in places
+        ),
+        lines=tuple(tuple(number[column, row] for column in range(size)) for row in range(size)),
+    )
+
+
 def rows(title: str, shape: Sequence[tuple[int, int]]) -> Board:
     """Return a board of horizontal rows, from the bottom up; `shape` gives each row's number of cells and its offset.
 

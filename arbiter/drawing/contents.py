@@ -156,7 +156,7 @@ def _links(game: AnyGame, groups: Iterable[Region]) -> Iterator[GroupLink]:
 
 def _moves(game: AnyGame, steps: Iterable[Step]) -> Iterator[tuple[int, int]]:
     for step in steps:
-        if step.action in ("move", "hop") and step.source and step.target:
+        if step.action in ("move", "hop", "castle") and step.source and step.target:
             yield game.board.index[step.source], game.board.index[step.target]
 
 

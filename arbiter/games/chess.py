@@ -295,10 +295,10 @@ class Chess(Game[ChessPosition]):
         steps = [Step("move", source, target)]
         cell, to = self._index[source], self._index[target]
         if move[4:]:
-            steps.append(Step("place", "", target, move[4].upper() if position.turn == 1 else move[4]))
+            steps.append(Step("become", "", target, move[4].upper() if position.turn == 1 else move[4]))
         elif position.board[cell] & 95 == 75 and abs(to - cell) == 16:
             corner, beside = (to + 8, to - 8) if to > cell else (to - 16, to + 8)
-            steps.append(Step("move", BOARD.names[corner], BOARD.names[beside]))
+            steps.append(Step("castle", BOARD.names[corner], BOARD.names[beside]))
         return steps
 
     def material(self, position: ChessPosition) -> tuple[int, int]:

@@ -78,9 +78,10 @@ class Piece(NamedTuple):
 class Step(NamedTuple):
     """One visible part of a move, for drawing and for clients without an implementation of the rules.
 
-    `action` is one of place, move, hop, dig, hatch, pay, pass. `source` and `target` are cell names or '' (place has
-    only a target, pass has neither). `piece` is the letter of the piece that appears or pays ('' if there is nothing to
-    say), `facing` as in `Piece`.
+    `action` is one of place, move, hop, dig, hatch, pay, pass, castle (a rook goes beside its king, which has moved),
+    become (a piece that has moved becomes another), shoot, swap. `source` and `target` are cell names or '' (place,
+    become and swap have only a target, pass has neither). `piece` is the letter of the piece that appears or pays (''
+    if there is nothing to say), `facing` as in `Piece`.
     """
 
     action: str
@@ -189,7 +190,8 @@ def _refuse(word: str) -> Any:
 class Facts:
     """Facts that hold for every variant of a game. `seats` names the players of seat 1 and seat 2, as the rules do.
 
-    `position_text` says how positions are written, for a game that does not write them as the others do.
+    `position_text` and `cell_text` say how positions are written and cells are called, for a game that does not do it
+    as the others on such a board.
     `designer` is '' for a traditional game, and 'unknown' where nobody knows. `aliases` has examples of texts that
     `Game.canonical` reads as moves, each with the move.
     """
@@ -206,6 +208,7 @@ class Facts:
     letters: Mapping[str, str] | None = None  #: piece letter (upper case) to the piece's name
     material: str = ""  #: what `Game.material` counts, in words; '' if a count does not show who is ahead
     position_text: str = ""
+    cell_text: str = ""
     aliases: tuple[tuple[str, str], ...] = ()
     faces: str = ""  #: letters of the pieces whose `facing` is a face, written as its number, instead of a direction
 

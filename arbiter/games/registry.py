@@ -23,7 +23,14 @@ BUNDLED = {
     "hop-it": "arbiter.games.hop_it:HopIt",
     "pods": "arbiter.games.pods:Pods",
     "pondlife": "arbiter.games.pondlife:Pondlife",
+    "othello": "arbiter.games.othello:Othello",
+    "connect-four": "arbiter.games.connect_four:ConnectFour",
+    "breakthrough": "arbiter.games.breakthrough:Breakthrough",
+    "hex": "arbiter.games.hex:Hex",
     "chess": "arbiter.games.chess:Chess",
+    "go": "arbiter.games.go:Go",
+    "checkers": "arbiter.games.checkers:Checkers",
+    "amazons": "arbiter.games.amazons:Amazons",
 }
 
 GROUP = "arbiter.games"

@@ -12,7 +12,7 @@ from arbiter.games import registry
 from arbiter.games.contract import AnyGame, Step
 
 LONGEST_SEARCH: Final = 60  #: plies of the game that examples are taken from
-MOST_LOOKED_AT: Final = 40  #: moves of each of its positions
+MOST_LOOKED_AT: Final = 40  #: moves of each of its positions, and the last, which may be a pass or a swap
 MOST_EXAMPLES: Final = 8
 STRIDE: Final = 7_919  #: a prime, which chooses the moves of that game: the same ones each time
 
@@ -24,6 +24,10 @@ ACTIONS: Final = {
     "hatch": "hatches {piece} on {target}",
     "pay": "pays an egg",
     "pass": "passes",
+    "castle": "castles: the rook goes from {source} to {target}",
+    "become": "becomes {piece}",
+    "shoot": "shoots an arrow from {source} to {target}",
+    "swap": "takes over the first stone, as one on {target}",
 }
 
 CELLS: Final = {
@@ -82,7 +86,7 @@ def sheet(game: AnyGame) -> str:
 
 def cells(game: AnyGame) -> str:
     """Return how the cells of a game's board are called, as Markdown."""
-    return f"## Cells\n\n{CELLS[game.board.tile]}"
+    return f"## Cells\n\n{game.facts.cell_text or CELLS[game.board.tile]}"
 
 
 def positions(game: AnyGame) -> str:
@@ -98,7 +102,8 @@ def examples(game: AnyGame) -> list[Example]:
     """Return a move of each kind that a short game comes by, in the order in which they come up."""
     found: dict[tuple[object, ...], Example] = {}
     for position, move in _game(game):
-        for candidate in [move, *game.moves(position)[:MOST_LOOKED_AT]]:
+        moves = game.moves(position)
+        for candidate in [move, *moves[:MOST_LOOKED_AT], moves[-1]]:
             steps = game.steps(position, candidate)
             after = game.play(position, candidate)
             effects = tuple(_effects(game, position, after, steps))

@@ -28,7 +28,7 @@ Choose = Callable[[int], int]
 WALK: Final = 60  #: plies of a random game, unless a law needs a whole game
 SAMPLE: Final = 16  #: the maximum number of moves that are tried in one position
 NEAR: Final = 300  #: the maximum number of texts near a move that are tried
-ACTIONS: Final = frozenset({"place", "move", "hop", "dig", "hatch", "pay", "pass"})
+ACTIONS: Final = frozenset({"place", "move", "hop", "dig", "hatch", "pay", "pass", "castle", "become", "shoot", "swap"})
 
 HOSTILE_TEXTS: Final = (
     "", " ", "\n", "\0", "/", "//////", ".", "1", "1 1", "-", "é", "\ud800", "🐸", "٣", "²", "null", "{}",
@@ -258,14 +258,17 @@ def _check_steps(game: AnyGame, position: Any, move: str, where: str) -> None:
         assert step.source in cells or not step.source, f"{where}: {step}"
         assert step.target in cells or not step.target, f"{where}: {step}"
         assert step.piece.upper() in {"", *(game.facts.letters or ())}, f"{where}: {step}"
-        if step.action in ("move", "hop", "dig"):
+        if step.action in ("move", "hop", "dig", "castle", "shoot"):
             assert step.source, f"{where}: {step}"
             assert step.target, f"{where}: {step}"
-    arrivals = [step.target for step in steps if step.action in ("place", "hatch")]
+    arrivals = [step.target for step in steps if step.action in ("place", "hatch", "become", "swap")]
     arrivals += [step.target for step in steps if step.action in ("move", "hop")][-1:]
     after = game.pieces(game.play(position, move))
+    placed = {step.target for step in steps if step.action == "place"}
     for name in arrivals:
-        assert after[cells[name]].owner == position.turn, f"{where}: {name} holds {after[cells[name]]} after {steps}"
+        owner = after[cells[name]].owner
+        gone = not owner and name in placed  # a stone may take itself off the board
+        assert owner == position.turn or gone, f"{where}: {name} holds {after[cells[name]]} after {steps}"
 
 
 def hostile_texts_are_refused(game: AnyGame, choose: Choose) -> None:

@@ -15,7 +15,7 @@ from arbiter.games.contract import AnyGame, Step
 class Pick(NamedTuple):
     """One pick: its kind, the number of its cell (-1 for none), and its description in words.
 
-    Kinds: piece, to, place, dig and onto are cells; hatch, face, pay and pass are not.
+    Kinds: piece, to, place, dig, onto and shoot are cells; hatch, face, become, swap, pay and pass are not.
     """
 
     kind: str
@@ -44,15 +44,17 @@ def picks(game: AnyGame, move: str, steps: Sequence[Step]) -> Iterator[Pick]:
                     yield _at(game, "piece", step.source, "the piece on")
                 yield _at(game, "to", step.target, "to")
                 at = step.target
-            case "place":
-                yield _at(game, "place", step.target, "place on")
+            case "place" | "shoot":
+                yield _at(game, step.action, step.target, "place on" if step.action == "place" else "shoot at")
             case "dig":
                 yield _at(game, "dig", step.source, "dig at")
                 yield _at(game, "onto", step.target, "put it on")
-            case "hatch":
-                yield Pick("hatch", -1, f"hatch: {_name(game, step.piece)}")
+            case "hatch" | "become":
+                yield Pick(step.action, -1, f"{step.action}: {_name(game, step.piece)}")
                 if step.facing >= 0:
                     yield Pick("face", -1, _facing(game, step))
+            case "castle":
+                pass  # the king's move says it
             case "pay":
                 yield Pick("pay", -1, "pay an egg")
             case _:

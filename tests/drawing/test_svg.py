@@ -61,7 +61,7 @@ def test_each_cell_is_one_group_that_names_its_piece(variant: str, plies: int) -
         words_of_cell = title(groups[name])
         assert words_of_cell.startswith(f"{name}: ")
         assert (not piece.letter) == (
-            "empty" in words_of_cell or words_of_cell in (f"{name}: lily", f"{name}: height {piece.height}")
+            "empty" in words_of_cell or words_of_cell in (f"{name}: {piece.mark}", f"{name}: height {piece.height}")
         )
         if piece.letter:
             assert game.facts.seat_name(piece.owner) in words_of_cell

@@ -21,14 +21,15 @@ from tests.fuzz import effort, near, texts
 
 pytestmark = pytest.mark.long
 
-VARIANTS = ("circle-of-life", "elevation", "hop-it", "hop-it(start=frogs)", "pods(size=3)", "pods", "pondlife", "chess")
+VARIANTS = ("circle-of-life", "elevation", "hop-it", "hop-it(start=frogs)", "pods(size=3)", "pods", "pondlife")
+CLASSIC = ("othello", "connect-four", "breakthrough", "hex(size=4)", "chess", "go", "checkers", "amazons")
 NAMES = (*VARIANTS, "pods(size=5)", "elevation(tiles=20,start=SSDDFF)", "pondlife(eel=true,lines=3,without=FFW)")
 READABLE = 1_000  #: characters of a text that is longer than any position or move
 COMMANDS = ("new", "set ", "play ", "moves", "outcome", "perft", "help", "quit")
 
 
 def test_every_bundled_game_is_fuzzed() -> None:
-    assert {registry.game(variant).facts.id for variant in VARIANTS} == set(registry.BUNDLED)
+    assert {registry.game(variant).facts.id for variant in (*VARIANTS, *CLASSIC)} == set(registry.BUNDLED)
 
 
 @cache
@@ -51,7 +52,7 @@ def refusal_of(refusal: Refusal, *reasons: Reason) -> None:
     assert all(len(fact) < 2 * READABLE for fact in refusal.facts.values()), refusal.facts
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", [*VARIANTS, *CLASSIC])
 @effort(0.4)
 @given(data=st.data())
 def test_positions(variant: str, data: st.DataObject) -> None:
@@ -72,7 +73,7 @@ def test_positions(variant: str, data: st.DataObject) -> None:
     svg(game, position, None)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", [*VARIANTS, *CLASSIC])
 @effort(0.3)
 @given(data=st.data())
 def test_moves(variant: str, data: st.DataObject) -> None:
@@ -90,7 +91,7 @@ def test_moves(variant: str, data: st.DataObject) -> None:
     game.steps(position, text)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", [*VARIANTS, *CLASSIC])
 @pytest.mark.parametrize("size", [READABLE, 1_000_000])
 def test_long_texts_are_refused_without_being_parsed(variant: str, size: int) -> None:
     game = registry.game(variant)

@@ -18,7 +18,14 @@ from arbiter.games.contract import Step
 from arbiter.testing import laws
 
 VARIANTS = {
+    "amazons": ["amazons"],
+    "breakthrough": ["breakthrough"],
+    "checkers": ["checkers"],
     "chess": ["chess"],
+    "connect-four": ["connect-four"],
+    "go": ["go", "go(size=13,komi=0)"],
+    "hex": ["hex", "hex(size=2)", "hex(size=3,swap=false)"],
+    "othello": ["othello"],
     "circle-of-life": ["circle-of-life", "circle-of-life(target=1)", "circle-of-life(target=60)"],
     "elevation": ["elevation", "elevation(tiles=0)", "elevation(tiles=20,start=SSDDFF)"],
     "hop-it": ["hop-it", "hop-it(duty=frog)", "hop-it(duty=none,start=frogs)", "hop-it(start=frogs-ahead)"],

@@ -194,7 +194,7 @@ async def test_a_player_has_results_by_opponent_game_seat_and_reason(page: Site)
 async def test_a_game_has_its_rules_and_a_figure_for_each_kind_of_move(page: Site, name: str) -> None:
     shown = (await page.get(f"/games/{name}")).text
     game = registry.game(name)
-    assert shown.count("<figcaption>") == len(examples(game)) >= 2
+    assert shown.count("<figcaption>") == len(examples(game)) >= 1
     for example in examples(game):
         assert f"<figcaption><code>{example.move}</code>" in shown
     assert '<em class="ours">ours</em>' in shown

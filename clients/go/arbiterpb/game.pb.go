@@ -1386,9 +1386,10 @@ func (x *LegalMove) GetSteps() []*Step {
 // One visible part of a move.
 type Step struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// "place", "move", "hop", "dig", "hatch", "pay" or "pass".
+	// "place", "move", "hop", "dig", "hatch", "pay", "pass", "castle" (the rook), "become", "shoot" or "swap". Games that
+	// are added may have others.
 	Action string `protobuf:"bytes,1,opt,name=action,proto3" json:"action,omitempty"`
-	// The cell that it goes from; empty for "place" and "pass".
+	// The cell that it goes from; empty for "place", "become", "swap" and "pass".
 	Source string `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
 	// The cell that it goes to; empty for "pay" and "pass".
 	Target string `protobuf:"bytes,3,opt,name=target,proto3" json:"target,omitempty"`

@@ -729,9 +729,11 @@ class Step(_message.Message):
     PIECE_FIELD_NUMBER: _builtins.int
     FACING_FIELD_NUMBER: _builtins.int
     action: _builtins.str
-    """"place", "move", "hop", "dig", "hatch", "pay" or "pass"."""
+    """"place", "move", "hop", "dig", "hatch", "pay", "pass", "castle" (the rook), "become", "shoot" or "swap". Games that
+    are added may have others.
+    """
     source: _builtins.str
-    """The cell that it goes from; empty for "place" and "pass"."""
+    """The cell that it goes from; empty for "place", "become", "swap" and "pass"."""
     target: _builtins.str
     """The cell that it goes to; empty for "pay" and "pass"."""
     piece: _builtins.str

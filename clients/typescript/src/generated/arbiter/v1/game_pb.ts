@@ -723,14 +723,15 @@ export const LegalMoveSchema: GenMessage<LegalMove> = /*@__PURE__*/
  */
 export type Step = Message<"arbiter.v1.Step"> & {
   /**
-   * "place", "move", "hop", "dig", "hatch", "pay" or "pass".
+   * "place", "move", "hop", "dig", "hatch", "pay", "pass", "castle" (the rook), "become", "shoot" or "swap". Games that
+   * are added may have others.
    *
    * @generated from field: string action = 1;
    */
   action: string;
 
   /**
-   * The cell that it goes from; empty for "place" and "pass".
+   * The cell that it goes from; empty for "place", "become", "swap" and "pass".
    *
    * @generated from field: string source = 2;
    */
