@@ -5,7 +5,7 @@ from arbiter.bootstrap.backup import Copied, backup_store, restore_store
 from arbiter.bootstrap.examination import examine
 from arbiter.bootstrap.exporting import Exporting, open_export
 from arbiter.bootstrap.findings import Finding, Grade
-from arbiter.bootstrap.serving import RunningServer, api_servers, gate_of, serving, sharing_duties, started
+from arbiter.bootstrap.serving import RunningServer, api_servers, gate_of, serving, started
 from arbiter.bootstrap.store import (
     Store,
     check_store,
@@ -50,7 +50,6 @@ __all__ = [
     "replace_token",
     "restore_store",
     "serving",
-    "sharing_duties",
     "shown_store",
     "started",
     "wire",

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from arbiter import __version__
+from arbiter.bootstrap.life import Life
 from arbiter.bootstrap.wiring import Arbiter
 from arbiter.bootstrap.world import World
 from arbiter.observability.metrics import Metrics
@@ -58,51 +59,50 @@ def add_gauges(
         lambda: certificate.first_to_expire.ends.timestamp() if certificate is not None else math.inf,
     )
     metrics.gauges("rules_jobs", "Requests for rules, by whether they wait or run.", "state", lambda: _jobs(world))
-    _add_gauges_of_sharing(metrics, world, arbiter)
+    _add_gauges_of_sharing(metrics, arbiter.life)
 
 
-def _add_gauges_of_sharing(metrics: Metrics, world: World, arbiter: Arbiter) -> None:
+def _add_gauges_of_sharing(metrics: Metrics, life: Life) -> None:
     """Add what a server has of the others that share its store; all 0 where it shares it with nobody."""
-    replica, follower, news, bus = arbiter.replica, arbiter.follower, arbiter.news, world.bus
     metrics.counter(
         "failovers",
-        "Dead servers of the same store whose matches this server has taken care of.",
-        lambda: replica.failovers if replica is not None else 0,
+        "Servers of the same store that were gone, whose matches this server has taken care of.",
+        lambda: life.counts().failovers,
     )
     metrics.counter(
         "taken_for_gone",
-        "How often the other servers took this one for dead, or may have: it could not say in time that it is alive.",
-        lambda: replica.taken_for_gone if replica is not None else 0,
+        "How often the other servers took this one for gone, or may have: it could not say in time that it is there.",
+        lambda: life.counts().taken_for_gone,
     )
     metrics.counter(
         "log_reads",
         "Reads of the log by which servers that share a store hear of each other; few while the bus works.",
-        lambda: follower.reads,
+        lambda: life.counts().log_reads,
     )
     metrics.gauge(
         "log_place",
         "The number of the last record of the log that this server has read; 0 where it shares its store with nobody.",
-        lambda: follower.place,
+        lambda: life.counts().log_place,
     )
     metrics.gauge(
         "bus_lost",
         "1 if this server has a bus and does not hear all other servers by it, else 0.",
-        lambda: news is not None and news.lost,
+        lambda: life.counts().bus_lost,
     )
     metrics.counter(
         "bus_published",
         "Messages that this server has published on the bus.",
-        lambda: news.published if news is not None else 0,
+        lambda: life.counts().bus_published,
     )
     metrics.counter(
         "bus_received",
         "Messages of other servers that have arrived on the bus.",
-        lambda: news.received if news is not None else 0,
+        lambda: life.counts().bus_received,
     )
     metrics.counter(
         "bus_refused",
         "Messages on the bus that no server of this store has sent.",
-        lambda: bus.refused if bus is not None else 0,
+        lambda: life.counts().bus_refused,
     )
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import structlog
 
@@ -37,7 +37,6 @@ from arbiter.service.matches.live import DRAINING
 from arbiter.service.play.stalls import watch_for_stalls
 from arbiter.service.ports.journal import StoreDamaged, StoreFailed
 from arbiter.service.ports.meter import NO_METER, Meter
-from arbiter.service.sharing.timekeeping import keep_time
 from arbiter.store.database import may_be_shared
 
 if TYPE_CHECKING:
@@ -132,7 +131,7 @@ async def serving(
             stack.enter_context(alone_at(settings.listen, "listen"))
             stack.enter_context(alone_at(settings.web, "web"))
         server, web = api_servers(settings, certificate, opened_world, arbiter)
-        sharing = [asyncio.create_task(arbiter.news.run())] if arbiter.news is not None else []
+        sharing = [asyncio.create_task(duty) for duty in arbiter.life.first_duties()]
         stack.callback(_cancel, sharing)
         admin_token, matches = await started(arbiter)
         await server.start()
@@ -154,7 +153,7 @@ async def serving(
         completing = asyncio.create_task(arbiter.challenges.complete_always())
         if certificate is not None:
             sharing.append(asyncio.create_task(certificate.watch(structlog.get_logger("arbiter.certificate"))))
-        sharing += [asyncio.create_task(duty) for duty in sharing_duties(arbiter, opened_world)]
+        sharing += [asyncio.create_task(duty) for duty in arbiter.life.duties()]
         for player in await unknown_anchors(arbiter):
             log.warning(
                 "anchor_unknown", anchor=player, help="no effect until a player of that name plays a rated game"
@@ -168,9 +167,9 @@ async def serving(
             drained = await _drain(arbiter, server, web)
             _cancel(sharing)
             await asyncio.gather(reading, *sharing, return_exceptions=True)
-            if arbiter.replica is not None and drained:  # else the others stop the clocks, as of a dead server
+            if drained:  # else the others stop the clocks, as of a server that is gone
                 with suppress(StoreFailed):  # then they notice it
-                    await arbiter.replica.stop()
+                    await arbiter.life.leave()
             log.info("stopped")
 
 
@@ -178,8 +177,7 @@ async def _drain(arbiter: Arbiter, server: RpcServer, web: WebServer | None) -> 
     """Stop all clocks and end all streams, then the APIs; return whether every event of a match is durable."""
     server.turn_away()
     await arbiter.tournaments.stop()
-    is_last = arbiter.replica is not None and await arbiter.replica.is_last()
-    drained = await arbiter.matches.drain(is_last)
+    drained = await arbiter.matches.drain(await arbiter.life.is_last())
     arbiter.sessions.end_all(DRAINING)
     server.end_streams(DRAINING)
     if web is not None:
@@ -191,17 +189,6 @@ async def _drain(arbiter: Arbiter, server: RpcServer, web: WebServer | None) -> 
 def _cancel(tasks: Sequence[asyncio.Task[Any]]) -> None:
     for task in tasks:
         task.cancel()
-
-
-def sharing_duties(arbiter: Arbiter, world: World) -> list[Coroutine[Any, Any, NoReturn]]:
-    """Return what a server that shares its store runs from its start on; nothing for one that has a store alone."""
-    duties: list[Coroutine[Any, Any, NoReturn]] = []
-    if arbiter.replica is not None:
-        duties += [arbiter.replica.run(), arbiter.follower.run()]
-    if world.following is not None and world.store.time is not None:
-        log = structlog.get_logger("arbiter.clock")
-        duties.append(keep_time(world.following, world.store.time, arbiter.matches, log))
-    return duties
 
 
 def _scheme(settings: Settings) -> str:
@@ -225,15 +212,10 @@ async def started(arbiter: Arbiter) -> tuple[str | None, int]:
     On a store that several servers share, they are live now; otherwise they become live when they are asked for. Raises
     OperatorError.
     """
-    replica = arbiter.replica
     try:
-        if replica is not None:
-            await replica.start()
+        await arbiter.life.enter()
         admin_token = await arbiter.accounts.first_admin()
-        matches = await (arbiter.matches.begin() if replica is None else arbiter.matches.start())
-        if replica is not None:
-            await replica.beat()  # what servers have left behind that are gone
-            arbiter.matches.watch_flags()
+        matches = await arbiter.life.begin()
         await arbiter.tournaments.start()
     except StoreDamaged as damage:
         raise OperatorError(

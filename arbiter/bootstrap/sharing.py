@@ -1,14 +1,17 @@
-"""The parts of a server that shares its store with others, built from the parts that every server has."""
+"""The parts of a server that depend on whether it shares its store, built from the parts that every server has."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 from structlog import get_logger as log
 
+from arbiter.bootstrap.life import Life, LifeAlone, SharedLife
 from arbiter.bootstrap.world import World
 from arbiter.config import Limits
+from arbiter.service.alone import Alone, OtherServers
 from arbiter.service.cut_off import CutOff
 from arbiter.service.matches.live_match import MatchListener
 from arbiter.service.matches.registry import MatchRegistry
@@ -17,6 +20,7 @@ from arbiter.service.play.connections import Connections
 from arbiter.service.play.delivery import Delivery
 from arbiter.service.play.sessions import Sessions
 from arbiter.service.ports.directory import Directory
+from arbiter.service.ports.journal import Journal
 from arbiter.service.ports.notices import NoticeListener
 from arbiter.service.ports.replicas import Replicas
 from arbiter.service.sharing.announcing import AnnouncingDirectory, AnnouncingJournal
@@ -30,8 +34,36 @@ from arbiter.service.sharing.replica import Replica
 from arbiter.service.sharing.sharing import Sharing
 
 
+class Begun(NamedTuple):
+    """The life of a server, and who hears, before everybody else, of the events of matches, and of new records."""
+
+    life: Life
+    match_listeners: Sequence[MatchListener] = ()
+    log_listeners: Sequence[LogListener] = ()
+
+
+class AloneParts:
+    """The parts of a server that has its store alone."""
+
+    def __init__(self, world: World, cut_off: CutOff) -> None:
+        self.journal: Journal = world.store.journal
+        self.directory: Directory = world.store.directory
+        self.others: OtherServers = Alone(cut_off)
+
+    def live(
+        self,
+        matches: MatchRegistry,
+        feed: Feed,
+        sessions: Sessions,
+        delivery: Delivery,
+        notice_listeners: Sequence[NoticeListener],
+    ) -> Begun:
+        """Return the life of this server: nobody hears of others."""
+        return Begun(LifeAlone(matches))
+
+
 class SharingParts:
-    """The parts. log_listeners: are called with new records of the log; `hear_of_others` says which."""
+    """The parts of a server that shares its store. log_listeners: are called with new records of the log."""
 
     def __init__(
         self,
@@ -62,17 +94,22 @@ class SharingParts:
         directory = self.world.store.directory
         return AnnouncingDirectory(directory, self.news) if self.news is not None else directory
 
-    def replica(
-        self, sessions: Sessions, delivery: Delivery, matches: MatchRegistry, listeners: Sequence[NoticeListener]
-    ) -> Replica:
-        """Return the heartbeat of this server. listeners: of notices."""
-        return Replica(self.others, sessions, delivery, matches, self.directory, listeners, log("arbiter.replica"))
-
-    def hear_of_others(
-        self, matches: MatchRegistry, feed: Feed, replica: Replica
-    ) -> tuple[list[MatchListener], list[LogListener]]:
-        """Return who hears, before everybody else, of the events of matches, and of new records of the log."""
+    def live(
+        self,
+        matches: MatchRegistry,
+        feed: Feed,
+        sessions: Sessions,
+        delivery: Delivery,
+        notice_listeners: Sequence[NoticeListener],
+    ) -> Begun:
+        """Return the life of this server, and who hears of the others."""
+        logger = log("arbiter.replica")
+        replica = Replica(self.others, sessions, delivery, matches, self.directory, notice_listeners, logger)
         elsewhere = MatchesElsewhere(matches.decisions, matches.attendance, matches.recovery)
         ordering = Ordering(self.held_back, feed.subscribers, matches.live)
         traced = [self.world.traces.moves.match_changed] if self.world.traces is not None else []
-        return [elsewhere.match_changed, *traced], [replica.log_grown, elsewhere.log_grown, ordering.log_grown]
+        return Begun(
+            SharedLife(replica, matches, self.world),
+            [elsewhere.match_changed, *traced],
+            [replica.log_grown, elsewhere.log_grown, ordering.log_grown],
+        )

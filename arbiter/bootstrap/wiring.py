@@ -8,7 +8,8 @@ from functools import cached_property
 
 from structlog import get_logger as log
 
-from arbiter.bootstrap.sharing import SharingParts
+from arbiter.bootstrap.life import Life
+from arbiter.bootstrap.sharing import AloneParts, Begun, SharingParts
 from arbiter.bootstrap.world import World
 from arbiter.config import Settings
 from arbiter.errors import OperatorError, Refusal
@@ -16,7 +17,7 @@ from arbiter.matches import time_control
 from arbiter.matches.clock import CreditRules
 from arbiter.matches.policy import Policy
 from arbiter.ratings import anchors
-from arbiter.service.alone import Alone, OtherServers
+from arbiter.service.alone import OtherServers
 from arbiter.service.cut_off import CutOff, CutOffListener
 from arbiter.service.gate.readiness import Readiness
 from arbiter.service.gate.streams import OpenStreams
@@ -50,7 +51,6 @@ from arbiter.service.ports.notices import NoticeListener
 from arbiter.service.ratings.ratings import Ratings
 from arbiter.service.sharing.following import Follower
 from arbiter.service.sharing.following import Listener as LogListener
-from arbiter.service.sharing.news import News
 from arbiter.service.sharing.replica import Replica
 from arbiter.service.tournaments.calls import TournamentCalls
 from arbiter.service.tournaments.capacity import Capacity
@@ -64,21 +64,24 @@ class Arbiter(UseCases):
     """The use cases, wired together.
 
     match_listeners, log_listeners: are called in this order with durable events of matches, and with new records of a
-    log that other servers write to as well. replica, news: where other servers use
-    the store too. Whoever starts the arbiter starts the replica before it reads what has not ended, and runs both.
+    log that other servers write to as well. life: what is to be done at its start and its end.
     """
 
     match_listeners: list[MatchListener]
     log_listeners: list[LogListener]
     acts: PlayActs
     delivery: Delivery
-    replica: Replica | None
-    news: News | None
+    life: Life
     stalls: StallDetector
 
     @property
+    def replica(self) -> Replica | None:
+        """The heartbeat of this server, if it shares its store."""
+        return self.life.replica
+
+    @property
     def follower(self) -> Follower:
-        """Who follows the log that other servers write to."""
+        """Who follows the log of a store that is shared."""
         assert self.replica is not None
         return self.replica.follower
 
@@ -116,15 +119,15 @@ class _Parts:
         self.stalls = StallDetector(self.limits.held_up_ms)
         self.connections = Connections(self.clock)
         self.cut_off = CutOff(hear.cut_off, hear.cut_off_over)
-        self.journal: Journal = world.store.journal
-        self.directory: Directory = world.store.directory
-        self.others: OtherServers = Alone(self.cut_off)
-        self.sharing: SharingParts | None = None
-        if world.store.replicas is not None:
-            self.sharing = sharing = SharingParts(
-                world, world.store.replicas, self.connections, self.cut_off, self.limits, hear.log
-            )
-            self.journal, self.directory, self.others = sharing.journal, sharing.directory, sharing.others
+        replicas = world.store.replicas
+        self.beside: AloneParts | SharingParts = (
+            SharingParts(world, replicas, self.connections, self.cut_off, self.limits, hear.log)
+            if replicas is not None
+            else AloneParts(world, self.cut_off)
+        )
+        self.journal: Journal = self.beside.journal
+        self.directory: Directory = self.beside.directory
+        self.others: OtherServers = self.beside.others
 
     # -- players and matches -----------------------------------------------------------------------------------------
 
@@ -215,10 +218,8 @@ class _Parts:
         )
 
     @cached_property
-    def replica(self) -> Replica | None:
-        if self.sharing is None:
-            return None
-        return self.sharing.replica(self.sessions, self.delivery, self.matches, self.listeners.notices)
+    def begun(self) -> Begun:
+        return self.beside.live(self.matches, self.feed, self.sessions, self.delivery, self.listeners.notices)
 
     # -- ratings and tournaments -------------------------------------------------------------------------------------
 
@@ -261,12 +262,9 @@ class _Parts:
 def _subscribe(parts: _Parts) -> None:
     """Fill the table of who hears of what: this is the order in which they are called."""
     hear, world = parts.listeners, parts.world
-    first: list[MatchListener] = []
-    if parts.sharing is not None and parts.replica is not None:
-        first, hear.log[:] = parts.sharing.hear_of_others(parts.matches, parts.feed, parts.replica)
     counts = [world.metrics.listener(parts.clock)] if world.metrics is not None else []
     observers, delivery, tournaments = parts.feed.subscribers, parts.delivery, parts.tournaments
-    hear.matches += (*first, *counts)
+    hear.matches += (*parts.begun.match_listeners, *counts)
     hear.matches += (observers.match_changed, delivery.match_changed, tournaments.match_changed)
     hear.failures += (parts.recovery.append_failed,)
     hear.adoptions += (delivery.match_adopted,)
@@ -276,7 +274,7 @@ def _subscribe(parts: _Parts) -> None:
     hear.shut_out += (parts.sessions.shut_out, parts.streams.shut_out)
     hear.cut_off += (parts.sessions.cut_all, parts.streams.end_all, parts.readiness.cut_off_changed)
     hear.cut_off_over += (parts.readiness.cut_off_changed,)
-    hear.log += (tournaments.log_grown,)
+    hear.log += (*parts.begun.log_listeners, tournaments.log_grown)
     hear.notices += (parts.accounts.hear, parts.challenges.hear)
 
 
@@ -304,8 +302,7 @@ def wire(settings: Settings, world: World) -> Arbiter:
         log_listeners=parts.listeners.log,
         acts=parts.acts,
         delivery=parts.delivery,
-        replica=parts.replica,
-        news=parts.sharing.news if parts.sharing is not None else None,
+        life=parts.begun.life,
         stalls=parts.stalls,
     )
 

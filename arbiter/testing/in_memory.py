@@ -76,12 +76,10 @@ class InMemoryArbiter:
 
     async def share(self) -> int:
         """Start as one of the servers that share the store; return the number of matches that go on."""
-        replica = self.arbiter.replica
-        assert replica is not None
-        news = self.arbiter.news
-        self.tasks = [asyncio.create_task(news.run())] if news is not None else []
+        life = self.arbiter.life
+        self.tasks = [asyncio.create_task(duty) for duty in life.first_duties()]
         _, matches = await started(self.arbiter)
-        duties = (replica.run(), self.arbiter.follower.run(), self.arbiter.challenges.complete_always())
+        duties = (*life.duties(), self.arbiter.challenges.complete_always())
         self.tasks += [asyncio.create_task(duty) for duty in duties]
         return matches
 
@@ -98,15 +96,14 @@ class InMemoryArbiter:
 
     async def drain(self) -> None:
         """Stop like a process that gets a signal: its players continue on other servers."""
-        replica = self.arbiter.replica
         await self.arbiter.tournaments.stop()
-        drained = await self.arbiter.matches.drain(is_last=replica is not None and await replica.is_last())
+        drained = await self.arbiter.matches.drain(await self.arbiter.life.is_last())
         self.arbiter.sessions.end_all(DRAINING)
         for task in self.tasks:
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
-        if replica is not None and drained:
-            await replica.stop()
+        if drained:
+            await self.arbiter.life.leave()
 
     async def restart(self, at_once: bool = True) -> int:
         """Restart from the stored data, as after a crash; return the number of matches that go on.

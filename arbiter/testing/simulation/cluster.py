@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import structlog
 
-from arbiter.bootstrap import Store, sharing_duties, started
+from arbiter.bootstrap import Store, started
 from arbiter.runtime.clock import FollowingClock
 from arbiter.service.matches.live import DRAINING
 from arbiter.service.play.stalls import watch_for_stalls
@@ -177,13 +177,13 @@ class SharingServer(Server):
             self._broker.add(self._bus)
         world = self._world(store, clock)._replace(following=clock, bus=self._bus)
         self._wire(world)
-        heard = [self.run(self.arbiter.news.run())] if self.arbiter.news is not None else []
+        heard = [self.run(duty) for duty in self.arbiter.life.first_duties()]
         await started(self.arbiter)
         log = structlog.get_logger("arbiter.stalls")
         arbiter, limits = self.arbiter, self.settings.limits
         self.run(watch_for_stalls(arbiter.stalls, arbiter.sessions, arbiter.matches, limits, log))
         self.run(self.arbiter.challenges.complete_always())
-        self._duties = heard + [self.run(work) for work in sharing_duties(self.arbiter, world)]
+        self._duties = heard + [self.run(duty) for duty in self.arbiter.life.duties()]
 
     async def _in_turn(self) -> None:
         """Wait until a write of the process that runs now may be done. Raises StoreFailed."""
@@ -218,16 +218,16 @@ class SharingServer(Server):
     async def _drain(self, process: Process) -> None:
         arbiter = self.arbiter
         await arbiter.tournaments.stop()
-        drained = await arbiter.matches.drain(arbiter.replica is not None and await arbiter.replica.is_last())
+        drained = await arbiter.matches.drain(await arbiter.life.is_last())
         arbiter.sessions.end_all(DRAINING)
         self.gate.streams.end_all(DRAINING)
         await asyncio.sleep(FAREWELL_S)
         for duty in self._duties:
             duty.cancel()
         await asyncio.gather(*self._duties, return_exceptions=True)
-        if arbiter.replica is not None and drained:
+        if drained:
             with suppress(StoreFailed):
-                await arbiter.replica.stop()
+                await arbiter.life.leave()
         process.kill()
 
     def stop(self, seconds: float, suspended: bool) -> None:

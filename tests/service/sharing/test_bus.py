@@ -237,7 +237,7 @@ async def test_a_report_from_long_ago_does_not_make_the_bus_trusted() -> None:
     one, other = made
     assert one.bus is not None
     assert other.bus is not None
-    news = other.arbiter.news
+    news = other.arbiter.replica.news if other.arbiter.replica is not None else None
     assert news is not None
     trusted = [news.is_trusted]
     past = [message for message in one.bus.sent if isinstance(message, Report)][-1]
@@ -263,7 +263,7 @@ async def test_the_log_says_when_the_bus_is_lost_and_when_it_is_back() -> None:
         assert logs == [], "for a moment only"
         made.broker.away = True
         await asyncio.sleep(2 * CHANGE_S)
-        assert [server.arbiter.news.lost for server in made if server.arbiter.news] == [True, True]
+        assert [server.arbiter.life.counts().bus_lost for server in made] == [True, True]
         made.broker.away = False
         await asyncio.sleep(2 * CHANGE_S)
         bus = made[0].bus
@@ -274,7 +274,9 @@ async def test_the_log_says_when_the_bus_is_lost_and_when_it_is_back() -> None:
     assert of_one.count(("bus_lost", "the bus is away")) == 2
     assert of_one.count(("bus_back", None)) == 2
     assert of_one.count(("bus_lost", "not all servers are heard")) == 2
-    names = [server.arbiter.news.server for server in made if server.arbiter.news]
+    names = [
+        server.arbiter.replica.news.server for server in made if server.arbiter.replica and server.arbiter.replica.news
+    ]
     assert sorted(entry["unheard"] for entry in logs[-2:]) == sorted([name] for name in names)
 
 
