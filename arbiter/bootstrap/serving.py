@@ -134,6 +134,8 @@ async def serving(
         sharing = [asyncio.create_task(duty) for duty in arbiter.life.first_duties()]
         stack.callback(_cancel, sharing)
         admin_token, matches = await started(arbiter)
+        if matches:  # their clocks run as soon as their players are back
+            await asyncio.gather(opened_world.rules.warm(), opened_world.turn_rules.warm())
         await server.start()
         page = metrics = ""
         if web is not None:

@@ -6,6 +6,7 @@ import asyncio
 import pickle
 from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from arbiter.config import Limits
@@ -34,7 +35,7 @@ class RulesPool:
     goes to the end of the line. So a caller with heavy requests only waits for itself. Another caller waits at most for
     the rest of one running job, and not at all while a worker is free.
 
-    A worker is started when a job waits that no other one is free for, unless `start` has been called.
+    A worker is started when a job waits that no other one is free for, unless `start` or `warm` has been called.
     """
 
     def __init__(self, limits: Limits, workers: int, nice: int = 5) -> None:
@@ -46,15 +47,22 @@ class RulesPool:
         self._work = asyncio.Condition()
         self._idle = 0  #: tasks that wait for a job
         self._tasks: list[asyncio.Task[None]] = []
+        self._warm = asyncio.Event()  # a worker has been ready, or could not be
         self._closed = False
 
     async def start(self) -> None:
-        """Start all workers now, so that they are ready for the first job."""
+        """Start all workers now, so that they are soon ready for the first job."""
         for _ in range(self._count):
             self._add(await self._hire())
 
+    async def warm(self) -> None:
+        """Start a worker unless there is one, and wait until it is ready. If there is none, the first job says why."""
+        if not self._tasks:
+            self._add()
+        await self._warm.wait()
+
     def _add(self, worker: Worker | None = None) -> None:
-        """Add a task that serves with a worker, or starts one for its first job."""
+        """Add a task that serves with a worker, or starts one."""
         self._tasks.append(asyncio.create_task(self._serve(worker), name="rules-worker"))
 
     async def close(self) -> None:
@@ -137,6 +145,10 @@ class RulesPool:
 
     async def _serve(self, worker: Worker | None) -> None:
         try:
+            with suppress(OSError, EOFError, TimeoutError):  # a job is told why
+                worker = worker or await self._hire()
+                await worker.ready()  # while it starts, others take the jobs
+            self._warm.set()
             while True:
                 ticket = await self._next()
                 try:

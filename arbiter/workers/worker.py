@@ -28,7 +28,7 @@ class Worker:
         self._jobs = jobs
         self._answers = answers
         self._transport = transport
-        self._ready = False
+        self._ready: asyncio.Future[None] | None = None
 
     @classmethod
     async def start(cls, module: str, *arguments: str) -> Self:
@@ -67,11 +67,14 @@ class Worker:
         return self._process.poll() is not None
 
     async def ready(self) -> None:
-        """Wait until the process takes jobs. Raises OSError or EOFError if that fails."""
-        if not self._ready:
-            async with asyncio.timeout(STARTING_S):
-                await self._frames()
-            self._ready = True
+        """Wait until the process takes jobs. Raises OSError, EOFError or TimeoutError if that fails."""
+        if self._ready is None:
+            self._ready = asyncio.ensure_future(self._begun())
+        await asyncio.shield(self._ready)
+
+    async def _begun(self) -> None:
+        async with asyncio.timeout(STARTING_S):
+            await self._frames()
 
     async def exchange(self, job: bytes) -> list[bytes]:
         """Send a job; return the bodies of the frames that answer it. Raises OSError or EOFError if the worker died."""
@@ -90,6 +93,8 @@ class Worker:
     async def end(self) -> None:
         """Kill the process, and wait for its end."""
         self._process.kill()
+        if self._ready is not None:
+            self._ready.cancel()
         self._jobs.close()
         self._transport.close()
         await asyncio.to_thread(self._process.wait)

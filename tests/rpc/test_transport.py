@@ -11,7 +11,7 @@ from typing import Any
 
 import grpc
 import pytest
-from arbiter_protos.v1 import game_pb2, match_pb2, server_pb2, server_pb2_grpc
+from arbiter_protos.v1 import game_pb2, match_pb2, play_pb2, play_pb2_grpc, server_pb2, server_pb2_grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
@@ -19,12 +19,12 @@ from arbiter.bootstrap import Store, World, serving
 from arbiter.config import Limits, Settings, load
 from arbiter.errors import OperatorError, Reason
 from arbiter.rpc.health import LIVENESS, Health
-from arbiter.rpc.server import SERVICES
+from arbiter.rpc.server import SERVICES, RpcServer
 from arbiter.runtime.loopback import free_port
 from arbiter.service.cut_off import CutOff
 from arbiter.service.gate.readiness import Readiness
 from arbiter.service.ports.journal import Append, StoreFailed
-from arbiter.testing.memory import MemoryJournal
+from arbiter.testing.memory import MemoryDirectory, MemoryJournal, PlainRules
 from arbiter.testing.server import Served, memory_world, served
 from tests.certificates import Identity
 from tests.rpc.calls import Stubs, refused
@@ -34,6 +34,7 @@ SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 SERVICE_UNKNOWN = health_pb2.HealthCheckResponse.SERVICE_UNKNOWN
 INFO = server_pb2.GetServerInfoRequest()
+HELLO = play_pb2.ClientHello(protocol_version="1.0")
 
 
 class HeldJournal(MemoryJournal):
@@ -165,6 +166,39 @@ async def test_a_stopping_server_reports_it_before_it_waits_for_its_store() -> N
             journal.gate.set()
             watch.cancel()
             await leaving
+
+
+async def test_rules_are_ready_before_players_of_unfinished_matches_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their clocks run from the hello on: the first question about rules must not pay for the start of a process."""
+    store, rules, warm = Store(MemoryJournal(), MemoryDirectory()), PlainRules(), []
+    start = RpcServer.start
+
+    def is_warm() -> bool:
+        return rules.is_warm
+
+    async def noting(self: RpcServer) -> None:
+        warm.append(is_warm())
+        await start(self)
+
+    monkeypatch.setattr(RpcServer, "start", noting)
+
+    @asynccontextmanager
+    async def world(settings: Settings) -> AsyncIterator[World]:
+        async with memory_world(settings) as plain:
+            yield plain._replace(store=store, rules=rules)
+
+    async with served(world) as server:
+        stubs = await Stubs(server).enter()
+        await stubs.match()
+        assert not is_warm(), "nobody has come yet"
+        play: Any = play_pb2_grpc.PlayServiceStub(server.channel)
+        stream = play.Play(metadata=stubs.alice)
+        await stream.write(play_pb2.PlayRequest(acts=[play_pb2.PlayAct(hello=HELLO)]))
+        await stream.read()
+        assert is_warm(), "a player has come, who may ask"
+    rules.is_warm = False
+    async with served(world):
+        assert warm == [False, True]
 
 
 # -- addresses ---------------------------------------------------------------------------------------------------------

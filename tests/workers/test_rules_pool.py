@@ -38,6 +38,28 @@ async def pool(workers: int = 1, **limits: int) -> AsyncIterator[RulesPool]:
         await running.close()
 
 
+async def test_a_warm_pool_has_a_process_that_waits_for_jobs_and_a_second_one_starts_beside_it() -> None:
+    rules = RulesPool(Limits(rules_ms=60_000), 2)
+    try:
+        await asyncio.gather(rules.warm(), rules.warm())
+        assert len(workers()) == 1
+        await asyncio.gather(*(moves(rules, "pods", caller=str(number)) for number in range(2)))
+        assert len(workers()) == 2
+        await rules.warm()
+    finally:
+        await rules.close()
+
+
+async def test_a_pool_without_processes_is_as_warm_as_it_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = RulesPool(Limits(), 1)
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    try:
+        await rules.warm()
+        assert (await refusal(moves(rules, "pods"))).reason is Reason.RATE_LIMITED
+    finally:
+        await rules.close()
+
+
 async def moves(rules: RulesPool, variant: str, position: str = "", caller: str = "bob") -> Listing:
     return await rules.legal_moves(caller, variant, position, (), steps=False)
 

@@ -41,6 +41,9 @@ class PlayedLine(NamedTuple):
 class RulesWorker(Protocol):
     """Rules computations that may take long: they run apart from the event loop, with a deadline and a memory limit."""
 
+    async def warm(self) -> None:
+        """Be ready for requests: without it the first ones wait, perhaps while a clock runs."""
+
     async def legal_moves(self, caller: str, variant: str, position: str, moves: Sequence[str], steps: bool) -> Listing:
         """Return the legal moves at the end of a line of play (position '' is the initial one).
 

@@ -19,6 +19,11 @@ class PlainRules:
 
     def __init__(self) -> None:
         self.gate: asyncio.Event | None = None
+        self.is_warm = False
+
+    async def warm(self) -> None:
+        """Note that they were to be ready: there is no process to start."""
+        self.is_warm = True
 
     async def legal_moves(self, caller: str, variant: str, position: str, moves: Sequence[str], steps: bool) -> Listing:
         """Return the legal moves at the end of a line of play."""

@@ -92,8 +92,26 @@ class Connection:
         self.patience_s = patience_s
         self.outages = 0  #: how many calls have failed because the arbiter was away or busy
         self.on_wait: Callable[[ConnectionFailed], None] = lambda error: None  #: called with the reason of each wait
+        self.greetings = 0  #: how many Play streams have begun: the arbiter was there then
+        self._greeted = asyncio.Event()
         self._tls = tls
         self._channels: dict[str, grpc.aio.Channel] = {}
+
+    def greet(self) -> None:
+        """Note that a Play stream has begun: whoever waits for the arbiter waits no longer."""
+        self.greetings += 1
+        greeted, self._greeted = self._greeted, asyncio.Event()
+        greeted.set()
+
+    async def pause(self, seconds: float, greetings: int) -> None:
+        """Wait for the arbiter, but no longer than until a Play stream begins: a clock may run from then on.
+
+        greetings: how many had begun before the attempt that failed.
+        """
+        if greetings == self.greetings:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._greeted.wait()
 
     @property
     def address(self) -> str:
@@ -200,7 +218,7 @@ class Connection:
         if not again:
             await self._find()
         while True:
-            address = self.address
+            address, greetings = self.address, self.greetings
             try:
                 return await attempt()
             except grpc.aio.AioRpcError as failure:
@@ -214,7 +232,10 @@ class Connection:
                 raise tries.all_failed(error)
             if pause_s and isinstance(error, ConnectionFailed):
                 self.on_wait(error)
-            await asyncio.sleep(pause_s)
+            if isinstance(error, ArbiterError) and error.code != "UNAVAILABLE":  # it is there, and asks for the pause
+                await asyncio.sleep(pause_s)
+            else:
+                await self.pause(pause_s, greetings)
 
     def tries(self) -> Tries:
         """Return the schedule of attempts for one caller: at which address and when to try again."""

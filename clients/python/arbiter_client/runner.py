@@ -220,15 +220,16 @@ class BotRunner:
     async def _bring_line(self, match: LiveMatch, message: play_pb2.Turn) -> None:
         """Complete the match's moves up to a turn, from the turn's last moves; if these leave a gap, ask the server."""
         moves = joined(match.moves, message)
-        backoff = Backoff()
+        backoff, connection = Backoff(), self._client.connection
         while moves is None:
+            greetings = connection.greetings
             try:
                 whole = await self._client.get_match(match.match_id, with_moves=True)
                 moves = whole.moves[: message.ply]
             except ClientError as error:
                 if isinstance(error, ArbiterError) and error.code not in PASSING:
                     raise
-                await asyncio.sleep(backoff.next_s())
+                await connection.pause(backoff.next_s(), greetings)
         match.moves = moves
 
     async def _choose(self, seat: Seat, turn: Turn) -> None:
@@ -245,14 +246,14 @@ class BotRunner:
         backoff = Backoff()
         connection = self._client.connection
         while True:
-            outages = connection.outages
+            outages, greetings = connection.outages, connection.greetings
             try:
                 return await self._caller.call(method, turn, *more)
             except Exception as error:
                 if connection.outages == outages and not away(error):
                     raise
                 logger.warning("the choice in match %s is made again: %s", turn.match.match_id, error)
-            await asyncio.sleep(backoff.next_s())
+            await connection.pause(backoff.next_s(), greetings)
 
     async def _choose_again(self, seat: Seat, turn: Turn, refusal: ArbiterError) -> None:
         try:

@@ -141,6 +141,7 @@ class Session:
                         self._silence_s = item.hello.silence_most_ms / 1000 or HELLO_WAIT_S
                         self._met = True
                         self._tries.reset()
+                        self._connection.greet()
                         self._outbox.release()
                     elif arm == "notice":
                         self._notice = from_refusal(item.notice)

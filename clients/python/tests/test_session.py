@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import arbiter_client as arb
 import grpc
 import pytest
+from arbiter_client.backoff import Backoff
 from arbiter_protos.v1 import match_pb2, play_pb2, play_pb2_grpc, player_pb2_grpc
 from grpc import StatusCode
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from conftest import Messages, Peer, Refuse
 
 UNAVAILABLE = grpc.StatusCode.UNAVAILABLE
+WAIT_S = 240.0
 
 
 class FixedBot(arb.Bot):
@@ -342,6 +344,40 @@ async def test_moves_that_a_turn_does_not_have_are_requested(
         await stream.read("move")
     assert bot.calls[-1].match.moves == ("a", "b", "c", "d")
     assert bot.calls[-1].line == arb.Line("pods", "", ("a", "b", "c", "d"))
+
+
+@pytest.mark.parametrize("failing", ["the moves", "the choice"])
+async def test_what_waits_for_the_arbiter_goes_on_with_the_next_stream(
+    peer: Peer, message: type[Messages], refuse: Refuse, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    """The player's clock may run from the hello on, and the pauses of calls have become long in the outage."""
+    monkeypatch.setattr("arbiter_client.runner.Backoff", lambda: Backoff(first_s=WAIT_S, most_s=WAIT_S))
+    failed = asyncio.Event()
+
+    class Asking(FixedBot):
+        async def choose(self, turn: arb.Turn) -> arb.Choice:
+            if failing == "the choice" and not failed.is_set():
+                failed.set()
+                raise arb.ConnectionFailed("there is nobody")
+            return "a"
+
+    late = message.turn(4)
+    if failing == "the moves":
+        del late.last_moves[:2]
+        peer.refusals["GetMatch"] = [refuse("UNSPECIFIED", UNAVAILABLE)]
+    peer.matches["m1"] = match_pb2.Match(match_id="m1", moves=["a", "b", "c", "d"])
+    async with playing(peer, Asking(), patience_s=0), asyncio.timeout(WAIT_S / 4):
+        first = await peer.stream()
+        await first.meet()
+        await first.say(turn=late)
+        while failing == "the moves" and peer.refusals["GetMatch"]:  # noqa: ASYNC110 - the peer tells nobody
+            await asyncio.sleep(0)
+        if failing == "the choice":
+            await failed.wait()
+        first.end.set_result(None)
+        second = await peer.stream()
+        await second.meet()
+        assert (await second.read("move")).move.ply == 4
 
 
 async def test_unknown_items_and_answers_are_ignored(peer: Peer, message: type[Messages]) -> None:
