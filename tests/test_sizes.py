@@ -1,6 +1,8 @@
-"""The rules of size: functions of at most 60 lines, modules of at most 400, and no module that nobody uses.
+"""The rules of size, and no module that nobody uses.
 
-Each exception is listed here with its reason. One that is no longer needed fails, too.
+A function has at most 60 lines, a module at most 400. A class of `arbiter` has at most 25 methods, and its constructor
+takes at most 7 arguments, unless it is a dataclass, whose arguments are its fields. Each exception is listed here with
+its reason. One that is no longer needed fails, too. `python -m tests.test_sizes` prints the figures.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -18,9 +21,32 @@ from tests.documents import ROOT
 
 MOST_OF_MODULE: Final = 400  #: lines
 MOST_OF_FUNCTION: Final = 60  #: lines, from `def` on
+MOST_ARGUMENTS: Final = 7  #: of a constructor
+MOST_METHODS: Final = 25  #: of a class
+SMALL: Final = 40  #: lines of a module that may be a part of another one
 
 LONG_FUNCTIONS: Final[Mapping[str, str]] = {}
 """The functions that are longer, as PATH:NAME, and why."""
+
+MANY_ARGUMENTS: Final[Mapping[str, str]] = {
+    "arbiter/cli/tournament_run/command.py:_Run": "the options of a command",
+}
+"""The classes whose constructors take more, as PATH:NAME, and why."""
+
+A_PORT: Final = "an adapter: the methods of one port"
+
+MANY_METHODS: Final[Mapping[str, str]] = {
+    "arbiter/conformance/testbed.py:Testbed": "what the situations of the kit can do: they read as sentences",
+    "arbiter/service/gate/matches.py:MatchGate": "the calls of one service, each a method",
+    "arbiter/service/tournaments/driver.py:TournamentDriver": "one task, of which each method does a step",
+    "arbiter/store/journal.py:SqlJournal": A_PORT,
+    "arbiter/store/writer.py:Writer": "one thread, of which each method does a step",
+    "arbiter/testing/memory/journal.py:MemoryJournal": A_PORT,
+    "arbiter/testing/simulation/player.py:SimulatedBot": "what a player may do next, each a method",
+    "arbiter/testing/simulation/server.py:Server": "what can happen to a server, each a method",
+    "arbiter/tournaments/tournament.py:Tournament": "what its events say, and what formats ask of it",
+}
+"""The classes that have more methods, and why."""
 
 GAME: Final = "the rules of a game, in the order of its rule sheet"
 TESTS_OF_GAME: Final = "tests of the rules of a game, in the order of its rule sheet"
@@ -120,11 +146,33 @@ def used(place: str, tree: ast.Module) -> Iterator[str]:
                 yield from (word, f"{package}.{word}")
 
 
+def methods(node: ast.ClassDef) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Return the methods that a class has itself."""
+    return [each for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
+
+
+def arguments(node: ast.ClassDef) -> int:
+    """Return how many arguments the constructor takes that a class has itself; 0 for a dataclass."""
+    if any("dataclass" in ast.unparse(each) for each in node.decorator_list):
+        return 0
+    given = [each.args for each in methods(node) if each.name == "__init__"]
+    return sum(len(each.posonlyargs) + len(each.args) + len(each.kwonlyargs) - 1 for each in given)
+
+
+class Size(NamedTuple):
+    """The size of a class. name: PATH:NAME."""
+
+    name: str
+    arguments: int
+    methods: int
+
+
 class Found(NamedTuple):
-    """What is looked at of a module: its functions that are too long, and the names that it uses."""
+    """What is looked at of a module: its functions that are too long, the names that it uses, and its classes."""
 
     long_functions: list[str]
     names: set[str]
+    classes: list[Size]
 
 
 @cache
@@ -136,7 +184,17 @@ def found() -> dict[str, Found]:
 def found_in(place: str, text: str) -> Found:
     """Return this for a module."""
     tree = ast.parse(text)
-    return Found(list(long_functions(place, tree)), set(used(place, tree)))
+    classes = [
+        Size(f"{place}:{node.name}", arguments(node), len(methods(node)))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    ]
+    return Found(list(long_functions(place, tree)), set(used(place, tree)), classes)
+
+
+def classes() -> list[Size]:
+    """Return the classes of `arbiter`."""
+    return [size for place, module in found().items() if place.startswith("arbiter/") for size in module.classes]
 
 
 def unused(among: Mapping[str, Found], configuration: str = "") -> list[str]:
@@ -178,6 +236,14 @@ def test_no_function_is_too_long() -> None:
     check(names, LONG_FUNCTIONS, f"divide what has more than {MOST_OF_FUNCTION} lines")
 
 
+@pytest.mark.long
+def test_no_class_is_too_large() -> None:
+    few = f"give what takes more than {MOST_ARGUMENTS} arguments parts that belong together"
+    check((size.name for size in classes() if size.arguments > MOST_ARGUMENTS), MANY_ARGUMENTS, few)
+    divide = f"divide what has more than {MOST_METHODS} methods"
+    check((size.name for size in classes() if size.methods > MOST_METHODS), MANY_METHODS, divide)
+
+
 def test_no_module_is_too_long() -> None:
     places = (place for place, path in everything().items() if len(path.read_bytes().splitlines()) > MOST_OF_MODULE)
     check(places, LONG_MODULES, f"divide by subject what has more than {MOST_OF_MODULE} lines")
@@ -206,6 +272,12 @@ def test_long_functions_are_found(head: str) -> None:
     assert found_in("a.py", "\n".join([head, *lines, "    0"])).long_functions == ["a.py:f"]
 
 
+def test_the_size_of_a_class_is_found() -> None:
+    text = "class C:\n  def __init__(self, a, *, b): 0\n  async def f(self): 0\n@dataclass(slots=True)\n"
+    text += "class D:\n  def __init__(self, a): 0"
+    assert found_in("a.py", text).classes == [Size("a.py:C", 2, 2), Size("a.py:D", 0, 1)]
+
+
 @pytest.mark.parametrize(
     ("line", "is_used"),
     [
@@ -228,3 +300,19 @@ def test_use_by_a_test_alone_does_not_count() -> None:
     texts = dict.fromkeys(("arbiter/games/odd.py", "arbiter/testing/odd.py"), "")
     texts["tests/test_odd.py"] = "import arbiter.games.odd, arbiter.testing.odd"
     assert unused({place: found_in(place, text) for place, text in texts.items()}) == ["arbiter/games/odd.py"]
+
+
+def figures() -> Iterator[str]:
+    """Yield the figures of `arbiter`, for whoever makes it simpler."""
+    lines = {place: len(path.read_bytes().splitlines()) for place, path in modules("arbiter").items()}
+    small = sum(each <= SMALL for each in lines.values())
+    yield f"{sum(lines.values())} lines in {len(lines)} modules, {small} of at most {SMALL} lines"
+    longest = max(lines, key=lambda place: lines[place])
+    yield f"the longest module: {longest}, {lines[longest]} lines"
+    takes, has = max(classes(), key=attrgetter("arguments")), max(classes(), key=attrgetter("methods"))
+    yield f"most arguments of a constructor: {takes.name}, {takes.arguments}"
+    yield f"most methods: {has.name}, {has.methods}"
+
+
+if __name__ == "__main__":
+    print(*figures(), sep="\n")
