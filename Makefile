@@ -151,16 +151,16 @@ gen: setup ## generate the code of the protocol: Python, and Go and TypeScript w
 	  else echo "left out: the script of the pages, because there is no npm"; fi
 
 golden: setup ## write the golden files anew; review the difference before you commit it
-	$(BIN)/python -m arbiter.testing.goldens tests/golden
-	$(BIN)/python -m arbiter.testing.vectors clients/vectors
-	$(BIN)/python -m arbiter.testing.pictures deploy/pictures
+	$(BIN)/python -m tests.generators.goldens tests/golden
+	$(BIN)/python -m tests.generators.vectors clients/vectors
+	$(BIN)/python -m tests.generators.pictures deploy/pictures
 
 pictures: setup ## take new pictures of the pages; look at them before you commit them
 	$(BIN)/python -m tests.needs
 	$(BIN)/python -m tests.web.gallery deploy/pictures/pages
 
 capacity: setup ## write the tables and the picture of deploy/CAPACITY.md from deploy/cluster.json
-	$(BIN)/python -m arbiter.bench.capacity_page deploy
+	$(BIN)/python -m tests.studies.capacity_page deploy
 
 # What a test of another folder reaches by chance does not count. The gate alone (arbiter/service/gate) is tested
 # through the APIs: make coverage MEASURED=tests/rpc
@@ -187,7 +187,7 @@ MINUTES ?= 10
 PLAYERS ?= 500
 soak: $(if $(NATIVE),native,setup) ## run the long tests: make soak KILLS=1000 SEEDS=2000 MINUTES=10 PLAYERS=500
 	$(BIN)/python -m tests.needs
-	$(BIN)/python -m arbiter.testing.goldens tests/golden slow
+	$(BIN)/python -m tests.generators.goldens tests/golden slow
 	$(BIN)/arbiter simulate --seed 1000 --seeds 1000000 --minutes $(MINUTES)
 	$(BIN)/arbiter simulate --replicas 3 --seed 1000 --seeds 1000000 --minutes $(MINUTES)
 	$(BIN)/pytest --soak -m soak --timeout 0

@@ -149,7 +149,7 @@ class Reason(StrEnum):
         "SESSION_SILENT",
         "ABORTED",
         "Nothing arrived on the stream for too long: connect again.",
-        {"limit": int},
+        {"limit": str},
     )
     READER_TOO_SLOW = (
         "READER_TOO_SLOW",
@@ -165,7 +165,7 @@ class Reason(StrEnum):
         "The answer takes more work than a request may cost.",
         {"limit": str, "retry_after_ms": int},
     )
-    MESSAGE_TOO_LARGE = ("MESSAGE_TOO_LARGE", "RESOURCE_EXHAUSTED", "", {"what": str, "limit": int})
+    MESSAGE_TOO_LARGE = ("MESSAGE_TOO_LARGE", "RESOURCE_EXHAUSTED", "", {"what": str, "limit": str})
     VERSION_UNSUPPORTED = ("VERSION_UNSUPPORTED", "FAILED_PRECONDITION", "", {"supported": str})
     DRAINING = ("DRAINING", "UNAVAILABLE", "The server is stopping.", {"retry_after_ms": int})
     STORE_UNAVAILABLE = (

@@ -349,52 +349,6 @@ def cluster(
 
 
 @app.command
-def capacity(
-    file: Path,
-    /,
-    *,
-    cores: Annotated[str, Parameter(validator=_numbers_only)] = "8,64",
-    matches: Count = 100_000,
-    observers: Count = 1_000_000,
-    pace: Seconds = 0.1,
-    svg: Path | None = None,
-) -> None:
-    """Work out, by a model, what machines carry: what gives out first, and what to do then. Nothing is measured.
-
-    The model is in `arbiter/bench/capacity.py`: processor time of a move, of following the moves of other replicas, of
-    PostgreSQL and of observers; the events a second that the log takes; memory. Its costs are those of 1 and 2 replicas
-    in the file. What was measured with 4 is not used, but compared with what the model predicts. Three tables say what
-    some cores carry, how many cores carry all of it, and how the predictions compare.
-
-    :param file: What `arbiter bench cluster --json FILE` has kept.
-    :param cores: Cores of all machines together, several numbers separated by commas.
-    :param matches: Live matches that are wanted. The answer is how many can be carried, with observers in proportion.
-    :param observers: Observers, each of one match.
-    :param pace: Moves a second in each match.
-    :param svg: A file for a picture of the moves a second by cores.
-    """
-    from arbiter.bench import capacity_table as tables
-    from arbiter.bench.capacity import Load
-
-    load, kept = Load(matches, pace, observers), _kept(file)
-    try:
-        costs, compared = tables.costs_in(kept), tables.checks(kept)
-    except BenchError as error:
-        raise Failure(f"{file}: {error}") from None
-    except (ValueError, LookupError, TypeError, AttributeError):
-        raise Failure(f"{file} {_NOT_KEPT}") from None
-    say(
-        f"A move: {costs.move:,.0f} µs of a replica, {costs.follow:,.0f} µs of each other one, {costs.database:,.0f} + "
-        f"{costs.read:,.0f} µs of PostgreSQL. Wanted: {load.moves:,.0f} moves/s in {matches:,} matches."
-    )
-    table(tables.HEADINGS, tables.rows(load, costs, _numbers(cores)), "no cores")
-    table(tables.NEEDED_HEADINGS, tables.needed_rows(load, costs), "no designs")
-    table(tables.CHECK_HEADINGS, compared, "nothing to compare: measure with --replicas 1,2,4")
-    if svg is not None:
-        svg.write_text(tables.capacity_svg(load, costs) + "\n", encoding="utf-8")
-
-
-@app.command
 def clocks(*, matches: Count = 500, seconds: Seconds = 60.0, json: Json = None) -> None:
     """Measure how much of the server's own time clocks charge. Goal: at most 5 ms (p99) at a move a second a match.
 

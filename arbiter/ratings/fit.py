@@ -19,7 +19,7 @@ of all players (a single player is that mean: 0, without width); with anchors it
 intervals are not independent: for "is a stronger than b" use `Ratings.difference`.
 
 How often the intervals contain the truth, in per cent and by condition, is in deploy/RESULTS.md, in a table that
-`python -m arbiter.bench coverage 100` makes (tests/ratings/test_coverage.py runs fewer records). Two limits are not the
+`python -m tests.studies coverage 100` makes (tests/ratings/test_coverage.py runs fewer records). Two limits are not the
 fit's to remove:
 
 - One step to one new version is a single number. An interval that holds for every size of that number can't be much

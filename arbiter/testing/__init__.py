@@ -37,6 +37,4 @@ Whole runs
 - `tournaments`: `TournamentRun` plays a tournament without matches: one that was `drawn`, or a `restless` one, which
   players join and leave; it raises `InvalidRun`
 - `simulation`: evenings of matches with faults, drawn from a seed; see `arbiter simulate`
-
-For this repository alone: `crashing`, `goldens`, `pictures`, `sheet`, `transcripts`, `unlocked_commits`, `vectors`.
 """

@@ -6,7 +6,7 @@ from math import ceil
 
 import pytest
 
-from arbiter.bench.capacity import (
+from tests.studies.capacity import (
     DESIGNS,
     FULL,
     GIB_A_CORE,
@@ -22,7 +22,7 @@ from arbiter.bench.capacity import (
     remedy,
     strains,
 )
-from arbiter.bench.capacity_table import needed_rows, rows
+from tests.studies.capacity_table import needed_rows, rows
 
 COSTS = Costs(move=600, follow=200, database=250, read=50, deliver=40)
 TARGET = Load(100_000, 0.1, 1_000_000)

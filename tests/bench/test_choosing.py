@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from arbiter.bench import arenas, coverage, pairing
-from arbiter.bench.__main__ import main
-from arbiter.bench.choosing import bench_choosing
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.meetings import Meeting, ScheduledGame
+from tests.studies import arenas, coverage, pairing
+from tests.studies.__main__ import main
+from tests.studies.choosing import bench_choosing
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 PAGE = [line for name in ("CHOOSING", "RESULTS") for line in (DEPLOY / f"{name}.md").read_text().splitlines()]
@@ -50,11 +50,11 @@ def test_the_page_has_every_arena_and_field_that_the_command_plays() -> None:
     of_arenas = rows(PAGE, f"| {' | '.join(arenas.COLUMNS)} |")
     assert [row[:2] for row in of_arenas] == [
         [str(number), name] for name in arenas.SPEEDS for number in arenas.PLAYERS
-    ], "run python -m arbiter.bench arenas"
+    ], "run python -m tests.studies arenas"
     of_fields = rows(PAGE, f"| {' | '.join(pairing.COLUMNS)} |")
     assert [row[:3] for row in of_fields] == [
         [str(each.players), f"{each.spread:.0f}", str(each.fields)] for each in pairing.CONDITIONS
-    ], "run python -m arbiter.bench pairing"
+    ], "run python -m tests.studies pairing"
 
 
 @pytest.mark.long

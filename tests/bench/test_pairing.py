@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from arbiter.bench import pairing
-from arbiter.bench.__main__ import main
 from arbiter.ratings.counts import RatedGame
+from tests.studies import pairing
+from tests.studies.__main__ import main
 
 
 @pytest.mark.long

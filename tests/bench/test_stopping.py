@@ -8,9 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from arbiter.bench.__main__ import main
-from arbiter.bench.coverage import CONDITIONS
-from arbiter.bench.stopping import (
+from arbiter.ratings import evidence, sprt
+from arbiter.ratings.difference import difference
+from arbiter.ratings.pairs import SCORES, Pairs, expected_score
+from tests.studies.__main__ import main
+from tests.studies.coverage import CONDITIONS
+from tests.studies.stopping import (
     DIFFERENCES,
     FORMULAS,
     StoppingPlan,
@@ -25,10 +28,7 @@ from arbiter.bench.stopping import (
     shares,
     simulated,
 )
-from arbiter.bench.stopping_pictures import runs, two_intervals
-from arbiter.ratings import evidence, sprt
-from arbiter.ratings.difference import difference
-from arbiter.ratings.pairs import SCORES, Pairs, expected_score
+from tests.studies.stopping_pictures import runs, two_intervals
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 PAGE = "".join((DEPLOY / f"{name}.md").read_text(encoding="utf-8") for name in ("CHOOSING", "RESULTS"))
@@ -68,7 +68,7 @@ def test_the_page_has_the_simulated_numbers() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "drawn"), [("test-runs", runs), ("two-intervals", two_intervals)])
 def test_the_pictures_of_the_page_are_fresh(name: str, drawn: Callable[[], str]) -> None:
-    fresh = "run python -m arbiter.bench stopping --svg deploy/pictures"
+    fresh = "run python -m tests.studies stopping --svg deploy/pictures"
     assert (DEPLOY / "pictures" / f"{name}.svg").read_text(encoding="utf-8") == drawn() + "\n", fresh
     assert f"pictures/{name}.svg" in PAGE
 
@@ -76,7 +76,7 @@ def test_the_pictures_of_the_page_are_fresh(name: str, drawn: Callable[[], str])
 def test_the_page_has_the_coverage_of_the_ratings() -> None:
     table = PAGE.partition("| condition | all players |")[2]
     named = [line.split("|")[1].strip() for line in table.splitlines()[2:] if line.startswith("| ")]
-    assert named == [condition.name for condition in CONDITIONS], "run python -m arbiter.bench coverage 100"
+    assert named == [condition.name for condition in CONDITIONS], "run python -m tests.studies coverage 100"
 
 
 def test_many_trials_at_once_have_the_ratios_and_capitals_of_one() -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from arbiter.bench.strength import PLAYERS, Choose, Score, StrengthPlan, bench_strength, contest, settings
 from arbiter.games import registry
 from arbiter.games.contract import AnyGame
+from tests.studies.strength import PLAYERS, Choose, Score, StrengthPlan, bench_strength, contest, settings
 
 
 def first_win(game: AnyGame, dice: Random, move_s: float) -> Choose:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from arbiter.testing.transcripts import public_keys
 from tests.cli.command import Arbiter, Server
+from tests.generators.transcripts import public_keys
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "transcripts"
 KEYS = str(GOLDEN / "keys.json")

@@ -14,7 +14,7 @@ from arbiter.matches.canonical import decode, digest, encode
 from arbiter.matches.record import read
 from arbiter.matches.signature import Signature, Statement
 from arbiter.matches.transcript import write
-from arbiter.testing import transcripts
+from tests.generators import transcripts
 
 ROOT = Path(__file__).parent.parent.parent
 GOLDEN = ROOT / "tests" / "golden" / "transcripts"

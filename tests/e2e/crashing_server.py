@@ -1,4 +1,4 @@
-"""A server process that is killed and restarted on the same store: see `arbiter.testing.crashing`."""
+"""A server process that is killed and restarted on the same store: see `tests.e2e.crashing`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from arbiter.runtime.loopback import free_port
-from arbiter.testing.crashing import CrashPlan
+from tests.e2e.crashing import CrashPlan
 
+ROOT = Path(__file__).parents[2]
 LONGEST_S = 600  #: seconds for a run to begin, or to end
 
 
@@ -99,11 +100,12 @@ async def crashing_server(
     store, keys = store or f"sqlite:///{folder / 'arbiter.db'}", folder / "arbiter.keys"
     settings = {f"ARBITER_{setting.upper()}": text for setting, text in given.items()}
     environment = {**os.environ, "ARBITER_KEYS": str(keys), **settings}
-    if code is not None:
-        environment["PYTHONPATH"] = str(code)
+    # The package of another version, or the compiled one, comes before that of the working folder.
+    before = [str(code)] if code is not None else os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    environment["PYTHONPATH"] = os.pathsep.join([*filter(None, before), str(ROOT)])
     with log.open("w") as stderr:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "arbiter.testing.crashing"),
+            *(sys.executable, "-m", "tests.e2e.crashing"),
             *("--listen", address, "--store", store),
             *(["--shared"] if shared else []),
             *("--clock-ahead-ms", str(clock_ahead_ms)),

@@ -6,8 +6,10 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
 import tomllib
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -60,6 +62,24 @@ def test_each_distribution_has_a_source_archive_and_a_wheel(dist: Path) -> None:
     compiled = [path.name for path in dist.glob("compiled/*.whl")]
     assert bool(compiled) == COMPILED
     assert all(name.startswith(f"game_arbiter-{version}-cp311-cp311-") for name in compiled)
+
+
+WANTED = re.compile(
+    r"""arbiter/( (\w+/)*\w+\.py | py\.typed | games/texts/[\w-]+\.md | web/(static|templates)/[\w.-]+
+    | store/_commit_thread\.pyi )""",
+    re.VERBOSE,
+)
+"""The files that a user runs or reads: code, the rules of the games, the pages."""
+
+
+@pytest.mark.long
+def test_a_user_gets_no_file_that_only_this_repository_needs(dist: Path) -> None:
+    """No generators, studies or tests; none of the tools that `make gen` installs beside the script of the pages."""
+    with ZipFile(next(dist.glob("game_arbiter-*-none-any.whl"))) as wheel:
+        names = [name for name in wheel.namelist() if ".dist-info/" not in name]
+    assert [name for name in names if not WANTED.fullmatch(name)] == []
+    with tarfile.open(next(dist.glob("game_arbiter-[0-9]*.tar.gz"))) as archive:
+        assert [name for name in archive.getnames() if "node_modules" in name] == []
 
 
 @pytest.mark.long

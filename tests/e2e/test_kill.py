@@ -22,9 +22,9 @@ from arbiter.keys.key_ring import holds
 from arbiter.matches import transcript
 from arbiter.matches.events import EventKind
 from arbiter.matches.public_keys import PublicKey, checking
-from arbiter.testing import unlocked_commits
-from arbiter.testing.crashing import WITHIN_COMMIT, CrashPlan, CrashPoint
 from arbiter.testing.guarantees import Received, kept
+from tests.e2e import unlocked_commits
+from tests.e2e.crashing import WITHIN_COMMIT, CrashPlan, CrashPoint
 from tests.e2e.crashing_server import LONGEST_S, CrashingServer, crashing_server
 from tests.e2e.evidence import check_match, check_received, events_of, moves_by_run
 from tests.e2e.recording_bot import Exchanges, RecordingBot

@@ -19,8 +19,8 @@ from arbiter.matches.canonical import LARGEST_INTEGER, NotCanonicalError, Record
 from arbiter.matches.public_keys import checking, key_bytes, read_keys
 from arbiter.matches.record import read
 from arbiter.matches.transcript import TranscriptError, split, verify
-from arbiter.testing import transcripts
 from tests.fuzz import effort, near, sendable, texts
+from tests.generators import transcripts
 
 pytestmark = pytest.mark.long
 

@@ -15,7 +15,7 @@ from arbiter.matches.commands import Resign
 from arbiter.matches.comments import opened
 from arbiter.matches.events import Created, Ended, Moved
 from arbiter.matches.notation import NotationError, WrittenMove, _date, read, write
-from arbiter.testing.transcripts import MATCH_PLANS, MatchPlan, played
+from tests.generators.transcripts import MATCH_PLANS, MatchPlan, played
 from tests.matches.heap import games
 from tests.matches.logged_match import started
 

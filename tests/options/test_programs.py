@@ -33,7 +33,7 @@ from tests.options.reaching import (
 def _of_plans() -> Iterator[CommandOption]:
     for command, app in COMMANDS.items():
         kind, _, name = command.partition(" ")
-        if kind == "bench" and name not in ("capacity", "ratios"):
+        if kind == "bench" and name != "ratios":
             yield from (option for option in options_of(command, app) if option.name != "--svg")
 
 
@@ -241,16 +241,3 @@ def test_all_matches_are_watched_by_label_and_from_the_start(monkeypatch: pytest
     monkeypatch.setattr("arbiter.cli.watch.connected", connected)
     assert call_of(["watch", "--all"])[:2] == ("observe_all", ("", ""))
     assert call_of(["watch", "--all", "--label", "cup", "--from-start"])[:2] == ("observe_all", ("0", "cup"))
-
-
-@pytest.mark.parametrize(
-    ("option", "value"), [("--cores", "7"), ("--matches", "70"), ("--observers", "70"), ("--pace", "0.7")]
-)
-def test_an_option_changes_what_machines_have_to_carry(
-    capsys: pytest.CaptureFixture[str], option: str, value: str
-) -> None:
-    def said(*options: str) -> str:
-        assert run(["bench", "capacity", "deploy/cluster.json", *options]) == 0
-        return capsys.readouterr().out
-
-    assert said() != said(option, value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from arbiter.bench.coverage import CONDITIONS, covered
+from tests.studies.coverage import CONDITIONS, covered
 
 BY_NAME = {condition.name: condition for condition in CONDITIONS}
 

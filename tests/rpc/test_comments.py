@@ -14,7 +14,7 @@ from arbiter.matches.notation import write
 from arbiter.matches.public_keys import checking
 from arbiter.matches.record import read
 from arbiter.matches.transcript import verify
-from arbiter.testing.transcripts import public_keys
+from tests.generators.transcripts import public_keys
 from tests.rpc.calls import Stubs
 from tests.rpc.servers import ONE_OR_TWO, served_by
 from tests.rpc.test_matches import signing

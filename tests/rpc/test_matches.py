@@ -17,7 +17,7 @@ from arbiter.keys.key_ring import holds
 from arbiter.matches.public_keys import PublicKey
 from arbiter.matches.transcript import split, verify
 from arbiter.testing.server import memory_world
-from arbiter.testing.transcripts import KEYS, public_keys
+from tests.generators.transcripts import KEYS, public_keys
 from tests.rpc.calls import Stubs, refused
 from tests.rpc.servers import ONE_OR_TWO, served_by
 

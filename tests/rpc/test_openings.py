@@ -15,7 +15,7 @@ from arbiter.keys.key_ring import holds
 from arbiter.matches.public_keys import checking, write_keys
 from arbiter.matches.transcript import verify
 from arbiter.testing.player import BotClient
-from arbiter.testing.transcripts import public_keys
+from tests.generators.transcripts import public_keys
 from tests.rpc.calls import Stubs, refused
 from tests.rpc.servers import ONE_OR_TWO, served_by
 from tests.rpc.test_comments import seen, transcript

@@ -15,9 +15,9 @@ from arbiter.bootstrap import open_world
 from arbiter.config import load
 from arbiter.errors import OperatorError
 from arbiter.runtime.loopback import free_port
-from arbiter.testing.crashing import CrashPlan
 from arbiter.testing.network import Network
 from tests.bus.nats import Nats
+from tests.e2e.crashing import CrashPlan
 from tests.e2e.crashing_server import LONGEST_S, CrashingServer, crashing_server
 from tests.observability.test_metrics import read, value
 from tests.store.test_shared_servers import PLAYERS, Observer, Slow, addresses, check, make_matches

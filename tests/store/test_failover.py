@@ -34,9 +34,9 @@ from arbiter.keys.key_ring import holds
 from arbiter.matches import transcript
 from arbiter.matches.public_keys import PublicKey, checking
 from arbiter.runtime.loopback import free_port
-from arbiter.testing.crashing import CrashPlan
 from arbiter.testing.guarantees import Received, kept
 from tests.bus.changing import ChangingBus, changing_bus
+from tests.e2e.crashing import CrashPlan
 from tests.e2e.crashing_server import LONGEST_S, CrashingServer, crashing_server
 from tests.e2e.evidence import ENDS_OF_AN_OUTAGE, check_received, events_of
 from tests.e2e.processes import BIN, Server

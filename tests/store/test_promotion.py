@@ -15,7 +15,7 @@ import pytest
 
 from arbiter.bootstrap import open_store
 from arbiter.service.ports.journal import StoreFailed
-from arbiter.testing.crashing import CrashPlan
+from tests.e2e.crashing import CrashPlan
 from tests.e2e.crashing_server import LONGEST_S, CrashingServer, crashing_server
 from tests.store.postgres import Cluster
 from tests.store.records import appends

@@ -15,8 +15,8 @@ import arbiter_client as arb
 from arbiter.keys.key_ring import holds
 from arbiter.matches import transcript
 from arbiter.matches.public_keys import PublicKey, checking
-from arbiter.testing.crashing import CrashPlan
 from arbiter.testing.guarantees import Received, kept
+from tests.e2e.crashing import CrashPlan
 from tests.e2e.crashing_server import LONGEST_S, CrashingServer, crashing_server
 from tests.e2e.evidence import ENDS_OF_AN_OUTAGE, events_of
 

@@ -16,8 +16,8 @@ from typing import Any
 import arbiter_client as arb
 import pytest
 
-from arbiter.testing.crashing import CrashPlan
 from arbiter.testing.network import Network
+from tests.e2e.crashing import CrashPlan
 from tests.e2e.crashing_server import LONGEST_S, CrashingServer, crashing_server
 from tests.e2e.evidence import ENDS_OF_AN_OUTAGE, events_of
 from tests.store.postgres import Cluster

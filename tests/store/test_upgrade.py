@@ -14,8 +14,8 @@ import pytest
 import arbiter
 from arbiter.runtime.loopback import free_port
 from arbiter.store.database import engine_of, newest, place_of, version_of
-from arbiter.testing.crashing import CrashPlan
 from tests.bus.nats import Nats
+from tests.e2e.crashing import CrashPlan
 from tests.e2e.crashing_server import CrashingServer, crashing_server
 from tests.store.postgres import Cluster
 from tests.store.steps import add_steps

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import pytest
 
 from arbiter.games import registry
-from arbiter.testing.pictures import COLUMNS, POSITIONS, boards, games_sheet
-from arbiter.testing.sheet import GAP, sheet
+from tests.generators.pictures import COLUMNS, POSITIONS, boards, games_sheet
+from tests.generators.sheet import GAP, sheet
 
 PICTURES = Path(__file__).parents[2] / "deploy" / "pictures"
 SVG = "{http://www.w3.org/2000/svg}"

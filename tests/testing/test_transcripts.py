@@ -17,7 +17,7 @@ from arbiter.matches.commands import ResultKind
 from arbiter.matches.events import Cause, EventKind, Moved
 from arbiter.matches.public_keys import checking, read_keys
 from arbiter.matches.transcript import TranscriptError, Verified, verify
-from arbiter.testing import transcripts
+from tests.generators import transcripts
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "transcripts"
 NAMES = [plan.name for plan in transcripts.MATCH_PLANS]

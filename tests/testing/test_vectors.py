@@ -10,9 +10,9 @@ import pytest
 
 from arbiter.errors import Reason
 from arbiter.games import registry
-from arbiter.testing.vectors import files, meals
-from arbiter.testing.vectors.__main__ import main
-from arbiter.testing.vectors.layout import laid_out
+from tests.generators.vectors import files, meals
+from tests.generators.vectors.__main__ import main
+from tests.generators.vectors.layout import laid_out
 
 ROOT = Path(__file__).parent.parent.parent
 VECTORS = ROOT / "clients" / "vectors"

@@ -7,10 +7,10 @@ from collections import Counter
 
 import pytest
 
-from arbiter.bench import pairing
 from arbiter.testing.tournaments import TournamentRun
 from arbiter.tournaments.meetings import ScheduledGame
 from arbiter.tournaments.spec import Format, Options, Spec
+from tests.studies import pairing
 
 pytestmark = pytest.mark.long
 

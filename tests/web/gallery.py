@@ -30,12 +30,12 @@ from arbiter.runtime.loopback import free_port
 from arbiter.service.gate.addresses import Proxies
 from arbiter.testing.clock import NOON_MS
 from arbiter.testing.in_memory import InMemoryArbiter
-from arbiter.testing.pictures import POSITIONS
 from arbiter.testing.tournaments import TournamentRun
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.standings import standings
 from arbiter.web.application import application
 from arbiter.web.connections import BrowserConnection, OpenConnections
+from tests.generators.pictures import POSITIONS
 from tests.web.site import Site, site
 
 NAMES: Final = ("ada", "bela", "chen", "dana", "emil", "fay", "goro", "hana")

@@ -59,7 +59,7 @@ WEIGHTS: Final[Mapping[str, Weights]] = {
         scale=6.0,
     ),
 }
-"""The weights of the bundled games, tested in matches (`python -m arbiter.bench strength`)."""
+"""The weights of the bundled games, tested in matches (`python -m tests.studies strength`)."""
 
 
 class Evaluation:

@@ -8,12 +8,12 @@ from typing import Final
 
 import numpy as np
 
-from arbiter.bench.coverage import SEED
-from arbiter.bench.stopping import StoppedRun, every_look, fixed, sequential, shares, simulated
 from arbiter.drawing.chart import AxisTick, Curve, Mark, chart_svg
 from arbiter.ratings import evidence, sprt
 from arbiter.ratings.difference import difference
 from arbiter.ratings.pairs import Pairs
+from tests.studies.coverage import SEED
+from tests.studies.stopping import StoppedRun, every_look, fixed, sequential, shares, simulated
 
 ELO1: Final = 20.0  #: what all pictures are about: a test of 0 against 20 Elo
 TRUTHS: Final = tuple(range(-10, 41, 5))

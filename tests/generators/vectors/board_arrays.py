@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from arbiter.games import registry
-from arbiter.testing.transcripts import Dice
 from arbiter.wire.games import contents
+from tests.generators.transcripts import Dice
 
 VARIANTS: Final = ("circle-of-life", "elevation(tiles=1)", "hop-it", "pods(size=3)", "pondlife")
 PLIES: Final = 12  #: drawn by lot before the position

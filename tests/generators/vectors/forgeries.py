@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from arbiter.matches import transcript
 from arbiter.matches.canonical import Json, digest, encode
 from arbiter.matches.signature import ALGORITHM, Signature, Statement
-from arbiter.testing import transcripts as golden
+from tests.generators import transcripts as golden
 
 Events = list[dict[str, Any]]
 

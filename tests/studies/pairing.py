@@ -21,7 +21,6 @@ from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
-from arbiter.bench.coverage import ADVANTAGE, NU, SEED
 from arbiter.ratings.counts import Counts, RatedGame
 from arbiter.ratings.fit import Z95, FittedRatings, fit
 from arbiter.ratings.model import ELO_PER_NAT
@@ -29,6 +28,7 @@ from arbiter.testing.tournaments import TournamentRun
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import formats
 from arbiter.tournaments.spec import Options, Spec
+from tests.studies.coverage import ADVANTAGE, NU, SEED
 
 COLUMNS: Final = (
     *("players", "spread", "fields", "measured", "as expected"),

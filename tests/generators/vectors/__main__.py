@@ -1,11 +1,11 @@
-"""Write the shared vectors: `python -m arbiter.testing.vectors clients/vectors [tests/golden]`."""
+"""Write the shared vectors: `python -m tests.generators.vectors clients/vectors [tests/golden]`."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from arbiter.testing.vectors.files import regenerate
+from tests.generators.vectors.files import regenerate
 
 
 def main(arguments: list[str]) -> int:
@@ -14,7 +14,9 @@ def main(arguments: list[str]) -> int:
     if len(folders) == 1:
         folders.append(Path("tests/golden"))
     if len(folders) != 2 or not all(folder.is_dir() for folder in folders):
-        sys.stderr.write("usage: python -m arbiter.testing.vectors DIRECTORY [GOLDEN] (clients/vectors tests/golden)\n")
+        sys.stderr.write(
+            "usage: python -m tests.generators.vectors DIRECTORY [GOLDEN] (clients/vectors tests/golden)\n"
+        )
         return 2
     changed = regenerate(*folders)
     sys.stdout.write("".join(f"wrote {path}\n" for path in changed) or "every vector is up to date\n")

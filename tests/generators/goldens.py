@@ -4,9 +4,9 @@
     tests/golden/GAME/scripts/NAME.txt       scripts of playthroughs, written by hand
     tests/golden/GAME/playthroughs/NAME.txt  playthroughs, generated from the scripts
     tests/golden/GAME/moves.txt              the order of moves; headers are written by hand, moves are generated
-    tests/golden/transcripts/                signed transcripts, generated: see `arbiter.testing.transcripts`
+    tests/golden/transcripts/                signed transcripts, generated: see `tests.generators.transcripts`
 
-`python -m arbiter.testing.goldens tests/golden` writes the files that differ; review the difference like code. With a
+`python -m tests.generators.goldens tests/golden` writes the files that differ; review the difference like code. With a
 second argument, `slow`, it counts the cases that take too long for the test suite, and fails if a count differs.
 """
 
@@ -22,7 +22,7 @@ from arbiter.errors import Refusal
 from arbiter.games import registry
 from arbiter.games.perft import perft
 from arbiter.games.playthrough import ScriptError, order_snapshot, playthrough, read_script
-from arbiter.testing import transcripts
+from tests.generators import transcripts
 
 
 class Count(NamedTuple):
@@ -115,7 +115,7 @@ def recount(directory: Path, write: Callable[[str], object]) -> bool:
 def main(arguments: list[str]) -> int:
     """Regenerate the goldens in the directory given as first argument; if the second is `slow`, recount instead."""
     if not arguments or not Path(arguments[0]).is_dir() or arguments[1:] not in ([], ["slow"]):
-        sys.stderr.write("usage: python -m arbiter.testing.goldens DIRECTORY [slow] (such as tests/golden)\n")
+        sys.stderr.write("usage: python -m tests.generators.goldens DIRECTORY [slow] (such as tests/golden)\n")
         return 2
     if arguments[1:]:
         return 0 if recount(Path(arguments[0]), _say) else 1

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from arbiter.games import registry
 from arbiter.games.circle_of_life_species import SPECIES, critters
-from arbiter.testing.transcripts import Dice
+from tests.generators.transcripts import Dice
 
 GAME = "circle-of-life"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from arbiter.bench.arenas import ARENAS, bench_arenas
-from arbiter.bench.coverage import bench_coverage
-from arbiter.bench.pairing import bench_pairing
-from arbiter.bench.stopping import DIFFERENCES, TRIALS, bench_stopping
+from tests.studies.arenas import ARENAS, bench_arenas
+from tests.studies.coverage import bench_coverage
+from tests.studies.pairing import bench_pairing
+from tests.studies.stopping import DIFFERENCES, TRIALS, bench_stopping
 
 RECORDS: Final = 100  #: of each condition of the coverage
 

@@ -1,4 +1,4 @@
-"""What `arbiter bench capacity` says: the model's answers as figures, and as a picture."""
+"""What `python -m tests.studies capacity` says: the model's answers as figures, and as a picture."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from math import log2
 from typing import Any, Final
 
-from arbiter.bench.capacity import DESIGNS, Costs, Load, carried, costs_of, needed, predicted, remedy
 from arbiter.bench.processes import BenchError
 from arbiter.drawing.chart import AxisTick, Curve, Mark, chart_svg
+from tests.studies.capacity import DESIGNS, Costs, Load, carried, costs_of, needed, predicted, remedy
 
 WANTED: Final = Load(matches=100_000, pace=0.1, observers=1_000_000)  #: if nothing else is asked for
 WANTED_CORES: Final = (8, 64)

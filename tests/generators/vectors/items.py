@@ -10,8 +10,8 @@ from arbiter_protos.v1 import game_pb2, match_pb2, play_pb2, refusal_pb2
 from arbiter_protos.v1.play_pb2 import PlayItem, PlayResponse
 from google.protobuf.message import Message
 
-from arbiter.testing.vectors import sayings
-from arbiter.testing.vectors.fields import number_field, with_newer_fields
+from tests.generators.vectors import sayings
+from tests.generators.vectors.fields import number_field, with_newer_fields
 
 
 def vectors() -> list[dict[str, Any]]:

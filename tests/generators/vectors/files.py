@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from arbiter.games import registry
-from arbiter.testing.vectors import (
+from tests.generators.vectors import (
     board_arrays,
     credentials,
     filters,
@@ -19,7 +19,7 @@ from arbiter.testing.vectors import (
     time_controls,
     transcripts,
 )
-from arbiter.testing.vectors.layout import laid_out
+from tests.generators.vectors.layout import laid_out
 
 KEPT = "README.md"  #: written by hand
 

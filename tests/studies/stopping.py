@@ -30,12 +30,12 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from arbiter.bench.coverage import ADVANTAGE, NU, SEED
 from arbiter.ratings.evidence import STAKES
 from arbiter.ratings.fit import Z95
 from arbiter.ratings.model import ELO_PER_NAT
 from arbiter.ratings.pairs import SCORES, expected_score
 from arbiter.ratings.sprt import Hypotheses
+from tests.studies.coverage import ADVANTAGE, NU, SEED
 
 Vector = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.float64]
@@ -187,7 +187,7 @@ class StoppingPlan:
 
 def plan_of(arguments: Sequence[str]) -> StoppingPlan:
     """Parse the command line. Exits with code 2 and a line on standard error if it is invalid."""
-    parser = argparse.ArgumentParser("python -m arbiter.bench stopping", description="Games needed by stopping rule.")
+    parser = argparse.ArgumentParser("python -m tests.studies stopping", description="Games needed by stopping rule.")
     parser.add_argument("--trials", type=int, default=TRIALS, help="of each simulated cell (default: %(default)s)")
     parser.add_argument("--svg", type=Path, metavar="FOLDER", help="write the pictures of the page into it")
     found = parser.parse_args(arguments)

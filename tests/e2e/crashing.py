@@ -1,6 +1,6 @@
 """A server that is killed by SIGKILL at a moment that a test chooses, and that restarts on the same stored data.
 
-    python -m arbiter.testing.crashing --listen HOST:PORT --store URL
+    python -m tests.e2e.crashing --listen HOST:PORT --store URL
 
 Each run of the server is a child process. Standard input has one line of JSON for each run: the point at which it is
 to be killed (`{}` for never). Standard output has these lines for each run:
@@ -37,8 +37,8 @@ from arbiter.runtime.clock import SystemClock
 from arbiter.runtime.grpc_events import new_loop
 from arbiter.runtime.tied import tie
 from arbiter.service.ports.journal import Append, Journal, Stored
-from arbiter.testing import unlocked_commits
 from arbiter.testing.faults import FaultyJournal
+from tests.e2e import unlocked_commits
 
 
 class CrashPoint(StrEnum):

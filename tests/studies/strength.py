@@ -123,7 +123,7 @@ class StrengthPlan:
 def settings(arguments: Sequence[str]) -> StrengthPlan:
     """Parse the command line. Exits with code 2 and a line on standard error if it is invalid."""
     default = StrengthPlan()
-    parser = argparse.ArgumentParser("python -m arbiter.bench strength", description="Play bot against bot.")
+    parser = argparse.ArgumentParser("python -m tests.studies strength", description="Play bot against bot.")
     parser.add_argument("--first", choices=PLAYERS, default=default.first)
     parser.add_argument("--second", choices=PLAYERS, default=default.second)
     parser.add_argument("--games", type=int, default=default.games, help="of each variant (default: %(default)s)")

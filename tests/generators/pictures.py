@@ -1,4 +1,4 @@
-"""The pictures of the README: `python -m arbiter.testing.pictures FOLDER` writes them (`make golden` does)."""
+"""The pictures of the README: `python -m tests.generators.pictures FOLDER` writes them (`make golden` does)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 
 from arbiter.drawing.svg import svg
 from arbiter.games import registry
-from arbiter.testing.sheet import sheet
+from tests.generators.sheet import sheet
 
 COLUMNS: Final = 3
 CELL: Final = 420.0  #: pixels of one board

@@ -1,22 +1,23 @@
-"""`arbiter bench capacity`: what the model says of measurements that were kept."""
+"""`python -m tests.studies capacity`: what the model says of measurements that were kept."""
 
 from __future__ import annotations
 
 import json
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
-from arbiter.bench import capacity_page
-from arbiter.bench.capacity import DESIGNS
-from arbiter.bench.capacity_page import PARTS
 from arbiter.bench.cluster import ClusterPlan, new_report
-from tests.cli.command import Arbiter
 from tests.documents import ROOT, block
+from tests.studies import capacity_page
+from tests.studies.__main__ import main
+from tests.studies.capacity import DESIGNS
+from tests.studies.capacity_page import PARTS
 
 PAGE = "deploy/CAPACITY.md"
 KEPT = ROOT / "deploy" / "cluster.json"
@@ -35,12 +36,26 @@ FRESH = "run make capacity"
 MEASURED = kept(replicas_1=(600, 250), replicas_2=(800, 300), replicas_4=(1_300, 380))
 
 
-def test_the_command_shows_the_answers_and_what_was_predicted(arbiter: Arbiter, tmp_path: Path) -> None:
+Study = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def study(capsys: pytest.CaptureFixture[str]) -> Study:
+    """Run the study; return its exit code and what it writes."""
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        code = main(["capacity", *arguments])
+        return code, *capsys.readouterr()
+
+    return run
+
+
+def test_the_command_shows_the_answers_and_what_was_predicted(study: Study, tmp_path: Path) -> None:
     file, picture = tmp_path / "cluster.json", tmp_path / "capacity.svg"
     file.write_text(json.dumps(MEASURED))
-    ran = arbiter("bench", "capacity", str(file), "--cores", "8,64", "--svg", str(picture))
-    assert ran.code == 0, ran.err
-    lines = [line.split("\t") for line in ran.out.splitlines()]
+    code, out, err = study(str(file), "--cores", "8,64", "--svg", str(picture))
+    assert code == 0, err
+    lines = [line.split("\t") for line in out.splitlines()]
     assert lines[0] == [
         "A move: 600 µs of a replica, 200 µs of each other one, 250 + 50 µs of PostgreSQL. "
         "Wanted: 10,000 moves/s in 100,000 matches."
@@ -67,21 +82,26 @@ def test_the_command_shows_the_answers_and_what_was_predicted(arbiter: Arbiter, 
         ('{"bench": "cluster", "figures": [3]}', "is not what `arbiter bench … --json FILE` keeps"),
     ],
 )
-def test_another_file_is_refused(arbiter: Arbiter, tmp_path: Path, content: str, said: str) -> None:
+def test_another_file_is_refused(study: Study, tmp_path: Path, content: str, said: str) -> None:
     file = tmp_path / "other.json"
     file.write_text(content)
-    ran = arbiter("bench", "capacity", str(file))
-    assert ran.code == 1
-    assert said in ran.err
+    code, _, err = study(str(file))
+    assert (code, said in err) == (1, True), err
 
 
-def test_the_page_has_what_the_command_says_and_its_picture(arbiter: Arbiter, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("option", "value"), [("--cores", "7"), ("--matches", "70"), ("--observers", "70"), ("--pace", "0.7")]
+)
+def test_an_option_changes_what_machines_have_to_carry(study: Study, option: str, value: str) -> None:
+    assert study(str(KEPT))[1] != study(str(KEPT), option, value)[1]
+
+
+def test_the_page_has_what_the_command_says_and_its_picture(study: Study, tmp_path: Path) -> None:
     text, picture = (ROOT / PAGE).read_text(encoding="utf-8"), tmp_path / "capacity.svg"
-    program, *words = block(PAGE, "arbiter bench capacity").replace("cluster.json", str(KEPT)).split()
-    assert program == "arbiter"
-    ran = arbiter(*words, "--svg", str(picture))
-    assert ran.code == 0, ran.err
-    rows = [line.split("\t") for line in ran.out.splitlines() if "\t" in line]
+    command = block(PAGE, "python -m tests.studies capacity").replace("cluster.json", str(KEPT))
+    code, out, err = study(*command.partition(" capacity ")[2].split(), "--svg", str(picture))
+    assert code == 0, err
+    rows = [line.split("\t") for line in out.splitlines() if "\t" in line]
     assert len(rows) == 3 + 3 * len(DESIGNS) + 5
     shown = [
         [cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("|")

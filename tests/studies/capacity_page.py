@@ -6,6 +6,7 @@ around the tables is written by hand.
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import sys
@@ -13,8 +14,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from arbiter.bench import capacity_table as tables
+from arbiter.bench.processes import BenchError
 from arbiter.bench.report import Bound, Figure, shown
+from tests.studies import capacity_table as tables
+from tests.studies.capacity import Load
 
 PAGE: Final = "CAPACITY.md"
 KEPT: Final = "cluster.json"
@@ -168,6 +171,73 @@ def _load(figures: Mapping[str, Figure], key: str) -> str:
     """Return how many moves a second were offered for a figure, as its title says."""
     found = re.search(r"([\d,]+) moves/s offered", figures[key].title) if key in figures else None
     return shown(float(found[1].replace(",", ""))) if found else UNKNOWN
+
+
+_NOT_KEPT: Final = "is not what `arbiter bench … --json FILE` keeps: measure again"
+
+
+def answer(write: Callable[[str], object], arguments: Sequence[str]) -> None:
+    """Write by the model what machines carry: what gives out first, and what to do then. Nothing is measured.
+
+    Three tables, with tabs between their columns, say what some cores carry, how many cores carry all of it, and how
+    the predictions compare with what was measured. Exits with code 2 and a line on standard error for wrong arguments.
+    Raises BenchError for another file.
+    """
+    wanted = _wanted(arguments)
+    load = Load(wanted.matches, wanted.pace, wanted.observers)
+    try:
+        kept = json.loads(wanted.file.read_bytes())
+        costs, compared = tables.costs_in(kept), tables.checks(kept)
+    except OSError as error:
+        raise BenchError(f"{wanted.file} can't be read: {error.strerror}") from None
+    except BenchError as error:
+        raise BenchError(f"{wanted.file}: {error}") from None
+    except (ValueError, LookupError, TypeError, AttributeError):
+        raise BenchError(f"{wanted.file} {_NOT_KEPT}") from None
+    write(
+        f"A move: {costs.move:,.0f} µs of a replica, {costs.follow:,.0f} µs of each other one, {costs.database:,.0f} + "
+        f"{costs.read:,.0f} µs of PostgreSQL. Wanted: {load.moves:,.0f} moves/s in {load.matches:,} matches.\n"
+    )
+    for head, rows in (
+        (tables.HEADINGS, tables.rows(load, costs, wanted.cores)),
+        (tables.NEEDED_HEADINGS, tables.needed_rows(load, costs)),
+        (tables.CHECK_HEADINGS, compared),
+    ):
+        write("".join("\t".join(map(str, row)) + "\n" for row in (head, *rows)))
+    if wanted.svg is not None:
+        wanted.svg.write_text(tables.capacity_svg(load, costs) + "\n", encoding="utf-8")
+
+
+class _Wanted(NamedTuple):
+    """What is asked for: a file that `arbiter bench cluster` has kept, cores of all machines, and the load."""
+
+    file: Path
+    cores: tuple[int, ...]
+    matches: int
+    observers: int
+    pace: float
+    svg: Path | None
+
+
+def _wanted(arguments: Sequence[str]) -> _Wanted:
+    parser = argparse.ArgumentParser("python -m tests.studies capacity", description="What machines carry, by a model.")
+    parser.add_argument("file", type=Path, metavar="FILE", help="what `arbiter bench cluster --json FILE` has kept")
+    parser.add_argument("--cores", type=_numbers, default=(8, 64), help="of all machines, with commas between")
+    parser.add_argument("--matches", type=_positive, default=100_000, help="live matches that are wanted")
+    parser.add_argument("--observers", type=_positive, default=1_000_000, help="each of one match")
+    parser.add_argument("--pace", type=float, default=0.1, help="moves a second in each match")
+    parser.add_argument("--svg", type=Path, metavar="FILE", help="write a picture of the moves a second by cores")
+    return _Wanted(**vars(parser.parse_args(arguments)))
+
+
+def _positive(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1")
+    return int(text)
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(sorted({_positive(each) for each in text.split(",")}))
 
 
 def main(arguments: Sequence[str]) -> int:

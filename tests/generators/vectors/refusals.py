@@ -12,8 +12,8 @@ from google.protobuf.message import Message
 from google.rpc import status_pb2
 
 from arbiter.errors import Reason, Refusal
-from arbiter.testing.vectors.fields import encoded, number_field, with_newer_fields
 from arbiter.wire.refusals import code_of, refusal_message
+from tests.generators.vectors.fields import encoded, number_field, with_newer_fields
 
 FACTS: Final[dict[Reason, dict[str, str | int]]] = {
     Reason.MOVE_MALFORMED: {"move": "e5 – what?", "game": "pods(size=5)", "strikes_left": 2},

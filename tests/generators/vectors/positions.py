@@ -19,9 +19,9 @@ from arbiter.games.contract import AnyGame
 from arbiter.games.line import Line, follow
 from arbiter.games.perft import perft
 from arbiter.games.playthrough import read_script
-from arbiter.testing.transcripts import Dice
-from arbiter.testing.vectors.meals import meals
-from arbiter.testing.vectors.wrong import ALWAYS_WRONG, WRONG, Wrong
+from tests.generators.transcripts import Dice
+from tests.generators.vectors.meals import meals
+from tests.generators.vectors.wrong import ALWAYS_WRONG, WRONG, Wrong
 
 LISTED: Final = 64  #: a list of legal moves is written in full if it is no longer than this
 LISTED_FIRST: Final = 1_300  #: the same, for the start of the game

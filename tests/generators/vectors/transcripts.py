@@ -11,9 +11,9 @@ from arbiter.matches import transcript
 from arbiter.matches.canonical import MalformedRecordError, decode, digest, encode
 from arbiter.matches.public_keys import PublicKey, checking, read_keys, write_keys
 from arbiter.matches.signature import Signature, Statement
-from arbiter.testing import transcripts as golden
-from arbiter.testing.vectors.forgeries import FORGERIES, forged
-from arbiter.testing.vectors.layout import laid_out
+from tests.generators import transcripts as golden
+from tests.generators.vectors.forgeries import FORGERIES, forged
+from tests.generators.vectors.layout import laid_out
 
 HOLDING: Final = ("circle-of-life", "elevation", "pods", "opening", "self-play", "abandoned", "faulted")
 """The golden matches whose transcripts are among the vectors unchanged."""
