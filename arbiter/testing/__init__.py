@@ -9,7 +9,8 @@ Games
 - `laws`: `check` plays a game at random and applies every law, of which each is a function too:
   `names_and_parameters_read_back`, `texts_round_trip`, `listed_moves_play`, `unlisted_moves_are_refused`,
   `positions_are_values`, `games_end`, `pieces_and_steps_are_well_formed`, `hostile_texts_are_refused`,
-  `material_follows_from_the_text`; `walk` plays at random, and `mutated` changes a text at random
+  `material_follows_from_the_text`, `aliases_are_resolved`, `moves_have_one_text`; `walk` plays at random, `mutated`
+  changes a text at random, and `near` finds texts near a move
 
 Servers
 - `in_memory`: `InMemoryArbiter` is a server without a network, `StreamReader` reads a player's stream of it, `items_of`
