@@ -7,7 +7,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from json import dump
@@ -17,6 +17,7 @@ from typing import Annotated, Any, Final
 
 import arbiter_client as arb
 from arbiter_client import bridge
+from arbiter_client.bridge.engine import found, option
 from cyclopts import App, Parameter
 
 from arbiter.cli.boxed import Wanted, chosen, limits_of
@@ -74,12 +75,10 @@ class Engine:
 
     def language(self) -> bridge.Uci:
         """Return the engine's language. Raises Failure for an option without a value, and for numbers below 0."""
-        options = {}
-        for text in self.option:
-            name, equals, value = text.partition("=")
-            if not equals or not name.strip() or not f"{name}{value}".isprintable():
-                raise Failure(f"--option {text!r} is no option: write NAME=VALUE, such as --option Hash=64")
-            options[name.strip()] = value.strip()
+        try:
+            options = dict(map(option, self.option))
+        except ValueError as error:
+            raise Failure(f"--option {error}") from None
         if min(self.nodes, self.depth, self.movetime) < 0:
             raise Failure("--nodes, --depth and --movetime are limits of a search: give 1 or more")
         return bridge.Uci(options, bridge.Search(self.nodes, self.depth, self.movetime))
@@ -119,7 +118,7 @@ def run(
     """
     connection, wishes, engine = connection or Connection(), wishes or Wishes(), engine or Engine()
     program, language = _program(exec, engine, json)
-    words = _split_command(program)
+    words = _split_command(program, found if engine.uci else shutil.which)
     limits = _limits(start_time, move_time, restarts)
     if wishes.most_matches < 0 or (matches is not None and matches < 1):
         raise Failure("--most-matches and --matches are numbers of matches: give 1 or more")
@@ -157,7 +156,7 @@ def _program(exec: str, engine: Engine, json: bool) -> tuple[str, bridge.Languag
     return exec.strip(), bridge.JsonLines() if json else bridge.Words()
 
 
-def _split_command(command: str) -> list[str]:
+def _split_command(command: str, which: Callable[[str], str | None]) -> list[str]:
     """Split a command into its words and check that the program exists. Raises Failure."""
     try:
         words = shlex.split(command)
@@ -165,7 +164,7 @@ def _split_command(command: str) -> list[str]:
         raise Failure(f"{command!r} can't be read as a command: {error}") from None
     if not words:
         raise Failure("there is no program: give one, such as --exec ./mybot, or --uci stockfish")
-    program = shutil.which(words[0])
+    program = which(words[0])
     if program is None:
         raise Failure(f"there is no program {words[0]}: give its path, and see that it may be executed")
     return [str(Path(program).absolute()), *words[1:]]

@@ -41,6 +41,7 @@ SANDBOX: Final = "sandbox"  #: the table of each bot's resource limits
 HIGHEST_RATING: Final = 10_000
 LONGEST: Final = 100  #: maximum characters of a name or a version
 _invalid: Final = partial(parameter_invalid, of="a tournament")
+MOST_SEARCHED: Final = 1_000_000_000  #: nodes, or milliseconds
 OURS: Final = "ARBITER_"  #: environment variables that tell a bot where it plays
 
 
@@ -79,16 +80,39 @@ class BotTable(NamedTuple):
     ] = ""
     rating: Annotated[int, Option("What it is seeded by, in Elo.", (0, HIGHEST_RATING))] = 0
     version: Annotated[str, Option("The version that it must say it has.")] = ""
+    uci: Annotated[
+        str,
+        Option(
+            "A chess engine that speaks UCI, as a command line. In place of `bot` and `command`.", allowed=_SHELL_WORDS
+        ),
+    ] = ""
+    options: Annotated[
+        Mapping[str, str | int | bool],
+        Option(
+            "With `uci`: options of the engine.",
+            allowed="a table of texts, numbers and true or false",
+            example="`{ Hash = 64 }`",
+        ),
+    ] = MappingProxyType({})
+    nodes: Annotated[
+        int, Option("With `uci`: nodes to search for a move; 0: as the clock says.", (0, MOST_SEARCHED))
+    ] = 0
+    depth: Annotated[int, Option("With `uci`: plies to search for a move; 0: as the clock says.", (0, 1_000))] = 0
+    movetime: Annotated[
+        int, Option("With `uci`: milliseconds to search for a move; 0: as the clock says.", (0, MOST_SEARCHED))
+    ] = 0
 
 
+SEARCHES: Final = ("nodes", "depth", "movetime")
+ENGINE_FIELDS: Final = ("options", *SEARCHES)  #: the fields that go with `uci` alone
 BOT_FIELDS: Final = BotTable._fields
 
 
 class BotEntry(NamedTuple):
     """A bot in a specification file, as `BotTable` says.
 
-    bundled: '' for a command of its own. command: the arguments of a bundled bot, or else the whole command line.
-    version: '' for any.
+    bundled: '' for a command of its own. command: the arguments of a bundled bot, or else the whole command line; of an
+    engine, the arguments of the bridge to it. version: '' for any.
     """
 
     name: str
@@ -99,6 +123,7 @@ class BotEntry(NamedTuple):
     version: str
     folder: Path = Path()
     sees: tuple[Path, ...] = ()
+    engine: bool = False
 
 
 class File(NamedTuple):
@@ -237,18 +262,11 @@ def _bot(values: Mapping[str, Any], where: str, base: Path) -> BotEntry:
     for name in values:
         if name not in BOT_FIELDS:
             raise _invalid(name, where, f"one of {', '.join(BOT_FIELDS)}")
-    if ("bot" in values) == ("command" in values):
-        raise _invalid(values.get("bot", ""), f"{where}.bot", "either bot, which is bundled, or command")
-    bundled = _text(values, "bot", where)
-    if bundled and bundled not in bundled_bot.names():
-        raise _invalid(bundled, f"{where}.bot", f"one of {', '.join(bundled_bot.names())}, or else a command")
-    name = _text(values, "name", where) or bundled
+    default, command = _program(values, where)
+    name = _text(values, "name", where) or default
     if not NAME.fullmatch(name):
         allowed = "1 to 40 of a-z and 0-9; between two of these may stand one '-', '_' or '.'"
         raise _invalid(name, f"{where}.name", f"the name that the bot plays under, {allowed}")
-    if "args" in values and not bundled:
-        raise _invalid(values["args"], f"{where}.args", "nothing beside a command, which holds its arguments itself")
-    command = _split_words(values.get("args", ""), f"{where}.args") if bundled else _command(values["command"], where)
     rating = values.get("rating", 0)
     if not isinstance(rating, int) or isinstance(rating, bool) or not 0 <= rating <= HIGHEST_RATING:
         raise _invalid(rating, f"{where}.rating", f"a whole number of Elo points from 0 to {HIGHEST_RATING}")
@@ -257,13 +275,54 @@ def _bot(values: Mapping[str, Any], where: str, base: Path) -> BotEntry:
         raise _invalid(folder, f"{where}.folder", f"a folder that is there, from {base} on")
     sees = tuple(map(Path, _split_words(values.get("sees", []), f"{where}.sees")))
     version = _text(values, "version", where)
-    return BotEntry(name, bundled, command, _environment(values, where), rating, version, folder, sees)
+    environment, bundled = _environment(values, where), values.get("bot", "")
+    return BotEntry(name, bundled, command, environment, rating, version, folder, sees, "uci" in values)
+
+
+def _program(values: Mapping[str, Any], where: str) -> tuple[str, tuple[str, ...]]:
+    """Return the name that a bot has by default, or '', and its command as `BotEntry` has it."""
+    if sum(way in values for way in ("bot", "command", "uci")) != 1:
+        raise _invalid(values.get("bot", ""), f"{where}.bot", "either bot, which is bundled, or command, or uci")
+    for field in ENGINE_FIELDS:
+        if field in values and "uci" not in values:
+            raise _invalid(values[field], f"{where}.{field}", "nothing without uci, the engine that it is for")
+    if "args" in values and "bot" not in values:
+        raise _invalid(values["args"], f"{where}.args", "nothing beside a command, which holds its arguments itself")
+    if "uci" in values:
+        words = _command(values["uci"], f"{where}.uci")
+        return Path(words[0]).name, (*_engine(values, where), "--", *words)
+    if "command" in values:
+        return "", _command(values["command"], f"{where}.command")
+    bundled = _text(values, "bot", where)
+    if bundled not in bundled_bot.names():
+        raise _invalid(bundled, f"{where}.bot", f"one of {', '.join(bundled_bot.names())}, or else a command")
+    return bundled, _split_words(values.get("args", ""), f"{where}.args")
 
 
 def _command(value: Any, where: str) -> tuple[str, ...]:
-    words = _split_words(value, f"{where}.command")
+    words = _split_words(value, where)
     if not words or not words[0]:
-        raise _invalid(value, f"{where}.command", "a command line, as a text or as a list of words")
+        raise _invalid(value, where, "a command line, as a text or as a list of words")
+    return words
+
+
+def _engine(values: Mapping[str, Any], where: str) -> list[str]:
+    """Return the options of the bridge to an engine."""
+    options = values.get("options", {})
+    if not isinstance(options, dict) or not all(isinstance(value, str | int) for value in options.values()):
+        raise _invalid(options, f"{where}.options", "a table of texts, numbers and true or false, as { Hash = 64 }")
+    words = []
+    for name, value in options.items():
+        text = f"{name}={str(value).lower() if isinstance(value, bool) else value}"
+        if not is_plain(text, LONGEST):
+            raise _invalid(value, f"{where}.options.{name}", f"printable, of at most {LONGEST} characters")
+        words += ["--option", text]
+    for name in SEARCHES:
+        least, most = 0, 1_000 if name == "depth" else MOST_SEARCHED
+        number = values.get(name, 0)
+        if not isinstance(number, int) or isinstance(number, bool) or not least <= number <= most:
+            raise _invalid(number, f"{where}.{name}", f"a whole number from {least} to {most}")
+        words += [f"--{name}", str(number)] if number else []
     return words
 
 

@@ -23,6 +23,7 @@ from arbiter.cli.tournament_spec import BotEntry, read_all
 from tests.cli.test_tournament import SWISS, row, standing
 from tests.cli.tournament_events import BEGAN_MS, created, ended, of_match, of_tournament, progress_of
 
+ENGINES = ("example-chess.toml", "example-engine-trial.toml")
 EXAMPLES = Path(__file__).parents[2] / "deploy" / "examples"
 
 
@@ -233,4 +234,11 @@ def test_every_format_has_an_example_that_ends_by_itself(format_: arb.Tournament
 
 def test_there_are_as_many_examples_as_formats() -> None:
     formats = [format_ for format_ in arb.TournamentFormat if format_.value]
-    assert len(list(EXAMPLES.iterdir())) == len(formats)
+    assert len([file for file in EXAMPLES.iterdir() if file.name not in ENGINES]) == len(formats)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_the_examples_of_engines_are_tournaments_of_engines(name: str) -> None:
+    bots = read_all(EXAMPLES / name).bots
+    assert sum(bot.engine for bot in bots) >= 2
+    assert all(bot.command[-1] == "stockfish" for bot in bots if bot.engine)

@@ -93,6 +93,35 @@ def test_a_command_may_be_a_list_and_a_bundled_bot_has_arguments(file: Path) -> 
     assert (y.bundled, y.command) == ("", ("a b", ""))
 
 
+def test_an_engine_is_a_bot_with_its_options_and_limits(file: Path) -> None:
+    more = '[[bots]]\nuci = "/usr/games/stockfish"\noptions = { Hash = 64, Ponder = false }\nnodes = 1\ndepth = 2\n'
+    file.write_text(f"{SPEC}{more}movetime = 3\n")
+    *_, engine = read_all(file).bots
+    assert (engine.name, engine.bundled, engine.engine) == ("stockfish", "", True)
+    options = ("--option", "Hash=64", "--option", "Ponder=false")
+    limits = ("--nodes", "1", "--depth", "2", "--movetime", "3")
+    assert engine.command == (*options, *limits, "--", "/usr/games/stockfish")
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ('uci = "stockfish"\nbot = "greedy"', "either bot, which is bundled, or command, or uci"),
+        ('bot = "random"\nnodes = 5', "nothing without uci"),
+        ('uci = ""', "a command line"),
+        ('uci = "stockfish"\nnodes = -1', "a whole number from 0 to 1000000000"),
+        ('uci = "stockfish"\ndepth = true', "a whole number from 0 to 1000"),
+        ('uci = "stockfish"\noptions = { Hash = 1.5 }', "a table of texts, numbers"),
+        ('uci = "stockfish"\noptions = { Hash = "1\\n2" }', "printable"),
+    ],
+)
+def test_a_wrong_engine_is_refused_by_line(file: Path, lines: str, said: str) -> None:
+    file.write_text(f"{SPEC}[[bots]]\n{lines}\n")
+    with pytest.raises(Failure, match=r"line \d+ \(bots\[\d+\]") as caught:
+        read_all(file)
+    assert said in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("openings", "message"),
     [

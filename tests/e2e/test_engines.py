@@ -22,6 +22,7 @@ from tests.processes import WAIT_S, until
 pytestmark = [pytest.mark.long, pytest.mark.toolchain]
 
 STOCKFISH = "/usr/games/stockfish"  #: where Debian puts it
+EXAMPLES = Path(__file__).parents[2] / "deploy" / "examples"
 PAGE = "clients/lines/README.md"
 
 
@@ -74,6 +75,17 @@ def test_two_engines_play_a_rated_match_through_kills_of_an_engine_and_of_the_se
     assert {comment.ply % 2 for comment in match.comments} == {0, 1}, "scores are in the record"
     assert match.versions[0][:1].isdigit()
     server.stop()
+
+
+def test_a_tournament_of_engines_is_run_from_its_example(tmp_path: Path) -> None:
+    require(STOCKFISH, why="engines play the example's tournament")
+    text = (EXAMPLES / "example-engine-trial.toml").read_text().replace("most_meetings = 40", "most_meetings = 2")
+    (tmp_path / "trial.toml").write_text(text)
+    ran = Server(tmp_path, 1).arbiter(
+        "tournament", "run", str(tmp_path / "trial.toml"), "--directory", str(tmp_path), "--no-sandbox"
+    )
+    assert "4 of 4 games played" in " ".join(ran.split())
+    assert "Every game ended by its rules" in " ".join(ran.split())
 
 
 @pytest.mark.parametrize(

@@ -152,6 +152,8 @@ def test_a_command_asks_the_server_of_its_options(
         monkeypatch.setattr(bridge, "run", reaching("run"))
     if command == "play":
         monkeypatch.setattr("arbiter.cli.play._play", reaching("play"))
+    if command == "mcp":
+        monkeypatch.setattr("arbiter.agents.serving.serve_stdio", reaching("agent"))
     if command == "conformance":
         monkeypatch.setattr(conformance_command, "_run_clauses", passed)
         monkeypatch.setattr(conformance_command, "_print_report", lambda report, words: None)
@@ -162,6 +164,8 @@ def test_a_command_asks_the_server_of_its_options(
     tls = Tls(Path("r.pem"), Path("c.pem"), Path("k.pem"))
     if name == "play":
         assert arguments[3] == Connection(**{field: value for _, field, value in CONNECTION.values()})  # type: ignore[arg-type]
+    elif name == "agent":
+        assert arguments == ("there:1", "secret ann", tls)
     elif name == "run":
         assert arguments[1] == "there:1"
         assert (named["token"], named["name"], named["tls"]) == ("secret", "ann", tls)

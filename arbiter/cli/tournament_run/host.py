@@ -185,6 +185,8 @@ def program(bot: BotEntry, folder: Path, address: str, token: str) -> Program:
     if bot.bundled:
         start = start if bot.folder != Path() else Path("/")  # it needs none of our modules
         command = (sys.executable, "-m", f"arbiter_client.bots.{bot.bundled}", *command)
+    elif bot.engine:
+        command = (sys.executable, "-m", "arbiter_client.bridge.engine", *command)
     where = {"ARBITER_SERVER": address, "ARBITER_TOKEN": token, "ARBITER_NAME": bot.name}
     sees = tuple(folder / path for path in bot.sees)
     return Program(command, start, {**bot.environment, **where}, sees)

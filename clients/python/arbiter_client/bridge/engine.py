@@ -1,0 +1,66 @@
+"""Play a chess engine: `python -m arbiter_client.bridge.engine --option Hash=64 --nodes 1 -- stockfish`."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from collections.abc import Sequence
+from typing import Final
+
+from arbiter_client import cli
+from arbiter_client.bridge.bot import run
+from arbiter_client.bridge.uci import Search, Uci
+from arbiter_client.errors import ClientError
+
+GAMES: Final = "/usr/games:/usr/local/games"  #: where Debian puts engines; the PATH of a service often lacks it
+
+
+def found(program: str) -> str | None:
+    """Return the path of an engine, or None if there is none."""
+    return shutil.which(program) or shutil.which(program, path=GAMES)
+
+
+def option(text: str) -> tuple[str, str]:
+    """Return the name and value in `NAME=VALUE`. Raises ValueError."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip() or not text.isprintable():
+        raise ValueError(f"{text!r} is no option: write NAME=VALUE, such as Hash=64")
+    return name.strip(), value.strip()
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Play an engine by the arguments and the environment. A mistake is reported in one line, with exit code 1."""
+    parser = cli.connection_parser(__doc__ or "")
+    add = parser.add_argument
+    add("--option", action="append", default=[], type=_checked, metavar="NAME=VALUE", help="an option of the engine")
+    add("--nodes", type=int, default=0, metavar="N", help="search so many nodes a move")
+    add("--depth", type=int, default=0, metavar="N", help="search so many plies deep")
+    add("--movetime", type=int, default=0, metavar="MS", help="search for so many milliseconds")
+    add("engine", nargs="+", help="the engine, and its arguments")
+    arguments = parser.parse_args(argv)
+    program, *words = arguments.engine
+    path = found(program)
+    if path is None:
+        parser.error(f"there is no engine {program}: give its path, and see that it may be executed")
+    try:
+        run(
+            [path, *words],
+            arguments.server,
+            language=Uci(dict(arguments.option), Search(arguments.nodes, arguments.depth, arguments.movetime)),
+            name=arguments.name,
+            token=arguments.token,
+            called=program,
+        )
+    except ClientError as error:
+        parser.exit(1, f"{parser.prog}: {error}\n")
+
+
+def _checked(text: str) -> tuple[str, str]:
+    try:
+        return option(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+if __name__ == "__main__":
+    main()
