@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Backoff } from "./backoff.js";
 import { type ArbiterError, mayPass } from "./errors.js";
+import { sameControl } from "./time_control.js";
 import type {
   Challenge,
   ChallengeClosed,
@@ -63,11 +64,11 @@ export type Awaitable<T> = T | Promise<T>;
  * A bot. A subclass describes itself and chooses moves; everything else has a default.
  *
  * Every method may be `async`. Several matches may be under way at once: keep the data of a match in
- * `turn.match.memory`. The client keeps no data in the bot, so several runs may play one bot, one after the other or at
+ * `turn.match.memory`, whose type is `Memory`. The client keeps no data in the bot, so several runs may play one bot, one after the other or at
  * once. The stream has a thread of its own, so that a long computation holds up no ping; it does hold up this bot's
  * other matches, unless it lets them in with `await breathe()` from time to time.
  */
-export abstract class Bot {
+export abstract class Bot<Memory extends object = Record<string, unknown>> {
   /** The bot's name, for people. */
   abstract readonly name: string;
   /** The bot's version; rated apart from other versions. */
@@ -78,6 +79,14 @@ export abstract class Bot {
   timeControls: readonly string[] = [];
   /** The players whose challenges and seeks it accepts; empty for all. */
   opponents: readonly string[] = [];
+  /** Whether it plays only rated matches, or (false) only unrated ones; undefined for both. */
+  rated: boolean | undefined = undefined;
+  /** The seat that challenges and seeks must give it: 1 or 2; 0 for any, and for the lot. */
+  seat = 0;
+  /** The lowest rating of a challenger in the game; undefined for no limit. */
+  leastRating: number | undefined = undefined;
+  /** The highest one. */
+  mostRating: number | undefined = undefined;
   /** How many matches it plays at once; 0 for no limit. */
   mostMatches = 0;
   /** Whether it accepts challenges that suit. */
@@ -97,24 +106,24 @@ export abstract class Bot {
    * Returns the choice for a turn: a move or its text, or another `Choice`. `turn.signal` is aborted when the choice is
    * not needed any more; later errors are ignored.
    */
-  abstract choose(turn: Turn): Awaitable<Choice>;
+  abstract choose(turn: Turn<Memory>): Awaitable<Choice>;
 
   /**
    * Returns another choice for a turn after the first one was refused, or undefined: then `choose` is called once more,
    * with `turn.refused` set. If that choice is refused too, the bot resigns the match.
    */
-  refused(_turn: Turn, _refusal: ArbiterError): Awaitable<Choice | undefined> {
+  refused(_turn: Turn<Memory>, _refusal: ArbiterError): Awaitable<Choice | undefined> {
     return undefined;
   }
 
   /** A match has started, or the bot continues one after a restart. Called before its first turn. */
-  started(_match: LiveMatch): Awaitable<void> {}
+  started(_match: LiveMatch<Memory>): Awaitable<void> {}
 
   /** A match has ended. After this returns, the client acknowledges the result to the server. */
-  ended(_finished: FinishedMatch): Awaitable<void> {}
+  ended(_finished: FinishedMatch<Memory>): Awaitable<void> {}
 
   /** Returns whether to accept the opponent's draw offer. By default no. */
-  drawOffered(_match: LiveMatch): Awaitable<boolean> {
+  drawOffered(_match: LiveMatch<Memory>): Awaitable<boolean> {
     return false;
   }
 
@@ -139,17 +148,18 @@ export abstract class Bot {
 
   /**
    * Returns whether to enter a tournament; called only with `enterTournaments`, and for tournaments that the bot has
-   * not entered. By default it enters if it plays all the games, at the time control.
+   * not entered. By default it enters if its games, time control and `rated` suit.
    */
-  called({ games, timeControl }: TournamentCall): Awaitable<boolean> {
-    return games.every((game) => this.plays(game)) && this.playsAt(timeControl);
+  called({ games, timeControl, rated }: TournamentCall): Awaitable<boolean> {
+    const suits = games.every((game) => this.plays(game)) && this.playsAt(timeControl);
+    return suits && (this.rated ?? rated) === rated;
   }
 
   /**
    * Returns the legal moves of a turn: those in it, or else the server's answer, for which it asks until the choice is
    * not needed any more: a lost connection must not cost the match.
    */
-  async legalMoves(turn: Turn): Promise<readonly LegalMove[]> {
+  async legalMoves(turn: Turn<Memory>): Promise<readonly LegalMove[]> {
     if (turn.legalMoves.length > 0) return turn.legalMoves;
     const { match, ply, signal } = turn;
     const backoff = new Backoff();
@@ -168,19 +178,28 @@ export abstract class Bot {
     return this.games.length === 0 || this.games.some((each) => each === game || each === game.split("(")[0]);
   }
 
-  /** Returns whether the bot plays at a time control. */
+  /** Returns whether the bot plays at a time control: `60s` in `timeControls` stands for `1m` too. */
   playsAt(timeControl: string): boolean {
-    return this.timeControls.length === 0 || this.timeControls.includes(timeControl);
+    return this.timeControls.length === 0 || this.timeControls.some((own) => sameControl(own, timeControl));
   }
 
   /** Returns the reason why the bot's settings exclude a challenge or seek; undefined if they do not. */
-  protected objection(challenge: Challenge): string | undefined {
-    const { game = "", timeControl = "" } = challenge.terms ?? {};
+  objection(challenge: Challenge): string | undefined {
+    const { game = "", timeControl = "", rated = false, seat = 0 } = challenge.terms ?? {};
+    const { leastRating, mostRating } = this;
+    const rating = challenge.rating ?? Number.NaN;
     if (!this.plays(game)) return `this bot plays ${this.games.join(", ")}`;
     if (!this.playsAt(timeControl)) return `this bot plays at ${this.timeControls.join(", ")}`;
+    if (this.rated !== undefined && this.rated !== rated)
+      return `this bot plays ${this.rated ? "rated" : "unrated"} matches only`;
+    if (this.seat !== 0 && seat !== 3 - this.seat) return `this bot plays as seat ${this.seat} only`;
     if (this.opponents.length > 0 && !this.opponents.includes(challenge.challenger)) {
       return `this bot plays against ${this.opponents.join(", ")}`;
     }
+    if (leastRating !== undefined && !(rating >= leastRating))
+      return `this bot plays against ratings of at least ${leastRating}`;
+    if (mostRating !== undefined && !(rating <= mostRating))
+      return `this bot plays against ratings of at most ${mostRating}`;
     return undefined;
   }
 }

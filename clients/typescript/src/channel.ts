@@ -84,6 +84,8 @@ export class Connection {
   token: string;
   /** How many calls have failed because the arbiter was away or busy. */
   outages = 0;
+  /** Whether the bot's stream has been greeted, and has not ended. */
+  isUp = false;
   /** Called with the reason why a call waits. */
   onWait: (error: ConnectionFailed) => void = () => {};
   readonly #channels = new Map<string, Channel>();

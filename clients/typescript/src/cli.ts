@@ -56,14 +56,14 @@ export interface CommandLine {
   /** The words that are no options. */
   readonly words: readonly string[];
   /** Changes a bot as the options say. */
-  readonly adapt: (bot: Bot) => void;
+  readonly adapt: (bot: Bot<never>) => void;
 }
 
 /**
  * Plays a bot by the program's arguments and the environment, until it is done or interrupted. A mistake is reported in
  * one line on standard error, with exit code 1.
  */
-export async function main(bot: Bot): Promise<void> {
+export async function main<Memory extends object>(bot: Bot<Memory>): Promise<void> {
   await program(async ({ options, words, adapt }) => {
     if (words.length > 0) throw new ClientError(`'${words[0]}' is no option (--help lists them)`);
     adapt(bot);
@@ -111,7 +111,7 @@ function optionsOf(values: Values): ClientOptions & PlayOptions {
   };
 }
 
-function adapt(bot: Bot, values: Values): void {
+function adapt(bot: Bot<never>, values: Values): void {
   if (values.games) bot.games = split(values.games);
   if (values["most-matches"]) bot.mostMatches = count("--most-matches", values["most-matches"]);
   if (values.seek) bot.seeks = values.seek.map(termsOf);

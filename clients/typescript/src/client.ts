@@ -9,6 +9,7 @@ import { ArbiterError, CredentialsError } from "./errors.js";
 import * as game from "./generated/arbiter/v1/game_pb.js";
 import * as match from "./generated/arbiter/v1/match_pb.js";
 import * as player from "./generated/arbiter/v1/player_pb.js";
+import * as rating from "./generated/arbiter/v1/rating_pb.js";
 import * as server from "./generated/arbiter/v1/server_pb.js";
 import * as tournament from "./generated/arbiter/v1/tournament_pb.js";
 import { type Log, stderrLog } from "./log.js";
@@ -82,6 +83,7 @@ export class Client {
    */
   async enrol(name: string, invitation = ""): Promise<void> {
     const { connection } = this;
+    await credentials.renew();
     if (connection.token && connection.token !== credentials.find(connection.addresses.listed, name)) return;
     if (connection.token && (await this.#isKnown())) return;
     if (!name) throw new CredentialsError("who plays? Give a name to register, or a token (ARBITER_TOKEN)");
@@ -393,6 +395,20 @@ export class Client {
   }
 
   /** Returns whether the server knows the token. */
+  // ---- ratings
+
+  /**
+   * Returns the ratings of a player's versions in a game, the newest version first; without a game, those of all games
+   * together. Refusals: PLAYER_NOT_FOUND, GAME_UNKNOWN, PARAMETER_INVALID.
+   */
+  async getRating(playerName: string, game = "", options: CallOptions = {}): Promise<values.Rating> {
+    const { getRating } = rating.RatingService.method;
+    return plain(
+      getRating.output,
+      await this.connection.ask(getRating, { player: playerName, game }, options),
+    );
+  }
+
   async #isKnown(): Promise<boolean> {
     try {
       await this.myself();

@@ -181,3 +181,8 @@ function codeOf(code: number): Code {
   // 0, OK, is no code of an error.
   return (code === 0 ? undefined : (status[code] as Code | undefined)) ?? "UNKNOWN";
 }
+
+/** Returns how much the error of a call matters in the log: the session says once that the arbiter is away. */
+export function levelOf(error: unknown): "debug" | "warning" {
+  return error instanceof ConnectionFailed ? "debug" : "warning";
+}

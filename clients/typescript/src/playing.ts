@@ -4,10 +4,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Bot } from "./bot.js";
 import type { Tls } from "./channel.js";
 import { Client } from "./client.js";
+import { call, type Hooks } from "./hooks.js";
 import { type Log, saysItWaits, stderrLog } from "./log.js";
 import { BotRunner, type OnError } from "./runner.js";
 import type { Introduction } from "./session.js";
-import { SessionThread } from "./thread.js";
+import { type PlayingSession, startSession } from "./thread.js";
+import { canonical, invalidSetting } from "./time_control.js";
 import { PROTOCOL_VERSION, SOFTWARE, SOFTWARE_VERSION } from "./version.js";
 
 /** The time limit for the server to end the stream after the bot, in ms. */
@@ -40,6 +42,8 @@ export interface PlayOptions {
   readonly invitation?: string | undefined;
   /** Stops the bot when it is aborted. */
   readonly signal?: AbortSignal;
+  /** Functions of the program for its metrics and logs. */
+  readonly hooks?: Hooks;
   /** The log; by default everything but details goes to standard error. */
   readonly log?: Log;
 }
@@ -48,11 +52,23 @@ export interface PlayOptions {
  * Plays a bot until so many `matches` have ended, or the signal is aborted; returns once all acts are sent and the
  * stream has ended.
  *
- * Throws ArbiterError if the server refuses the bot (SESSION_SUPERSEDED: the same player plays elsewhere),
+ * Throws ArbiterError if the server refuses the bot (SESSION_SUPERSEDED: the same player plays elsewhere), and before
+ * anything is sent if one of its time controls is none (PARAMETER_INVALID);
  * ConnectionFailed, CredentialsError, BotFailed.
  */
-export async function play(bot: Bot, options: PlayOptions = {}): Promise<void> {
-  const { signal, thinkers = 8, onError = "resign", matches, log = stderrLog() } = options;
+export async function play<Memory extends object>(
+  bot: Bot<Memory>,
+  options: PlayOptions = {},
+): Promise<void> {
+  const {
+    signal,
+    thinkers = 8,
+    onError = "resign",
+    matches,
+    hooks = {},
+    log = hooks.log ?? stderrLog(),
+  } = options;
+  checkControls(bot);
   const name = options.name || process.env.ARBITER_NAME || bot.name;
   const client = new Client({ patienceMs: 10_000, ...options, name, log });
   client.connection.onWait = saysItWaits(log, client.connection.patienceMs);
@@ -61,8 +77,19 @@ export async function play(bot: Bot, options: PlayOptions = {}): Promise<void> {
     await Promise.race([client.enrol(name, options.invitation), stopped]);
     if (signal?.aborted) return;
     const assignment = { connection: client.connection.options, introduction: introduction(bot) };
-    const thread = new SessionThread(assignment, (item, receivedMs) => runner.take(item, receivedMs), log);
-    const runner = new BotRunner(bot, client, thread, { onError, thinkers, matches }, log);
+    const thread = startSession(assignment, {
+      item: (item, receivedMs) => runner.take(item, receivedMs),
+      log,
+      connected: (server, player) => {
+        client.connection.isUp = true;
+        call(log, "connected", () => hooks.connected?.(server, player));
+      },
+      disconnected: (server, error) => {
+        client.connection.isUp = false;
+        call(log, "disconnected", () => hooks.disconnected?.(server, error));
+      },
+    });
+    const runner = new BotRunner(bot, client, thread, { onError, thinkers, matches, hooks }, log);
     try {
       await Promise.race([thread.ended, runner.outcome.catch(() => {}), stopped]);
       runner.close();
@@ -78,7 +105,10 @@ export async function play(bot: Bot, options: PlayOptions = {}): Promise<void> {
 }
 
 /** Withdraws the bot's seeks, sends its last acts, and waits until the server ends the stream too. */
-async function farewell(runner: BotRunner, thread: SessionThread): Promise<void> {
+async function farewell<Memory extends object>(
+  runner: BotRunner<Memory>,
+  thread: PlayingSession,
+): Promise<void> {
   const withdrawn = runner.withdraw();
   thread.stop();
   const said = Promise.all([withdrawn, thread.ended.catch(() => {})]);
@@ -86,7 +116,10 @@ async function farewell(runner: BotRunner, thread: SessionThread): Promise<void>
 }
 
 /** Plays a bot as `play` does, until it is done, or told to stop by SIGINT (Ctrl-C) or SIGTERM. */
-export async function run(bot: Bot, options: Omit<PlayOptions, "signal"> = {}): Promise<void> {
+export async function run<Memory extends object>(
+  bot: Bot<Memory>,
+  options: Omit<PlayOptions, "signal"> = {},
+): Promise<void> {
   const told = new AbortController();
   const stop = () => told.abort();
   process.once("SIGINT", stop).once("SIGTERM", stop);
@@ -97,8 +130,23 @@ export async function run(bot: Bot, options: Omit<PlayOptions, "signal"> = {}): 
   }
 }
 
+/** Throws the arbiter's refusal for what is no time control: with it, the bot would wait for a match in vain. */
+function checkControls({ timeControls, seeks }: Bot<never>): void {
+  if (typeof timeControls === "string") {
+    const allowed = `a list of them: ["${timeControls}"]`;
+    throw invalidSetting(
+      timeControls,
+      "timeControls",
+      allowed,
+      `timeControls is no list: expected ${allowed}`,
+    );
+  }
+  for (const text of [...timeControls, ...seeks.flatMap(({ timeControl }) => timeControl || [])])
+    canonical(text);
+}
+
 /** Returns the profile of the bot. */
-function introduction(bot: Bot): Introduction {
+function introduction(bot: Bot<never>): Introduction {
   return {
     protocolVersion: PROTOCOL_VERSION,
     software: SOFTWARE,

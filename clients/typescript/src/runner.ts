@@ -12,6 +12,7 @@ import {
   BotFailed,
   comesOfAnOutage,
   fromRefusal,
+  levelOf,
   type Reason,
   textOf,
   wasAway,
@@ -24,12 +25,14 @@ import {
 } from "./generated/arbiter/v1/match_pb.js";
 import * as play from "./generated/arbiter/v1/play_pb.js";
 import { ChallengeSchema } from "./generated/arbiter/v1/player_pb.js";
-import { Invitations } from "./invitations.js";
+import { call, type Hooks } from "./hooks.js";
 import type { Log } from "./log.js";
 import { plain } from "./plain.js";
-import { Room } from "./room.js";
+import { Policies } from "./policies.js";
 import { joined, Seat, type Thought } from "./seats.js";
-import { Slots } from "./slots.js";
+import { MatchSlots } from "./slots.js";
+import { Thinkers } from "./thinkers.js";
+import { ownControl } from "./time_control.js";
 import { type FinishedMatch, type Match, scoreOf, Turn } from "./values.js";
 
 /** What a bot's error at its turn costs: the match, the time on its clock, or the whole run. */
@@ -48,14 +51,15 @@ export interface RunnerOptions {
   readonly thinkers: number;
   /** After how many matches the run ends; undefined: never. */
   readonly matches: number | undefined;
+  readonly hooks: Hooks;
 }
 
 const REMEMBERED_ENDS = 10_000;
 /** What is refused for these came too late, and costs nothing. */
 const STALE: readonly Reason[] = ["PLY_MISMATCH", "NOT_YOUR_TURN", "MATCH_NOT_ACTIVE"];
 
-interface Asked {
-  readonly seat: Seat;
+interface Asked<Memory extends object> {
+  readonly seat: Seat<Memory>;
   readonly act: play.PlayAct;
 }
 
@@ -65,7 +69,7 @@ interface Asked {
  * `outcome` is settled once `matches` have ended and been acknowledged and no other is under way, or rejected with the
  * error that ends the run.
  */
-export class BotRunner {
+export class BotRunner<Memory extends object> {
   readonly outcome: Promise<void>;
   #player = "";
   #finish!: (error?: unknown) => void;
@@ -75,16 +79,16 @@ export class BotRunner {
   #closed = false;
   #requests = 0;
   readonly #prefix = randomBytes(8).toString("hex");
-  readonly #slots: Slots;
-  readonly #room: Room;
-  readonly #invitations: Invitations;
-  readonly #seats = new Map<string, Map<number, Seat>>(); // by match and number
+  readonly #thinkers: Thinkers;
+  readonly #slots: MatchSlots;
+  readonly #policies: Policies;
+  readonly #seats = new Map<string, Map<number, Seat<Memory>>>(); // by match and number
   readonly #expected = new Set<string>(); // matches that the stream has not told of yet
-  readonly #asked = new Map<string, Asked>(); // by request id
+  readonly #asked = new Map<string, Asked<Memory>>(); // by request id
   readonly #ended = new Set<string>();
 
   constructor(
-    private readonly bot: Bot,
+    private readonly bot: Bot<Memory>,
     private readonly client: Client,
     private readonly voice: Voice,
     private readonly options: RunnerOptions,
@@ -94,10 +98,10 @@ export class BotRunner {
       this.#finish = (error) => (error === undefined ? resolve() : reject(error));
     });
     this.outcome.catch(() => {}); // whoever plays the bot reads it, perhaps later
-    this.#slots = new Slots(options.thinkers);
-    this.#room = new Room(bot.mostMatches, options.matches);
+    this.#thinkers = new Thinkers(options.thinkers);
+    this.#slots = new MatchSlots(bot.mostMatches, options.matches);
     const expect = (matchId: string) => this.#expect(matchId);
-    this.#invitations = new Invitations(bot, client, this.#room, this.#callback, expect, this.#finish, log);
+    this.#policies = new Policies(bot, client, this.#slots, this.#callback, expect, this.#finish, log);
   }
 
   /** Handles an item of the stream, without waiting; unknown items are ignored. */
@@ -106,7 +110,7 @@ export class BotRunner {
     switch (item.case) {
       case "hello":
         this.#player = item.value.player;
-        this.#invitations.connected(item.value.player);
+        this.#policies.greeted(item.value.player);
         break;
       case "match":
         this.#onMatch(item.value);
@@ -124,16 +128,16 @@ export class BotRunner {
         for (const seat of this.#seatsIn(item.value.matchId)) this.#answerOffer(seat);
         break;
       case "challenge":
-        this.#invitations.challenge(plain(ChallengeSchema, item.value));
+        this.#policies.challenge(plain(ChallengeSchema, item.value));
         break;
       case "seek":
-        this.#invitations.seek(plain(ChallengeSchema, item.value));
+        this.#policies.seek(plain(ChallengeSchema, item.value));
         break;
       case "challengeClosed":
-        this.#invitations.closed(plain(play.ChallengeClosedSchema, item.value));
+        this.#policies.closed(plain(play.ChallengeClosedSchema, item.value));
         break;
       case "tournament":
-        this.#invitations.tournament(plain(play.TournamentCallSchema, item.value));
+        this.#policies.tournament(plain(play.TournamentCallSchema, item.value));
         break;
     }
   }
@@ -146,7 +150,7 @@ export class BotRunner {
 
   /** Accepts no more proposals, and withdraws the bot's seeks. */
   withdraw(): Promise<void> {
-    return this.#invitations.close();
+    return this.#policies.close();
   }
 
   // ---- matches
@@ -155,26 +159,37 @@ export class BotRunner {
     const match = plain(MatchSchema, message);
     for (const seat of this.#seatsOf(match)) {
       const by = match.drawOfferedBy;
-      if (match.phase === Phase.ACTIVE || match.phase === Phase.PAUSED) void this.#begin(seat);
+      if (match.phase === Phase.ACTIVE || match.phase === Phase.PAUSED)
+        void this.#begin(seat, match.ply, match.turn);
       if (by && by !== seat.match.seat) this.#answerOffer(seat);
     }
   }
 
   /** Returns the bot's seats in a match that goes on, brought up to date. */
-  #seatsOf(match: Match): Seat[] {
-    const { matchId, game, players, phase, timeControl, rated, label, openingPlies } = match;
+  #seatsOf(match: Match): Seat<Memory>[] {
+    const {
+      matchId,
+      game,
+      players,
+      phase,
+      timeControl: matchTimeControl,
+      rated,
+      label,
+      openingPlies,
+    } = match;
     if (phase === Phase.ENDED || this.#ended.has(matchId)) return [];
     return players.flatMap((player, index) => {
       if (player !== this.#player) return [];
       const seat = this.#seat(matchId, game, index + 1, players[1 - index] ?? "");
-      Object.assign(seat.match, { timeControl, rated, label, openingPlies });
+      const timeControl = ownControl(match, seat.match.seat);
+      Object.assign(seat.match, { timeControl, matchTimeControl, rated, label, openingPlies });
       return [seat];
     });
   }
 
-  #seat(matchId: string, game: string, number: number, opponent: string): Seat {
-    const seats = this.#seats.get(matchId) ?? new Map<number, Seat>();
-    const seat = seats.get(number) ?? new Seat(this.client, matchId, game, number, opponent);
+  #seat(matchId: string, game: string, number: number, opponent: string): Seat<Memory> {
+    const seats = this.#seats.get(matchId) ?? new Map<number, Seat<Memory>>();
+    const seat = seats.get(number) ?? new Seat<Memory>(this.client, matchId, game, number, opponent);
     seats.set(number, seat);
     this.#seats.set(matchId, seats);
     this.#expected.delete(matchId);
@@ -182,7 +197,7 @@ export class BotRunner {
     return seat;
   }
 
-  #seatsIn(matchId: string): Iterable<Seat> {
+  #seatsIn(matchId: string): Iterable<Seat<Memory>> {
     return this.#seats.get(matchId)?.values() ?? [];
   }
 
@@ -196,27 +211,30 @@ export class BotRunner {
   #count(): void {
     const playing = this.#seats.size + this.#expected.size;
     const left = Math.max(0, (this.options.matches ?? Number.POSITIVE_INFINITY) - this.#endCount - playing);
-    if (this.#room.playing === playing && this.#room.left === left) return;
-    Object.assign(this.#room, { playing, left });
-    this.#invitations.refresh();
+    if (this.#slots.playing === playing && this.#slots.left === left) return;
+    Object.assign(this.#slots, { playing, left });
+    this.#policies.look();
   }
 
   /** Ends the run if enough matches have ended, and the bot has agreed to no others. */
   #endIfDone(): void {
     const { matches = Number.POSITIVE_INFINITY } = this.options;
-    if (this.#endCount >= matches && this.#untold === 0 && this.#room.playing === 0) this.#finish();
+    if (this.#endCount >= matches && this.#untold === 0 && this.#slots.playing === 0) this.#finish();
   }
 
-  #begin(seat: Seat): Promise<void> {
+  /** Tells the bot of a match, once. `ply` and `turn` are where it is: it goes on if the bot has moved in it before. */
+  #begin(seat: Seat<Memory>, ply: number, turn: number): Promise<void> {
     if (!seat.begun) {
-      const { matchId, game, seat: number, opponent } = seat.match;
-      this.log("info", `${matchId} begins: ${game} as seat ${number} against ${opponent}`);
+      const { matchId, game, seat: number, opponent, openingPlies } = seat.match;
+      const played = ply - openingPlies;
+      const begins = played > 1 || (played === 1 && turn !== number) ? "goes on" : "begins";
+      this.log("info", `${matchId} ${begins}: ${game} as seat ${number} against ${opponent}`);
       seat.begun = this.#callback("started", () => this.bot.started(seat.match), undefined);
     }
     return seat.begun;
   }
 
-  #leave(seat: Seat): void {
+  #leave(seat: Seat<Memory>): void {
     seat.match.over = true;
     seat.leave();
     for (const [id, asked] of this.#asked) if (asked.seat === seat) this.#asked.delete(id);
@@ -239,7 +257,11 @@ export class BotRunner {
     this.#endings = this.#endings.then(() => this.#dealWithEnd(message, seat, isNews));
   }
 
-  async #dealWithEnd(message: play.MatchEnded, seat: Seat | undefined, isNews: boolean): Promise<void> {
+  async #dealWithEnd(
+    message: play.MatchEnded,
+    seat: Seat<Memory> | undefined,
+    isNews: boolean,
+  ): Promise<void> {
     if (isNews) {
       const { cursor: _, result, ...about } = plain(play.MatchEndedSchema, message);
       if (result) {
@@ -271,13 +293,13 @@ export class BotRunner {
     if (ply < seat.nextPly || this.#isDealtWith(seat, ply) || (seat.thought && ply <= seat.thought.ply))
       return;
     const thought = seat.think(ply);
-    const turn = new Turn(plain(play.TurnSchema, message), seat.match, receivedMs, thought.signal);
+    const turn = new Turn<Memory>(plain(play.TurnSchema, message), seat.match, receivedMs, thought.signal);
     void this.#think(seat, thought, turn, async () => {
-      await this.#begin(seat);
+      await this.#begin(seat, ply, message.seat);
       const moves = joined(seat.match.moves, message) ?? (await this.#wholeLine(seat, thought, ply));
       if (seat.thought !== thought) return undefined;
       seat.match.moves = moves;
-      return this.#slots.run(() => this.#askBot(seat, thought, () => this.bot.choose(turn)));
+      return this.#thinkers.run(() => this.#askBot(seat, thought, () => this.bot.choose(turn)));
     });
   }
 
@@ -287,21 +309,25 @@ export class BotRunner {
    * A move for an earlier ply does not: it has been played, or there would be no such turn, and its answer is on the
    * way. So it is where one seat moves twice in a row.
    */
-  #isDealtWith(seat: Seat, ply: number): boolean {
+  #isDealtWith(seat: Seat<Memory>, ply: number): boolean {
     const act = this.#asked.get(seat.requestId)?.act.act;
     return act !== undefined && !(act.case === "move" && act.value.ply < ply);
   }
 
   /** Makes a choice and acts by it, unless the seat has got something else to think about meanwhile. */
   async #think(
-    seat: Seat,
+    seat: Seat<Memory>,
     thought: Thought,
-    turn: Turn,
+    turn: Turn<Memory>,
     choose: () => Promise<Choice | undefined>,
   ): Promise<void> {
     try {
       const choice = await choose();
-      if (seat.thought === thought) this.#act(seat, turn, choice as Choice);
+      if (seat.thought === thought) {
+        const { hooks } = this.options;
+        call(this.log, "thought", () => hooks.thought?.(turn as Turn<never>, turn.thoughtMs));
+        this.#act(seat, turn, choice as Choice);
+      }
     } catch (error) {
       if (seat.thought === thought) this.#fail(seat, turn, error);
     }
@@ -309,7 +335,7 @@ export class BotRunner {
   }
 
   /** Returns the moves of a match up to a ply, by asking until there is an answer. */
-  async #wholeLine(seat: Seat, thought: Thought, ply: number): Promise<readonly string[]> {
+  async #wholeLine(seat: Seat<Memory>, thought: Thought, ply: number): Promise<readonly string[]> {
     const backoff = new Backoff();
     while (seat.thought === thought) {
       try {
@@ -324,13 +350,13 @@ export class BotRunner {
     return [];
   }
 
-  async #chooseAgain(seat: Seat, turn: Turn, refusal: ArbiterError): Promise<void> {
+  async #chooseAgain(seat: Seat<Memory>, turn: Turn<Memory>, refusal: ArbiterError): Promise<void> {
     const thought = seat.think(turn.ply);
     const again = turn.again(refusal, thought.signal);
     await this.#think(seat, thought, again, async () => {
       if (turn.refused) throw refusal;
       const choose = async () => (await this.bot.refused(turn, refusal)) ?? this.bot.choose(again);
-      return this.#slots.run(() => this.#askBot(seat, thought, choose));
+      return this.#thinkers.run(() => this.#askBot(seat, thought, choose));
     });
   }
 
@@ -339,7 +365,7 @@ export class BotRunner {
    * or one behind it, shows it, or if any call failed in that way meanwhile: a bot may wrap an error in any way, or
    * keep only its text.
    */
-  async #askBot<T>(seat: Seat, thought: Thought, ask: () => Awaitable<T>): Promise<T | undefined> {
+  async #askBot<T>(seat: Seat<Memory>, thought: Thought, ask: () => Awaitable<T>): Promise<T | undefined> {
     const { connection } = this.client;
     const backoff = new Backoff();
     while (seat.thought === thought) {
@@ -349,19 +375,20 @@ export class BotRunner {
       } catch (error) {
         if (seat.thought !== thought) return undefined; // it is of no use any more, and its calls are cancelled
         if (connection.outages === outages && !comesOfAnOutage(error)) throw error;
-        this.log("warning", `the choice in match ${seat.match.matchId} is made again: ${textOf(error)}`);
+        const level = connection.isUp ? levelOf(error) : "debug";
+        this.log(level, `the choice in match ${seat.match.matchId} is made again: ${textOf(error)}`);
         await sleep(backoff.nextMs(), undefined, { ref: false });
       }
     }
     return undefined;
   }
 
-  #act(seat: Seat, turn: Turn, choice: Choice): void {
+  #act(seat: Seat<Memory>, turn: Turn<Memory>, choice: Choice): void {
     for (const act of actsOf(choice, seat.match.matchId, turn.ply)) seat.requestId = this.#request(seat, act);
     seat.turn = turn;
   }
 
-  #request(seat: Seat, act: play.PlayAct): string {
+  #request(seat: Seat<Memory>, act: play.PlayAct): string {
     this.#requests += 1;
     act.requestId = `${this.#prefix}-${this.#requests}`;
     this.#asked.set(act.requestId, { seat, act });
@@ -370,7 +397,7 @@ export class BotRunner {
   }
 
   /** Handles an error of the bot in its turn: logs it, and does what the run's policy says. */
-  #fail(seat: Seat, turn: Turn, error: unknown): void {
+  #fail(seat: Seat<Memory>, turn: Turn<Memory>, error: unknown): void {
     const { onError } = this.options;
     const where = `${this.bot.name} failed in match ${seat.match.matchId} at ply ${turn.ply}`;
     if (onError === "raise") {
@@ -395,14 +422,14 @@ export class BotRunner {
       this.#onPlayed(asked.seat, asked.act.act.value, answer.value?.ply);
   }
 
-  #onPlayed(seat: Seat, { ply, move }: play.MoveAct, plyAfter: number | undefined): void {
+  #onPlayed(seat: Seat<Memory>, { ply, move }: play.MoveAct, plyAfter: number | undefined): void {
     seat.nextPly = Math.max(seat.nextPly, ply + 1);
     seat.offerAnswered = false; // a move ends the opponent's offer
     if (seat.match.moves.length === ply && plyAfter === ply + 1)
       seat.match.moves = [...seat.match.moves, move];
   }
 
-  #onRefusal({ seat, act }: Asked, refusal: ArbiterError): void {
+  #onRefusal({ seat, act }: Asked<Memory>, refusal: ArbiterError): void {
     const { matchId, requestId } = act;
     const what = act.act.case;
     if (STALE.includes(refusal.reason)) {
@@ -411,10 +438,14 @@ export class BotRunner {
     }
     this.log("warning", `${what} refused in match ${matchId}: ${refusal.message}`);
     const answersTurn = (what === "move" || what === "claimDraw") && seat.requestId === requestId;
-    if (answersTurn && seat.turn) void this.#chooseAgain(seat, seat.turn, refusal);
+    const { turn } = seat;
+    if (!answersTurn || !turn) return;
+    const { hooks } = this.options;
+    call(this.log, "refused", () => hooks.refused?.(turn as Turn<never>, refusal));
+    void this.#chooseAgain(seat, turn, refusal);
   }
 
-  #answerOffer(seat: Seat): void {
+  #answerOffer(seat: Seat<Memory>): void {
     if (seat.offerAnswered) return;
     seat.offerAnswered = true;
     void this.#callback("drawOffered", () => this.bot.drawOffered(seat.match), false).then((accept) => {
@@ -440,7 +471,7 @@ export class BotRunner {
 }
 
 /** Returns how a match ended, in words. */
-function told({ score, result }: FinishedMatch): string {
+function told({ score, result }: Pick<FinishedMatch, "score" | "result">): string {
   const words = score === undefined ? "it does not count" : ["lost", "drawn", "won"][score * 2];
   return `${words}, by ${result.reason}`;
 }

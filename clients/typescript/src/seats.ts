@@ -6,19 +6,21 @@ import type { Turn as TurnMessage } from "./generated/arbiter/v1/play_pb.js";
 import type { LiveMatch, Turn } from "./values.js";
 
 /** A `LiveMatch`, from the side that keeps it up to date. */
-export type KeptMatch = { -readonly [Key in keyof LiveMatch]: LiveMatch[Key] };
+export type KeptMatch<Memory extends object> = {
+  -readonly [Key in keyof LiveMatch<Memory>]: LiveMatch<Memory>[Key];
+};
 
 /**
  * A seat of the bot in a live match. In a match of the bot against itself there are two, independent of each other.
  */
-export class Seat {
-  readonly match: KeptMatch;
+export class Seat<Memory extends object> {
+  readonly match: KeptMatch<Memory>;
   /** The callback `started`, once it was called. */
   begun: Promise<void> | undefined;
   /** The choice that is under way; the results of others are ignored. */
   thought: Thought | undefined;
   /** The turn that the last choice answered. */
-  turn: Turn | undefined;
+  turn: Turn<Memory> | undefined;
   /** The move, claim or resignation that waits for its answer. */
   requestId = "";
   /** Turns before this one are done. */
@@ -33,6 +35,7 @@ export class Seat {
       seat,
       opponent,
       timeControl: "",
+      matchTimeControl: "",
       rated: false,
       label: "",
       openingPlies: 0,

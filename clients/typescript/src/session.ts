@@ -5,7 +5,7 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import type { ClientDuplexStream } from "@grpc/grpc-js";
 import { Tries } from "./addresses.js";
 import type { Connection } from "./channel.js";
-import { ArbiterError, ConnectionFailed, fromRefusal, fromRpc, PASSING } from "./errors.js";
+import { ArbiterError, type ClientError, ConnectionFailed, fromRefusal, fromRpc, PASSING } from "./errors.js";
 import type { MoveAnswer } from "./generated/arbiter/v1/match_pb.js";
 import {
   ClientHelloSchema,
@@ -42,6 +42,8 @@ export class Session {
   readonly #stopped = new AbortController();
   #silenceMs = HELLO_WAIT_MS;
   #met = false;
+  #up = false; // between a hello and the end of its stream
+  #lostMs: number | undefined; // when the connection was lost; undefined while there is one
   #notice: ArbiterError | undefined;
 
   constructor(
@@ -49,6 +51,8 @@ export class Session {
     private readonly introduction: Introduction,
     private readonly tell: (item: PlayItem, receivedMs: number) => void,
     private readonly log: Log,
+    private readonly connected: (server: string, player: string) => void,
+    private readonly disconnected: (server: string, error: ClientError) => void,
   ) {
     this.#tries = new Tries(connection.addresses);
   }
@@ -60,17 +64,14 @@ export class Session {
       const { address } = this.connection;
       const error = await this.#oneStream(address);
       if (this.#stopping) return;
+      if (this.#up) this.disconnected(address, error);
+      this.#up = false;
       if (error instanceof ArbiterError && !passes(error)) throw error;
       const pauseMs = this.#tries.failedMs(address, error);
       const late = pauseMs > 0 && monotonicMs() + pauseMs > giveUpMs;
       if (!this.#met && late) throw this.#tries.allFailed(error);
-      if (this.#met) {
-        const where = this.connection.address === address ? "" : ` at ${this.connection.address}`;
-        this.log(
-          "warning",
-          `connection lost, trying again${where} in ${Math.round(pauseMs)} ms: ${error.message}`,
-        );
-      } else if (pauseMs > 0) this.connection.onWait(error);
+      if (this.#met) this.#lose(address, pauseMs, error);
+      else if (pauseMs > 0) this.connection.onWait(error);
       await sleep(pauseMs, undefined, { signal: this.#stopped.signal }).catch(() => {});
       if (this.#stopping && this.outbox.settled) return;
     }
@@ -84,6 +85,19 @@ export class Session {
 
   get #stopping(): boolean {
     return this.#stopped.signal.aborted;
+  }
+
+  /** Logs an outage: once when the connection is lost, and later attempts as details. */
+  #lose(address: string, pauseMs: number, error: Error): void {
+    if (this.#lostMs === undefined) {
+      this.#lostMs = monotonicMs();
+      this.log(
+        "warning",
+        `the connection to ${address} is lost, trying again: ${error.message.split(": ")[0]}`,
+      );
+    }
+    const next = `trying again at ${this.connection.address} in ${Math.round(pauseMs)} ms`;
+    this.log("debug", `${next}: ${error.message}`);
   }
 
   /** Holds one stream for as long as it lasts, and returns why it ended. */
@@ -147,7 +161,12 @@ export class Session {
   #meet(hello: ServerHello): void {
     this.#silenceMs = timeout(Number(hello.silenceMostMs) || HELLO_WAIT_MS);
     this.#met = true;
-    this.log("info", `connected to ${this.connection.address} as ${hello.player}`);
+    this.#up = true;
+    const line = `connected to ${this.connection.address} as ${hello.player}`;
+    if (this.#lostMs === undefined) this.log("info", line);
+    else this.log("warning", `${line} again, after ${((monotonicMs() - this.#lostMs) / 1000).toFixed(1)} s`);
+    this.#lostMs = undefined;
+    this.connected(this.connection.address, hello.player);
     this.#tries.reset();
     this.outbox.release();
   }

@@ -1,27 +1,19 @@
 /** What runs in the thread of `SessionThread`: a session, its orders and its reports. */
 
 import { parentPort, workerData } from "node:worker_threads";
-import { Connection } from "./channel.js";
 import { ClientError } from "./errors.js";
-import { type Log, saysItWaits } from "./log.js";
-import { Session } from "./session.js";
-import { type Assignment, errorData, type Order, type Report } from "./thread.js";
-
-const { connection, introduction } = workerData as Assignment;
+import { type Assignment, errorData, type Order, type Report, sessionOf } from "./thread.js";
 
 function report(what: Report): void {
   parentPort?.postMessage(what);
 }
 
-const log: Log = (level, text) => report({ kind: "log", level, text });
-const channel = new Connection(connection);
-channel.onWait = saysItWaits(log, connection.patienceMs);
-const session = new Session(
-  channel,
-  introduction,
-  (item, receivedMs) => report({ kind: "item", item, receivedMs }),
-  log,
-);
+const { session } = sessionOf(workerData as Assignment, {
+  item: (item, receivedMs) => report({ kind: "item", item, receivedMs }),
+  log: (level, text) => report({ kind: "log", level, text }),
+  connected: (server, player) => report({ kind: "connected", server, player }),
+  disconnected: (server, error) => report({ kind: "disconnected", server, error: errorData(error) }),
+});
 
 parentPort?.on("message", (order: Order) => {
   if (order.kind === "request") session.outbox.request(order.act);

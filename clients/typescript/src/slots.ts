@@ -1,22 +1,30 @@
-/** A limit to how much is under way at a time. */
-export class Slots {
-  readonly #waiting: (() => void)[] = [];
-  #free: number;
+/** How many matches a run of a bot plays, and how many more it may agree on. */
 
-  constructor(count: number) {
-    this.#free = count;
+/** Counts the matches of one run. */
+export class MatchSlots {
+  /** How many matches are under way, or agreed on. */
+  playing = 0;
+  /** How many more may be agreed on before the run ends; `Infinity` for no limit. */
+  left: number;
+
+  /** `mostMatches` at once, 0 for no limit; `matches` until the run ends, undefined for no limit. */
+  constructor(
+    private readonly mostMatches: number,
+    matches: number | undefined,
+  ) {
+    this.left = matches ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Runs work once there is a slot for it, in the order of the calls, and returns its result. */
-  async run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#free > 0) this.#free -= 1;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#free += 1;
-    }
+  /** Whether there is room for one more match. */
+  get isFree(): boolean {
+    return this.objection === undefined;
+  }
+
+  /** Why there is no room for one more match; undefined if there is. */
+  get objection(): string | undefined {
+    if (this.left <= 0) return "this bot has as many matches as it plays before it stops";
+    if (this.mostMatches > 0 && this.playing >= this.mostMatches)
+      return `this bot plays ${this.mostMatches} matches at once, and is playing them`;
+    return undefined;
   }
 }

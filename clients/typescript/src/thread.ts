@@ -1,12 +1,13 @@
-/** The session in a thread of its own, so that pings are answered while the bot computes. */
+/** Where a session runs: in a thread of its own, or in a bundle in the bot's. */
 
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { Worker } from "node:worker_threads";
-import type { ConnectionOptions } from "./channel.js";
+import { Connection, type ConnectionOptions } from "./channel.js";
 import { ArbiterError, type ClientError, ConnectionFailed } from "./errors.js";
 import type { PlayAct, PlayItem } from "./generated/arbiter/v1/play_pb.js";
-import type { Level, Log } from "./log.js";
-import type { Introduction } from "./session.js";
+import { type Level, type Log, saysItWaits } from "./log.js";
+import { type Introduction, Session } from "./session.js";
 
 /** What the thread is started with. */
 export interface Assignment {
@@ -24,6 +25,8 @@ export type Order =
 export type Report =
   | { readonly kind: "item"; readonly item: PlayItem; readonly receivedMs: number }
   | { readonly kind: "log"; readonly level: Level; readonly text: string }
+  | { readonly kind: "connected"; readonly server: string; readonly player: string }
+  | { readonly kind: "disconnected"; readonly server: string; readonly error: ErrorData }
   | { readonly kind: "end"; readonly error: ErrorData | undefined };
 
 /** An error of this package as plain data: classes do not cross threads. */
@@ -39,21 +42,102 @@ export function errorData(error: ClientError): ErrorData {
   return { reason, message, code, facts, cause };
 }
 
-/** A session in a thread. `ended` is settled as `Session.run` is. */
-export class SessionThread {
+/** What a session tells. */
+export interface Told {
+  readonly item: (item: PlayItem, receivedMs: number) => void;
+  readonly log: Log;
+  readonly connected: (server: string, player: string) => void;
+  readonly disconnected: (server: string, error: ClientError) => void;
+}
+
+/** A session of a bot, wherever it runs. `ended` is settled as `Session.run` is. */
+export interface PlayingSession {
+  readonly ended: Promise<void>;
+  /** Sends an act that will be answered, and sends it again until then. */
+  request(act: PlayAct): void;
+  /** Sends an act that is not answered. */
+  say(act: PlayAct): void;
+  /** Sends the last acts and ends the session; `ended` tells when the server has ended it too. */
+  stop(): void;
+  /** Ends it at once. */
+  close(): Promise<void>;
+}
+
+/** Returns a session and its connection. */
+export function sessionOf(
+  { connection, introduction }: Assignment,
+  told: Told,
+): { session: Session; channel: Connection } {
+  const channel = new Connection(connection);
+  channel.onWait = saysItWaits(told.log, connection.patienceMs);
+  const { item, log, connected, disconnected } = told;
+  return { session: new Session(channel, introduction, item, log, connected, disconnected), channel };
+}
+
+/**
+ * Starts a session: in a thread of its own, if its file stands beside this one, so that pings are answered while the
+ * bot computes. In a program of one file, as bundlers make it, the session runs in the bot's own thread.
+ */
+export function startSession(assignment: Assignment, told: Told): PlayingSession {
+  const file = workerFile();
+  if (file) return new SessionThread(file, assignment, told);
+  told.log("debug", "this program is one file: pings are answered only while the bot lets other work run");
+  return new SessionHere(assignment, told);
+}
+
+/** Returns the file of the thread; undefined in a bundle. */
+function workerFile(): URL | undefined {
+  const here: string | undefined = import.meta.url; // a bundle of CommonJS has none
+  if (!here) return undefined;
+  const file = new URL("./session_worker.js", here);
+  return existsSync(file) ? file : undefined;
+}
+
+/** A session in the bot's own thread. */
+class SessionHere implements PlayingSession {
+  readonly ended: Promise<void>;
+  readonly #session: Session;
+  readonly #channel: Connection;
+
+  constructor(assignment: Assignment, told: Told) {
+    const { session, channel } = sessionOf(assignment, told);
+    this.#session = session;
+    this.#channel = channel;
+    this.ended = session.run();
+    this.ended.catch(() => {}); // whoever plays the bot reads it, perhaps later
+  }
+
+  request(act: PlayAct): void {
+    this.#session.outbox.request(act);
+  }
+
+  say(act: PlayAct): void {
+    this.#session.outbox.say(act);
+  }
+
+  stop(): void {
+    this.#session.stop();
+  }
+
+  async close(): Promise<void> {
+    this.#session.stop();
+    this.#channel.close();
+  }
+}
+
+/** A session in a thread of its own. */
+class SessionThread implements PlayingSession {
   readonly ended: Promise<void>;
   readonly #worker: Worker;
 
-  constructor(
-    assignment: Assignment,
-    private readonly tell: (item: PlayItem, receivedMs: number) => void,
-    private readonly log: Log,
-  ) {
-    this.#worker = new Worker(new URL("./session_worker.js", import.meta.url), { workerData: assignment });
+  constructor(file: URL, assignment: Assignment, told: Told) {
+    this.#worker = new Worker(file, { workerData: assignment });
     this.ended = new Promise((resolve, reject) => {
       this.#worker.on("message", (report: Report) => {
-        if (report.kind === "item") this.tell(report.item, report.receivedMs);
-        else if (report.kind === "log") this.log(report.level, report.text);
+        if (report.kind === "item") told.item(report.item, report.receivedMs);
+        else if (report.kind === "log") told.log(report.level, report.text);
+        else if (report.kind === "connected") told.connected(report.server, report.player);
+        else if (report.kind === "disconnected") told.disconnected(report.server, errorOf(report.error));
         else if (report.error === undefined) resolve();
         else reject(errorOf(report.error));
       });
@@ -61,22 +145,18 @@ export class SessionThread {
     });
   }
 
-  /** Sends an act that will be answered, and sends it again until then. */
   request(act: PlayAct): void {
     this.#order({ kind: "request", act });
   }
 
-  /** Sends an act that is not answered. */
   say(act: PlayAct): void {
     this.#order({ kind: "say", act });
   }
 
-  /** Sends the last acts and ends the session; `ended` tells when the server has ended it too. */
   stop(): void {
     this.#order({ kind: "stop" });
   }
 
-  /** Ends the thread at once. */
   async close(): Promise<void> {
     const exit = once(this.#worker, "exit");
     await this.#worker.terminate();

@@ -9,9 +9,11 @@ import type * as game from "./generated/arbiter/v1/game_pb.js";
 import * as match from "./generated/arbiter/v1/match_pb.js";
 import type * as play from "./generated/arbiter/v1/play_pb.js";
 import type * as player from "./generated/arbiter/v1/player_pb.js";
+import type * as rating from "./generated/arbiter/v1/rating_pb.js";
 import type * as server from "./generated/arbiter/v1/server_pb.js";
 import type * as tournament from "./generated/arbiter/v1/tournament_pb.js";
 import type { Plain } from "./plain.js";
+import { type Thinking, thinkTimeMs } from "./think_time.js";
 
 export { Basis, Tile } from "./generated/arbiter/v1/game_pb.js";
 export { Cause, Party, Phase, ResultKind, StartRule } from "./generated/arbiter/v1/match_pb.js";
@@ -46,8 +48,13 @@ export interface Player extends Plain<player.Player> {}
 export interface Registered extends Plain<player.RegisterPlayerResponse> {}
 /** The caller, and the rights of its token. */
 export interface Myself extends Plain<player.GetPlayerResponse> {}
-/** A challenge; a seek is a challenge whose `opponent` is empty. */
-export interface Challenge extends Plain<player.Challenge> {}
+/**
+ * A challenge; a seek is a challenge whose `opponent` is empty. `rating`: of the challenger's newest version in the
+ * game; undefined if it has none, or the bot has no limits for it.
+ */
+export interface Challenge extends Plain<player.Challenge> {
+  readonly rating?: number | undefined;
+}
 /** A challenge or seek of the bot's is no longer open: the match that came of it, or the reason why there is none. */
 export interface ChallengeClosed extends Plain<play.ChallengeClosed> {}
 /** A tournament that the bot may enter, or one that it plays in. */
@@ -58,6 +65,10 @@ export interface Tournament extends Plain<tournament.Tournament> {}
 export interface TournamentSummary extends Plain<tournament.TournamentSummary> {}
 /** A player in a tournament. */
 export interface Entrant extends Plain<tournament.Entrant> {}
+/** The ratings of a player's versions, the newest first. */
+export interface Rating extends Plain<rating.GetRatingResponse> {}
+/** The cells of a board. */
+export interface Board extends Plain<game.Board> {}
 /** The standings of a tournament. */
 export interface Standings extends Plain<tournament.GetStandingsResponse> {}
 
@@ -96,13 +107,16 @@ export interface MatchPly {
  * A match that the bot plays, from its first turn to its end. A match of the bot against itself is two of these, one
  * for each seat.
  */
-export interface LiveMatch {
+export interface LiveMatch<Memory extends object = Record<string, unknown>> {
   readonly matchId: string;
   readonly game: string;
   /** The bot's seat, 1 or 2. */
   readonly seat: number;
   readonly opponent: string;
+  /** The bot's own time control. */
   readonly timeControl: string;
+  /** The match's: with a colon between two that differ. */
+  readonly matchTimeControl: string;
   readonly rated: boolean;
   readonly label: string;
   /** How many of the first moves nobody played. */
@@ -113,12 +127,12 @@ export interface LiveMatch {
   readonly over: boolean;
   /** All other calls of the server that the match is on. */
   readonly client: Client;
-  /** Free for the bot's own data about the match. */
-  readonly memory: Record<string, unknown>;
+  /** Free for the bot's own data about the match, of the type that it names (`Bot<Memory>`); empty at first. */
+  readonly memory: Partial<Memory>;
 }
 
 /** The bot is to move. */
-export class Turn {
+export class Turn<Memory extends object = Record<string, unknown>> {
   /** The canonical variant. */
   readonly game: string;
   /** The bot's seat. */
@@ -154,7 +168,7 @@ export class Turn {
   constructor(
     private readonly message: Plain<play.Turn>,
     /** The match, as long as it lasts. */
-    readonly match: LiveMatch,
+    readonly match: LiveMatch<Memory>,
     /** When it arrived, on the clock of `monotonicMs`. */
     private readonly receivedMs: number,
     /**
@@ -184,7 +198,7 @@ export class Turn {
   }
 
   /** Returns this turn with the refusal of the first choice for it. */
-  again(refused: ArbiterError, signal: AbortSignal): Turn {
+  again(refused: ArbiterError, signal: AbortSignal): Turn<Memory> {
     return new Turn(this.message, this.match, this.receivedMs, signal, refused);
   }
 
@@ -198,11 +212,28 @@ export class Turn {
     return { game: this.game, moves: this.match.moves };
   }
 
+  /** How long ago the turn arrived, in ms. */
+  get thoughtMs(): number {
+    return monotonicMs() - this.receivedMs;
+  }
+
   /** How long the bot may still think, from now, before its flag falls, in ms; undefined without a limit. */
   get timeLeftMs(): number | undefined {
     if (!this.availableMs) return undefined;
-    const thoughtMs = this.nowMs - this.startedMs + (monotonicMs() - this.receivedMs);
-    return Math.max(0, this.availableMs - thoughtMs);
+    const chargedMs = this.nowMs - this.startedMs + this.thoughtMs;
+    return Math.max(0, this.availableMs - chargedMs);
+  }
+
+  /**
+   * Returns how long to think for this move from now, in ms; undefined without a time limit. `expectedPlies` are those
+   * to the end of the game, of both players (60 by default), `matches` those that think in this process.
+   */
+  thinkTimeMs(given: Pick<Thinking, "expectedPlies" | "matches"> = {}): number | undefined {
+    const leftMs = this.timeLeftMs;
+    if (leftMs === undefined) return undefined;
+    const { remainingMs = leftMs, movesLeft = 0 } = this.clocks[this.seat - 1] ?? {};
+    const { timeControl } = this.match;
+    return thinkTimeMs({ timeControl, leftMs, mainMs: Math.min(leftMs, remainingMs), movesLeft, ...given });
   }
 }
 
@@ -212,7 +243,7 @@ export function monotonicMs(): number {
 }
 
 /** A match of the bot has ended, perhaps while it was away. */
-export interface FinishedMatch {
+export interface FinishedMatch<Memory extends object = Record<string, unknown>> {
   readonly matchId: string;
   readonly game: string;
   /** The bot's seat; 1 in a match against itself. */
@@ -224,13 +255,22 @@ export interface FinishedMatch {
   /** The bot's points: 1, ½ or 0; undefined if the match is void. */
   readonly score: number | undefined;
   /** The match as the bot played it; undefined if this run never saw it live. */
-  readonly match: LiveMatch | undefined;
+  readonly match: LiveMatch<Memory> | undefined;
 }
 
 /** Returns a seat's points: 1, ½ or 0, or undefined if the match is void. */
 export function scoreOf(result: Result, seat: number): number | undefined {
   if (result.kind === match.ResultKind.WIN) return result.winner === seat ? 1 : 0;
   return result.kind === match.ResultKind.DRAW ? 0.5 : undefined;
+}
+
+/** Returns a board, such as that of a turn, as rows of cells in reading order; undefined for an empty cell. */
+export function boardArray(
+  board: Pick<Board, "lines">,
+  contents: readonly CellContent[],
+): (CellContent | undefined)[][] {
+  const byName = new Map(contents.map((content) => [content.cell, content]));
+  return board.lines.map(({ cells }) => cells.map((cell) => byName.get(cell)));
 }
 
 /** Returns a line with more moves at its end. */

@@ -120,7 +120,7 @@ test("a bot goes on at the next address with the move that was not answered", as
 
 test("a token is kept for every address", async (t) => {
   const before = process.env.ARBITER_CREDENTIALS;
-  process.env.ARBITER_CREDENTIALS = join(mkdtempSync(join(tmpdir(), "arbiter-")), "credentials.toml");
+  process.env.ARBITER_CREDENTIALS = join(mkdtempSync(join(tmpdir(), "arbiter-")), "credentials.json");
   t.after(() => {
     if (before === undefined) delete process.env.ARBITER_CREDENTIALS;
     else process.env.ARBITER_CREDENTIALS = before;

@@ -550,7 +550,7 @@ test("a bot that stops takes no more turns", async (t) => {
     bot,
     client,
     voice,
-    { onError: "resign", thinkers: 8, matches: undefined },
+    { onError: "resign", thinkers: 8, matches: undefined, hooks: {} },
     () => {},
   );
   const item = create(PlayItemSchema, { item: turn(0) });

@@ -99,12 +99,11 @@ async function isOver(admin: Client, { matchId }: Match): Promise<Match> {
   }
 }
 
-test("two bots play a match of each game", async (t) => {
+test("two bots play a match of each of five games", async (t) => {
   const { admin, enter } = await setUp(t);
   const [alice, bob] = [new First("alice"), new First("bob")];
   const runs = [await enter(alice, { matches: 5 }), await enter(bob, { matches: 5 })];
-  const games = (await admin.listGames()).map(({ id }) => (id === "pods" ? "pods(size=3)" : id));
-  assert.equal(games.length, 5);
+  const games = ["circle-of-life", "elevation", "hop-it", "pods(size=3)", "pondlife"]; // whose matches are short
   const matches = [];
   for (const game of games) {
     matches.push(

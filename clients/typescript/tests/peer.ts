@@ -35,6 +35,7 @@ import {
   PlayService,
 } from "../src/generated/arbiter/v1/play_pb.js";
 import { PlayerService } from "../src/generated/arbiter/v1/player_pb.js";
+import { RatingService } from "../src/generated/arbiter/v1/rating_pb.js";
 import type { Refusal } from "../src/generated/arbiter/v1/refusal_pb.js";
 import { ServerService } from "../src/generated/arbiter/v1/server_pb.js";
 import { TournamentService } from "../src/generated/arbiter/v1/tournament_pb.js";
@@ -46,6 +47,7 @@ const SERVICES: readonly DescService[] = [
   MatchService,
   PlayService,
   PlayerService,
+  RatingService,
   ServerService,
   TournamentService,
 ];

@@ -69,7 +69,8 @@ test("a player without a token is registered, and its token kept; a token that n
   stream.say(ended());
   await stream.read("acknowledge");
   assert.deepEqual(await first.ends(), { out: "pods against bob: 1 (territory)\n", err: "", code: 0 });
-  assert.equal(readFileSync(first.credentials, "utf8"), `["${peer.address}"]\ncarol = "token-1"\n`);
+  const kept = JSON.parse(readFileSync(first.credentials, "utf8"));
+  assert.deepEqual(kept, { [peer.address]: { carol: "token-1" } });
   const again = start(t, "samples/first_move", [], {
     ...environment,
     ARBITER_CREDENTIALS: first.credentials,

@@ -19,7 +19,7 @@ export function start(
 ) {
   const folder = mkdtempSync(join(tmpdir(), "arbiter-"));
   const clean = Object.entries(process.env).filter(([name]) => !/^(ARBITER|XDG|NODE)_/.test(name));
-  const credentials = join(folder, "credentials.toml");
+  const credentials = join(folder, "credentials.json");
   const env = { ...Object.fromEntries(clean), ARBITER_CREDENTIALS: credentials, ...environment };
   const path = fileURLToPath(new URL(`../${program}.js`, import.meta.url));
   const quiet = program.endsWith("/observer") ? [] : ["--quiet"];

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { ArbiterError, type Challenge, type PlayOptions, TournamentPhase } from "game-arbiter-client";
+import { ArbiterError, type Challenge, type PlayOptions, play, TournamentPhase } from "game-arbiter-client";
 import { ended, match, refusal, turn } from "./messages.js";
 import { Peer } from "./peer.js";
 import { playing, Scripted } from "./players.js";
@@ -232,6 +232,77 @@ test("no more matches are agreed on than are played, and those are finished", as
   stream.say(ended("m3", "c3"));
   await done;
   assert.equal(seeks, 2);
+});
+
+test("no more seeks are made than matches are left", async (t) => {
+  class Seeking extends Scripted {
+    override seeks = [{ game: "pods" }, { game: "hop-it" }, { game: "pondlife" }];
+  }
+  const { peer, done } = await playingOn(t, new Seeking(), { matches: 2 });
+  let count = 0;
+  peer.answers.CreateSeek = () => ({ seek: { challengeId: `s${++count}`, challenger: "alice" } });
+  peer.answers.ListChallenges = () => ({ challenges: [] });
+  const asked = (method: string) => peer.asked.filter((each) => each.method === method);
+  const quiet = async () => {
+    stream.say({ case: "ping", value: { number: 9n } });
+    await stream.read("pong");
+  };
+  const stream = await peer.met();
+  await until(() => asked("CreateSeek").length === 2, "two seeks");
+  await quiet();
+  stream.say({ case: "challengeClosed", value: { challengeId: "s1", matchId: "m1" } });
+  stream.say(match("m1"), ended("m1"));
+  await stream.read("acknowledge");
+  stream.say({ case: "challengeClosed", value: { challengeId: "s2", matchId: "m2" } });
+  stream.say(match("m2"), ended("m2", "c2"));
+  await stream.read("acknowledge");
+  await stream.closed();
+  await done;
+  assert.equal(asked("CreateSeek").length, 2);
+});
+
+test("ratings of challengers are asked for and limited", async (t) => {
+  class Strong extends Scripted {
+    override leastRating = 1400;
+    override mostRating = 1600;
+  }
+  const ratings: Record<string, number[]> = { bob: [1500, 1900], carol: [1399.5], dave: [1601], erin: [] };
+  const { peer, verdicts } = await playingOn(t, new Strong());
+  peer.answers.GetRating = ({ player, game }: { player: string; game: string }) => {
+    assert.equal(game, "pods");
+    return { versions: ratings[player]?.map((value) => ({ rating: { value } })) };
+  };
+  const stream = await peer.met();
+  for (const player of Object.keys(ratings)) {
+    stream.say({ case: "challenge", value: challenge(player, "pods", "1m+1s", player) });
+  }
+  await until(() => Object.keys(verdicts()).length === 4, "four answers");
+  assert.deepEqual(verdicts(), {
+    bob: "AcceptChallenge",
+    carol: "this bot plays against ratings of at least 1400",
+    dave: "this bot plays against ratings of at most 1600",
+    erin: "this bot plays against ratings of at least 1400",
+  });
+});
+
+test("a time control is compared by meaning, and refused at the start where it is none", async (t) => {
+  class Slow extends Scripted {
+    override timeControls = ["60s+1s", "2h"];
+  }
+  const { peer, verdicts } = await playingOn(t, new Slow());
+  const stream = await peer.met();
+  stream.say({ case: "challenge", value: challenge("c1") });
+  await until(() => peer.asked.length === 1, "an answer");
+  assert.deepEqual(verdicts(), { c1: "AcceptChallenge" });
+  const refused = (error: unknown) => error instanceof ArbiterError && error.reason === "PARAMETER_INVALID";
+  for (const wrong of [
+    { timeControls: ["5 min"] },
+    { timeControls: "5m" },
+    { seeks: [{ game: "pods", timeControl: "60" }] },
+  ]) {
+    const bot = Object.assign(new Scripted(), wrong as object);
+    await assert.rejects(play(bot, { server: peer.address, token: "secret" }), refused);
+  }
 });
 
 test("tournaments that suit are entered when they are called, once", async (t) => {

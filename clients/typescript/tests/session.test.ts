@@ -283,3 +283,64 @@ test("items and fields that are newer than this client are passed over", async (
   stream.say({ case: undefined }, turn(0));
   await stream.read("move");
 });
+
+test("an outage is two lines, and hooks are told of it", async (t) => {
+  const peer = await Peer.start();
+  const told: string[] = [];
+  const logged: string[] = [];
+  const log = (level: string, line: string) => level === "debug" || logged.push(`${level} ${line}`);
+  const connected = (_: string, player: string) => told.push(`connected as ${player}`);
+  const disconnected = (_: string, error: Error) => {
+    told.push(`disconnected: ${error.message}`);
+    throw new Error("a hook that fails");
+  };
+  playing(t, peer, new Scripted(), { log, hooks: { connected, disconnected } });
+  (await peer.met()).end(refusal("DRAINING", "UNAVAILABLE"));
+  for (const _ of [1, 2, 3]) {
+    const stream = await peer.stream();
+    await stream.read("hello");
+    stream.end(refusal("STORE_UNAVAILABLE", "UNAVAILABLE"));
+  }
+  const stream = await peer.met();
+  stream.say({ case: "ping", value: { number: 1n } });
+  await stream.read("pong");
+  await until(() => told.length === 3, "the hooks");
+  assert.deepEqual(told, ["connected as alice", "disconnected: said DRAINING", "connected as alice"]);
+  const lines = logged
+    .filter((line) => !line.includes("hook"))
+    .map((line) => line.replace(/[0-9.]+ s$/, "T s"));
+  assert.deepEqual(lines, [
+    `info connected to ${peer.address} as alice`,
+    `warning the connection to ${peer.address} is lost, trying again: said DRAINING`,
+    `warning connected to ${peer.address} as alice again, after T s`,
+  ]);
+  assert(logged.includes("error the hook disconnected failed: Error: a hook that fails"), logged.join("\n"));
+});
+
+test("a match that the bot has moved in goes on, and each seat has its own time control", async (t) => {
+  const peer = await Peer.start();
+  const logged: string[] = [];
+  const thought: number[] = [];
+  const refused: string[] = [];
+  const bot = new Scripted("a", { resign: true });
+  playing(t, peer, bot, {
+    log: (_, line) => logged.push(line),
+    hooks: {
+      thought: (_, milliseconds) => thought.push(milliseconds),
+      refused: (_, error) => refused.push(error.reason),
+    },
+  });
+  const stream = await peer.met();
+  const odds = { timeControl: "5m:2m", timeControls: ["5m", "2m"] };
+  stream.say(match("new", { turn: 1, ...odds }), match("answered", { ply: 1, turn: 1 }));
+  stream.say(match("moved", { ply: 1, turn: 2 }), match("older", { ply: 8, turn: 1 }), turn(0, "new"));
+  stream.refuse(await stream.read("move"), "MOVE_ILLEGAL", "FAILED_PRECONDITION");
+  await stream.read("resign");
+  const said = logged.filter((line) => / (begins|goes on): /.test(line)).map((line) => line.split(":")[0]);
+  assert.deepEqual(said, ["new begins", "answered begins", "moved goes on", "older goes on"]);
+  assert.deepEqual(refused, ["MOVE_ILLEGAL"]);
+  assert.equal(thought.length, 2);
+  assert(logged.includes("move refused in match new: said MOVE_ILLEGAL"), logged.join("\n"));
+  const { timeControl, matchTimeControl } = (bot.turns[0] as Turn).match;
+  assert.deepEqual([timeControl, matchTimeControl], ["5m", "5m:2m"]);
+});

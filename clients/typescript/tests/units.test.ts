@@ -1,8 +1,8 @@
-/** The small parts: backoff, outbox, slots, the credentials file, addresses, the command line's words, generated code. */
+/** The small parts: backoff, outbox, thinkers, the credentials file, addresses, the command line's words, generated code. */
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
@@ -14,7 +14,7 @@ import { Backoff } from "../src/backoff.js";
 import { split, termsOf } from "../src/cli.js";
 import { ClientHelloSchema, PlayActSchema } from "../src/generated/arbiter/v1/play_pb.js";
 import { Outbox } from "../src/outbox.js";
-import { Slots } from "../src/slots.js";
+import { Thinkers } from "../src/thinkers.js";
 import { SOFTWARE_VERSION } from "../src/version.js";
 
 const HOME = fileURLToPath(new URL("../../", import.meta.url));
@@ -28,8 +28,8 @@ function alone(t: test.TestContext): string {
   });
   const folder = mkdtempSync(join(tmpdir(), "arbiter-"));
   const kept = Object.entries(before).filter(([name]) => !/^(ARBITER|XDG)_/.test(name));
-  process.env = { ...Object.fromEntries(kept), ARBITER_CREDENTIALS: join(folder, "a", "credentials.toml") };
-  return join(folder, "a", "credentials.toml");
+  process.env = { ...Object.fromEntries(kept), ARBITER_CREDENTIALS: join(folder, "a", "credentials.json") };
+  return join(folder, "a", "credentials.json");
 }
 
 function act(requestId: string, matchId = "m1") {
@@ -94,8 +94,8 @@ test("an outbox is done once it is closed, released and empty", () => {
   assert.deepEqual([outbox.done, said(outbox), outbox.done], [false, ["1"], true]);
 });
 
-test("slots are given in order, and given back by what fails", async () => {
-  const slots = new Slots(2);
+test("places to think are given in order, and given back by what fails", async () => {
+  const thinkers = new Thinkers(2);
   const log: string[] = [];
   const work = async (name: string) => {
     log.push(name);
@@ -104,7 +104,7 @@ test("slots are given in order, and given back by what fails", async () => {
     log.push(`${name} done`);
     return name;
   };
-  const all = await Promise.allSettled(["a", "b", "c", "d"].map((name) => slots.run(() => work(name))));
+  const all = await Promise.allSettled(["a", "b", "c", "d"].map((name) => thinkers.run(() => work(name))));
   assert.deepEqual(
     all.map(({ status }) => status),
     ["rejected", "fulfilled", "fulfilled", "fulfilled"],
@@ -125,7 +125,7 @@ test("tokens are kept in a file that only its owner may read", async (t) => {
   assert.equal(credentials.find("127.0.0.1:7400", "bob"), "d");
   assert.equal(credentials.find("127.0.0.1:7400", "constructor"), undefined);
   assert.deepEqual(Object.keys(credentials.entries()), ["127.0.0.1:7400", "[::1]:7400"]);
-  assert.deepEqual(readdirSync(join(file, "..")).sort(), ["credentials.toml", "credentials.toml.lock"]);
+  assert.deepEqual(readdirSync(join(file, "..")).sort(), ["credentials.json", "credentials.json.lock"]);
 });
 
 test("bots that register at the same time do not lose each other's tokens", async (t) => {
@@ -133,6 +133,20 @@ test("bots that register at the same time do not lose each other's tokens", asyn
   const names = Array.from({ length: 12 }, (_, n) => `bot-${n}`);
   await Promise.all(names.map((name) => credentials.save("here:1", name, name)));
   assert.deepEqual(Object.keys(credentials.entries()["here:1"] ?? {}).sort(), names.sort());
+});
+
+test("a file of an earlier version is rewritten", async (t) => {
+  const file = alone(t);
+  delete process.env.ARBITER_CREDENTIALS;
+  process.env.XDG_CONFIG_HOME = join(file, "..", "config");
+  const folder = join(process.env.XDG_CONFIG_HOME, "arbiter");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "credentials.toml"), '["here:1"]\nalice = "TOKEN"\n');
+  assert.equal(credentials.find("here:1", "alice"), "TOKEN");
+  await credentials.renew();
+  assert.deepEqual(readdirSync(folder).sort(), ["credentials.json", "credentials.json.lock"]);
+  assert.deepEqual(JSON.parse(readFileSync(credentials.path(), "utf8")), { "here:1": { alice: "TOKEN" } });
+  assert.equal(credentials.find("here:1", "alice"), "TOKEN");
 });
 
 test("where a token comes from", async (t) => {
@@ -148,7 +162,7 @@ test("where a token comes from", async (t) => {
 test("a credentials file that can't be used is named", async (t) => {
   const file = alone(t);
   await credentials.save("here:1", "alice", "kept");
-  for (const content of ["[", 'alice = "token"', "[here]\nalice = 5", "\ufffd\ud800"]) {
+  for (const content of ["{", "[", 'alice = "token"', "[here]\nalice = 5", "\ufffd\ud800"]) {
     writeFileSync(file, content);
     const named = (error: unknown) => error instanceof CredentialsError && error.message.includes(file);
     assert.throws(() => credentials.entries(), named);
@@ -160,9 +174,9 @@ test("the credentials file is where the environment says", (t) => {
   alone(t);
   delete process.env.ARBITER_CREDENTIALS;
   process.env.XDG_CONFIG_HOME = "/x";
-  assert.equal(credentials.path(), "/x/arbiter/credentials.toml");
+  assert.equal(credentials.path(), "/x/arbiter/credentials.json");
   delete process.env.XDG_CONFIG_HOME;
-  assert.match(credentials.path(), /\/\.config\/arbiter\/credentials\.toml$/);
+  assert.match(credentials.path(), /\/\.config\/arbiter\/credentials\.json$/);
 });
 
 test("addresses", (t) => {

@@ -4,12 +4,25 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { type DescField, type DescMessage, fromBinary } from "@bufbuild/protobuf";
 import { Metadata, status } from "@grpc/grpc-js";
-import { ArbiterError, type Code, ConnectionFailed } from "game-arbiter-client";
+import {
+  ArbiterError,
+  Bot,
+  boardArray,
+  type CellContent,
+  type Challenge,
+  type Code,
+  ConnectionFailed,
+  OpeningBook,
+  type Thinking,
+  thinkTimeMs,
+} from "game-arbiter-client";
+import { parse } from "../src/credentials.js";
 import { fromRefusal, fromRpc } from "../src/errors.js";
 import { PlayItemSchema, PlayResponseSchema } from "../src/generated/arbiter/v1/play_pb.js";
 import { RefusalSchema } from "../src/generated/arbiter/v1/refusal_pb.js";
 import { plain } from "../src/plain.js";
 import { joined } from "../src/seats.js";
+import { canonical, ownControl, sameControl } from "../src/time_control.js";
 import { vectors } from "./vectors.js";
 
 interface ExpectedError {
@@ -123,5 +136,122 @@ test("the moves up to a turn", () => {
   for (const { name, known, ply, last_moves: lastMoves, gap, moves } of LINES) {
     const found = joined(known, { ply, lastMoves } as never);
     assert.deepEqual(found ?? null, gap ? null : moves, name);
+  }
+});
+
+/** Returns the cases of a file, of which there must be one, with their names as this language writes them. */
+function cases<T>(file: string): T[] {
+  const found: T[] = vectors(file, camel);
+  assert(found.length > 0);
+  return found;
+}
+
+function camel(_key: string, value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  const entries = Object.entries(value);
+  return Object.fromEntries(
+    entries.map(([name, each]) => [name.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase()), each]),
+  );
+}
+
+test("time controls have a canonical form", () => {
+  for (const { name, text, canonical: expected } of cases<{
+    name: string;
+    text: string;
+    canonical: string | null;
+  }>("time_controls.json")) {
+    if (expected === null) {
+      const refused = (error: unknown) =>
+        error instanceof ArbiterError && error.reason === "PARAMETER_INVALID";
+      assert.throws(() => canonical(text), refused, name);
+    } else assert.equal(canonical(text), expected, name);
+    assert.equal(sameControl(text, expected ?? "5m"), expected !== null, name);
+    assert(sameControl(text, text));
+  }
+});
+
+test("each seat has a time control of its own", () => {
+  for (const { name, own, ...match } of cases<{
+    name: string;
+    own: string[];
+    timeControl: string;
+    timeControls: string[];
+  }>("time_odds.json")) {
+    assert.deepEqual([ownControl(match, 1), ownControl(match, 2)], own, name);
+  }
+});
+
+test("the time to think", () => {
+  for (const { name, thinkMs, ...thinking } of cases<Thinking & { name: string; thinkMs: number }>(
+    "think_times.json",
+  )) {
+    assert(Math.abs(thinkTimeMs(thinking) - thinkMs) < 0.001, `${name}: ${thinkTimeMs(thinking)}`);
+  }
+});
+
+test("opening books", () => {
+  for (const { name, text, game, played, moves, line } of cases<{
+    name: string;
+    text: string;
+    game: string;
+    played: string[];
+    moves: string[] | null;
+    line: number;
+  }>("opening_books.json")) {
+    if (moves) assert.deepEqual(OpeningBook.parse(text).moves(game, played), moves, name);
+    else assert.throws(() => OpeningBook.parse(text), new RegExp(`line ${line} of the opening book`), name);
+  }
+});
+
+test("boards as arrays", () => {
+  for (const { name, lines, contents, array } of cases<{
+    name: string;
+    lines: string[][];
+    contents: CellContent[];
+    array: (string | null)[][];
+  }>("board_arrays.json")) {
+    const board = { lines: lines.map((cells) => ({ cells })) };
+    const found = boardArray(board, contents).map((row) =>
+      row.map((cell) => (cell ? `${cell.owner}${cell.piece}` : null)),
+    );
+    assert.deepEqual(found, array, name);
+  }
+});
+
+class Settings extends Bot {
+  readonly name = "settings";
+
+  choose(): never {
+    throw new Error("it has no turn");
+  }
+}
+
+test("settings exclude challenges", () => {
+  for (const { name, settings, challenge, objection } of cases<{
+    name: string;
+    settings: Record<string, unknown>;
+    challenge: Challenge["terms"] & { challenger: string; rating: number | null };
+    objection: string;
+  }>("filters.json")) {
+    const given = Object.entries(settings).map(([key, value]) => [key, value ?? undefined]);
+    const bot = Object.assign(new Settings(), Object.fromEntries(given));
+    const { challenger, rating, ...terms } = challenge;
+    const told = {
+      challenger,
+      rating: rating ?? undefined,
+      terms,
+      challengeId: "c1",
+      opponent: "",
+      createdMs: 0,
+    };
+    assert.equal(bot.objection(told) ?? "", objection, name);
+  }
+});
+
+test("credentials files", () => {
+  const found: { name: string; text: string; entries: object | null }[] = vectors("credentials.json");
+  for (const { name, text, entries } of found) {
+    if (entries) assert.deepEqual(parse(text).content, entries, name);
+    else assert.throws(() => parse(text), Error, name);
   }
 });
