@@ -94,14 +94,16 @@ class Sandbox(NamedTuple):
         """
         user = secrets.choice(STRANGERS) if os.geteuid() == 0 else None
         folder = bot.folder.absolute()
+        of_command = visible.of_command(bot.command, folder, bot.environment)
+        if user is not None:
+            _readable([*visible.of_folder(folder), *bot.sees])
+            of_command = _opened(of_command)
         shown = {
             *visible.of_launch(Path(launch.__file__).resolve()),
-            *visible.of_command(bot.command, folder, bot.environment),
+            *of_command,
             *visible.of_folder(folder),
             *visible.named(folder / path for path in bot.sees),
         }
-        if user is not None:
-            _readable([*visible.of_folder(folder), *bot.sees])
         inside: dict[str, Any] = {"address": ["127.0.0.1", address[1]] if address else None, "user": user}
         inside["limits"] = limits.of_process(self.limits)
         own = {**bot.environment, "HOME": HOME, "USER": "bot", "LOGNAME": "bot", "TMPDIR": "/tmp", "PWD": str(folder)}
@@ -196,12 +198,29 @@ def _environment(values: Mapping[str, str]) -> list[str]:
     return [word for name, value in values.items() for word in ("--setenv", name, value)]
 
 
+def _opened(named: Sequence[Path]) -> list[Path]:
+    """Return what a command names, without folders that other users cannot enter: a file of one is then visible alone.
+
+    Raises OperatorError for a file that other users cannot read, and for such a folder without a file that is named.
+    """
+    closed = {path for path in named if path.is_dir() and not _is_open(path)}
+    beside = {path.parent for path in named if path.is_file()}
+    left = [path for path in named if path not in closed or path not in beside]
+    _readable(left)
+    return left
+
+
+def _is_open(path: Path) -> bool:
+    """Return whether other users can read a file, or read and enter a folder."""
+    mode = path.stat().st_mode if path.exists() else 0o777
+    needed = stat.S_IROTH | stat.S_IXOTH if stat.S_ISDIR(mode) else stat.S_IROTH
+    return mode & needed == needed
+
+
 def _readable(shown: Sequence[Path]) -> None:
     """Raise OperatorError for a path that other users cannot read: root's bots run as another user in a sandbox."""
     for path in shown:
-        mode = path.stat().st_mode if path.exists() else 0o777
-        needed = stat.S_IROTH | stat.S_IXOTH if stat.S_ISDIR(mode) else stat.S_IROTH
-        if mode & needed != needed:
+        if not _is_open(path):
             raise OperatorError(
                 f"bots that root starts in a sandbox run as another user, who cannot read {path}: "
                 f"run `chmod -R o+rX {path}`, or start them as the user whose folder it is"

@@ -266,6 +266,21 @@ def test_files_that_roots_bots_can_not_read_are_reported_before_they_start(tmp_p
         Sandbox("bwrap").job(Program(("true",), secret, {}), None)
 
 
+@needs_bwrap
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's bots are that user")
+async def test_a_script_in_a_folder_that_only_root_may_enter_is_visible_alone(tmp_path: Path) -> None:
+    folder, script = tmp_path / "root", tmp_path / "root" / "bot.py"
+    folder.mkdir(mode=0o700)
+    script.write_text("import os; print(sorted(os.listdir(os.path.dirname(__file__))))")
+    (folder / "other").write_text("secret")
+    program = Program((sys.executable, "-I", "-S", str(script)), tmp_path / "elsewhere", {})
+    program.folder.mkdir()
+    assert await said(program, free_port(), sandbox()) == "['bot.py']\n"
+    script.chmod(0o600)
+    with pytest.raises(OperatorError, match=f"another user, who cannot read {script}: run `chmod -R o\\+rX {script}`"):
+        sandbox().job(program, None)
+
+
 def test_the_reason_why_there_is_no_sandbox_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert sandboxes.find() == "there is no bwrap (package bubblewrap)"
