@@ -33,6 +33,7 @@ def create(
     rated: Annotated[bool, Parameter(negative=())] = False,
     label: str = "",
     opening: str = "",
+    position: str = "",
     at_once: Annotated[bool, Parameter(negative=())] = False,
     connection: Connection | None = None,
 ) -> None:
@@ -46,6 +47,7 @@ def create(
     :param rated: Count it for ratings.
     :param label: A label for searching.
     :param opening: Moves that are played at the start without the players, separated by spaces: `"a1 e5 b1"`.
+    :param position: The position that it starts from, as `arbiter show` writes it. [default: the game's initial one]
     :param at_once: Start at once, even if the players are not connected.
     """
     start = arb.StartRule.AT_ONCE if at_once else arb.StartRule.UNSPECIFIED
@@ -58,6 +60,7 @@ def create(
             label=label,
             start=start,
             opening=opening.split(),
+            position=position,
         )
     if on_terminal():
         say(
@@ -120,6 +123,8 @@ def show(match_id: str, /, *, ply: int | None = None, connection: Connection | N
     if ply is not None:
         say(f"after ply {ply}{f', {match.moves[ply - 1]}' if ply else ''}:")
     write_drawing(f"\n{_drawn(match, match.ply if ply is None else ply)}\n")
+    if match.start_position:
+        say(f"start position: {match.start_position}")
     if match.opening_plies:
         say(f"opening: {' '.join(match.moves[: match.opening_plies])}")
     if match.ply > match.opening_plies:
@@ -131,7 +136,7 @@ def _drawn(match: arb.Match, ply: int) -> str:
     moves = match.moves[:ply]
     try:
         game = registry.game(match.game)
-        line = follow(game, game.initial(), moves)
+        line = follow(game, game.start(match.start_position), moves)
         steps = game.steps(line.positions[-2], moves[-1]) if moves else None
         over = match.result if ply == match.ply else None
         ended = words.result(over, match.players) if over is not None else ""

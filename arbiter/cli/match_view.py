@@ -60,7 +60,7 @@ def after(view: MatchView, event: arb.MatchEvent) -> MatchView:
     what = event.what
     view = replace(view, lines=(*view.lines, words.happening(event, view.players))[-SHOWN_LINES:])
     if isinstance(what, arb.MatchCreated):
-        return _opened(view, what.opening)
+        return _opened(_at(view, what.position) if what.position else view, what.opening)
     if isinstance(what, arb.TurnStarted):
         return replace(
             _at(view, what.position),

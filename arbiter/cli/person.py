@@ -115,7 +115,7 @@ class Person(arb.Bot):
         match = await self.client.get_match(finished.match_id, with_moves=True)
         for ply in range(self._seen.get(finished.match_id, 0), len(match.moves)):
             say(f"{ply + 1}. {match.moves[ply]}")
-        _show(match.game, match.moves, match.position, words.result(finished.result, players))
+        _show(match.game, match.start_position, match.moves, match.position, words.result(finished.result, players))
         say(words.result(finished.result, players).replace("you wins", "You win"), "bold")
 
     def _check_over(self) -> None:
@@ -170,7 +170,7 @@ class Person(arb.Bot):
         if self._take_back is None or turn.clocks or known is None:
             say("Moves can be taken back only in a game on your own machine and without clocks.")
             return
-        line = follow(known.game, known.game.initial(), moves)
+        line = follow(known.game, known.game.start(turn.match.start_position), moves)
         own = [ply for ply in range(turn.match.opening_plies, len(moves)) if line.positions[ply].turn == turn.seat]
         if not own:
             say("There is no move of yours to take back.")
@@ -245,7 +245,7 @@ class Person(arb.Bot):
 
     @staticmethod
     def _show_turn(turn: arb.Turn) -> None:
-        _show(turn.game, turn.match.moves, turn.position)
+        _show(turn.game, turn.match.start_position, turn.match.moves, turn.position)
         cases = ("upper case, yellow", "lower case, cyan") if on_terminal() else ("upper case", "lower case")
         say(f"Your pieces: {cases[turn.seat - 1]}. Those of {turn.opponent}: {cases[2 - turn.seat]}.")
 
@@ -305,11 +305,11 @@ def _list_moves(known: Standing | None, prefix: str) -> None:
     say(" ".join(found[:SHOWN_MOVES]) + (more if len(found) > SHOWN_MOVES else ""))
 
 
-def _show(variant: str, moves: tuple[str, ...], text: str, ended: str = "") -> None:
+def _show(variant: str, start: str, moves: tuple[str, ...], text: str, ended: str = "") -> None:
     """Print the board after some moves, with the last move marked; `ended` says how the match has ended."""
     try:
         game = registry.game(variant)
-        line = follow(game, game.initial(), moves)
+        line = follow(game, game.start(start), moves)
         steps = game.steps(line.positions[-2], moves[-1]) if moves else None
     except Refusal:
         say(text)

@@ -80,7 +80,7 @@ def _replay_report(file: Path) -> str:
         raise Failure(f"can't read {file}: {error}") from None
     tags, moves = written.tags, [move.move for move in written.moves]
     game = registry.game(tags["Game"])
-    line = follow(game, game.initial(), moves)
+    line = follow(game, game.start(tags.get(notation.POSITION, "")), moves)
     steps = game.steps(line.positions[-2], moves[-1]) if moves else None
     players = f"{tags.get('Player1', 'player 1')} against {tags.get('Player2', 'player 2')}"
     heading = f"{game.variant}: {players}, {counted(len(moves), 'move')}, {written.result}"

@@ -51,7 +51,8 @@ def happening(event: arb.MatchEvent, players: Sequence[str]) -> str:
     if isinstance(what, arb.MatchCreated):
         label = f", {what.label}" if what.label else ""
         rated = ", rated" if what.rated else ""
-        opening = f", from {' '.join(what.opening)}" if what.opening else ""
+        begun = (what.position, " ".join(what.opening))
+        opening = f", from {', '.join(filter(None, begun))}" if any(begun) else ""
         return f"{what.game}: {' against '.join(what.players)}, {what.time_control}{rated}{label}{opening}"
     if isinstance(what, arb.TurnStarted):
         return f"the clock of {named(players, what.turn)} starts"

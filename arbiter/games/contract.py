@@ -276,6 +276,13 @@ class Game(ABC, Generic[P]):
         Raises Refusal POSITION_MALFORMED (facts what, where, allowed).
         """
 
+    def start(self, text: str) -> P:
+        """Return the position that a match starts from: that of a text, or the initial one for ''.
+
+        Raises Refusal POSITION_MALFORMED.
+        """
+        return self.parse(text) if text else self.initial()
+
     @abstractmethod
     def text(self, position: P) -> str:
         """Return the position's text, without its history."""

@@ -64,7 +64,12 @@ def _write_created(event: Created) -> dict[str, Json]:
         "request": event.request,
     }
     rules = event.adjudication.json() if event.adjudication is not None else {}
-    optional: dict[str, Json] = {"label": event.label, "opening": event.opening, "adjudication": rules}
+    optional: dict[str, Json] = {
+        "label": event.label,
+        "position": event.position,
+        "opening": event.opening,
+        "adjudication": rules,
+    }
     return values | {name: value for name, value in optional.items() if value}
 
 
@@ -90,6 +95,7 @@ def _read_created(at: int, fields: Fields) -> Created:
         creator=fields.text("creator"),
         request=fields.text("request"),
         opening=_read_opening(fields),
+        position=fields.text("position", ""),
         adjudication=_read_rules(fields.object("adjudication")) if "adjudication" in fields else None,
     )
 

@@ -100,11 +100,12 @@ class Interruption(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """Create a match; it starts from the game's initial position, or after its opening.
+    """Create a match; it starts from the game's initial position or another, and after its opening.
 
     game and time are notations (time: of one control, or of one for each seat); players are player ids, by seat; label
     is free text of at most 100 characters.
     chosen: the policy fields that the caller chose. The others are the server's defaults and not part of the request.
+    position: the text of the start position; '' for the game's initial one.
     opening: the first moves, which nobody plays and which cost no time (`arbiter.matches.evolution`).
     adjudication: when the match ends by rule (`arbiter.matches.adjudication`).
     Both seats may belong to one player. Such a match is never rated, and neither is one with time odds.
@@ -121,6 +122,7 @@ class Create:
     chosen: tuple[str, ...] = ()
     opening: tuple[str, ...] = ()
     adjudication: AdjudicationRules | None = None
+    position: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from arbiter.errors import argument_invalid
+from arbiter.games.contract import AnyGame
 from arbiter.games.registry import game as registered_game
 from arbiter.matches import adjudication, time_control
 from arbiter.matches.answers import Decision
@@ -21,7 +22,8 @@ LONGEST_LABEL: Final = 100  #: characters
 def create(match_id: str, command: Create, now: int, games: Games = registered_game) -> Decision:
     """Return the events that create a match, and the receipt.
 
-    Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID, and for the opening MOVE_MALFORMED, MOVE_ILLEGAL.
+    Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID, POSITION_MALFORMED, and for the opening
+    MOVE_MALFORMED, MOVE_ILLEGAL.
     """
     check_request_id(command.request)
     for name, text, most in (("match id", match_id, 100), ("creator", command.creator, 100)):
@@ -36,7 +38,7 @@ def create(match_id: str, command: Create, now: int, games: Games = registered_g
         raise argument_invalid("true", "rated", "false for a match with time odds")
     game = games(command.game)
     first = tuple(map(game.canonical, command.opening))
-    opening_played(game, first)
+    opening_played(game, first, command.position)
     if command.adjudication:
         adjudication.check(command.adjudication, game)
     created = Created(
@@ -51,6 +53,7 @@ def create(match_id: str, command: Create, now: int, games: Games = registered_g
         creator=command.creator,
         request=command.request,
         opening=first,
+        position=start_text(game, command.position),
         adjudication=command.adjudication or None,
     )
     receipt = Receipt(1, EventKind.CREATED, len(command.opening))
@@ -59,3 +62,12 @@ def create(match_id: str, command: Create, now: int, games: Games = registered_g
     match = begin(created, games)
     started = Started(now, match.turn, match.text, match.clocks)
     return Decision((created, started), receipt)
+
+
+def start_text(game: AnyGame, position: str) -> str:
+    """Return a start position as the record has it: as the game writes it, and '' for the game's initial position.
+
+    Raises Refusal POSITION_MALFORMED.
+    """
+    text = game.text(game.start(position))
+    return "" if text == game.text(game.initial()) else text

@@ -82,7 +82,8 @@ class _Sealable:
 class Created(_Sealable):
     """The match was created. `match` is its id; game, time and policy are canonical; players are ids, by seat.
 
-    opening: the first moves, which nobody played. adjudication: when the match ends by rule.
+    position: the text of the start position, or '' for the game's initial one. opening: the first moves after it, which
+    nobody played. adjudication: when the match ends by rule.
     """
 
     kind: ClassVar[EventKind] = EventKind.CREATED
@@ -98,6 +99,7 @@ class Created(_Sealable):
     request: str
     opening: tuple[str, ...] = ()
     adjudication: AdjudicationRules | None = None
+    position: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,19 +53,23 @@ class ContradictionError(RecordError):
     """An event that is impossible: it contradicts the rules, the clock or the events before it."""
 
 
-def opening_played(game: AnyGame, opening: Sequence[str]) -> tuple[Any, bytes]:
-    """Return the position after an opening, and the seat of each of its moves.
+def opening_played(game: AnyGame, opening: Sequence[str], start: str = "") -> tuple[Any, bytes]:
+    """Return the position after an opening, and the seat of each of its moves. start: the text of its first position.
 
     An opening is given at the creation of a match, and the players do not play it: its moves are in the `created`
     event. They count as plies and for the rules about repetition. They cost no time, do not count in the sessions of a
     time control, and have no requests.
 
-    Raises Refusal MOVE_MALFORMED or MOVE_ILLEGAL with the fact `ply`, the number of its moves before the bad one;
-    ARGUMENT_INVALID for an opening of more than MOST_OPENING_MOVES moves, or one that ends the game.
+    Raises Refusal POSITION_MALFORMED; MOVE_MALFORMED or MOVE_ILLEGAL with the fact `ply`, the number of its moves
+    before the bad one; ARGUMENT_INVALID for an opening of more than MOST_OPENING_MOVES moves, or one that ends the
+    game, and for a start position in which the game is over.
     """
     if len(opening) > MOST_OPENING_MOVES:
         raise argument_invalid(f"{len(opening)} moves", "opening", f"at most {MOST_OPENING_MOVES} moves")
-    line = follow(game, game.initial(), opening)
+    first = game.start(start)
+    if first.outcome is not None:
+        raise argument_invalid(start, "position", f"one in which the game goes on: this is {first.outcome}")
+    line = follow(game, first, opening)
     if line.final.outcome is not None:
         raise argument_invalid(" ".join(opening), "opening", "moves that do not end the game")
     return line.final, bytes(position.turn for position in line.positions[:-1])
@@ -78,7 +82,7 @@ def begin(created: Created, games: Games = registered_game) -> Match:
     """
     try:
         game, controls = games(created.game), time_control.parse_pair(created.time)
-        position, turns = opening_played(game, created.opening)
+        position, turns = opening_played(game, created.opening, created.position)
     except Refusal as refusal:
         raise ContradictionError(f"revision 1: {refusal.message}") from None
     bank = created.policy.credit.bank_ms

@@ -353,7 +353,7 @@ def with_position(match: Match, before: Match | None = None) -> Match:
     if before is not None and before.position is not None:
         position, led, played = before.position, before.led, len(before.moves)
     else:
-        position, led, played = match.game.initial(), Lead(), 0
+        position, led, played = match.game.start(match.created.position), Lead(), 0
     for ply in range(played, len(match.moves)):
         move = match.moves[ply]
         position = match.game.play(position, move)

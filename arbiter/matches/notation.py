@@ -39,6 +39,7 @@ from arbiter.plain_text import plain
 
 WIDTH: Final = 100  #: characters of a line of moves
 GOES_ON: Final = "*"
+POSITION: Final = "Position"  #: the tag with the start position, if it is not the game's initial one
 OPENING: Final = "OpeningPlies"  #: the tag with the number of opening moves
 RESULTS: Final = {1: "1-0", 2: "0-1", 0: "1/2-1/2"}  #: by winner, 0 for a draw
 
@@ -94,6 +95,7 @@ def write(events: Sequence[Event]) -> str:
         "Label": created.label,
         "Date": _date(created.at),
         "Rated": "yes" if created.rated else "no",
+        POSITION: created.position,
         OPENING: str(len(created.opening) or ""),
         "Result": result,
         "Termination": "" if ended is None else f"{ended.result.value}: {ended.reason}",
@@ -119,9 +121,9 @@ def read(text: str, games: Games = registered_game) -> WrittenGame:
         raise NotationError(1, 'expected a tag [Game "…"]')
     try:
         game = games(tags["Game"])
+        position = game.start(tags.get(POSITION, ""))
     except Refusal as refusal:
         raise NotationError(1, refusal.message) from None
-    position = game.initial()
     moves: list[WrittenMove] = []
     result = ""
     for number, note, word in _tokens(lines[first:], first + 1):

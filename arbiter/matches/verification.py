@@ -103,6 +103,7 @@ class Verification:
             event.rated,
             event.label,
             opening=event.opening,
+            position=event.position,
             adjudication=event.adjudication,
         )
         try:

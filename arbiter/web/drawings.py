@@ -64,7 +64,7 @@ class Drawings:
         event, game = cast("Moved", published.event), match.game
         ply, before = self._last.get(match.id, (-1, None))
         if ply != event.ply:
-            line = await asyncio.to_thread(positions, game, match.moves[: event.ply])
+            line = await asyncio.to_thread(positions, game, match.created.position, match.moves[: event.ply])
             before = line[-1]
         after = event.after if event.after is not None else game.play(before, event.move)
         self._last[match.id] = event.ply + 1, after

@@ -148,7 +148,7 @@ def _animation(match: Match) -> str:
 
 
 def _picture(match: Match, ply: int) -> str:
-    game, line = match.game, positions(match.game, match.moves[:ply])
+    game, line = match.game, positions(match.game, match.created.position, match.moves[:ply])
     steps = game.steps(line[-2], match.moves[ply - 1]) if ply else None
     return svg(game, line[-1], steps, line[-2] if ply else None)
 

@@ -166,7 +166,7 @@ def _read(game: AnyGame, chunks: Iterable[Sequence[Any]]) -> dict[str, Any]:
 
 
 def _end_of(game: AnyGame, moves: Sequence[str]) -> dict[str, Any]:
-    line = positions(game, moves)
+    line = positions(game, "", moves)
     steps = game.steps(line[-2], moves[-1]) if moves else None
     return shown(game, line[-1], steps, line[-2] if moves else None).json()
 

@@ -117,9 +117,9 @@ def is_move(published: Published) -> bool:
     return cast("Any", published.event).kind is EventKind.MOVED
 
 
-def positions(game: AnyGame, moves: Sequence[str]) -> list[Any]:
-    """Return the positions of a line of play, from the initial position on."""
-    found = [game.initial()]
+def positions(game: AnyGame, start: str, moves: Sequence[str]) -> list[Any]:
+    """Return the positions of a line of play, from a text's position on; from the initial one for ''."""
+    found = [game.start(start)]
     for move in moves:
         found.append(game.play(found[-1], move))
     return found
@@ -138,7 +138,7 @@ def shown_at(match: Match, ply: int) -> Shown:
 def shown_line(match: Match, first: int, last: int) -> list[Shown]:
     """Return the positions of a match after `first`, …, `last` moves."""
     game = match.game
-    line = positions(game, match.moves[:last])
+    line = positions(game, match.created.position, match.moves[:last])
     return [
         shown(game, line[n], game.steps(line[n - 1], match.moves[n - 1]), line[n - 1]) if n else shown(game, line[0])
         for n in range(first, last + 1)

@@ -32,6 +32,7 @@ def new_match_of(request: pb.CreateMatchRequest) -> NewMatch:
         rated=request.rated,
         label=request.label,
         opening=tuple(request.opening),
+        position=request.position,
         policy=policy,
     )
 

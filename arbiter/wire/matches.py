@@ -56,6 +56,7 @@ def match_message(match: Match, with_moves: bool = False) -> pb.Match:
         policy=policy_message(created.policy),
         comments=comment_messages(match) if with_moves else (),
         opening_plies=len(created.opening),
+        start_position=created.position,
         versions=match.versions,
     )
     if match.phase is not Phase.PENDING:
@@ -227,6 +228,7 @@ def _created(event: ev.Created, message: pb.MatchEvent, match: Match) -> None:
             rated=event.rated,
             label=event.label,
             opening=event.opening,
+            position=event.position,
         )
     )
 

@@ -69,8 +69,9 @@ function areAgreed({ moves, rules }, winner) {
   return last.length >= (winner ? evaluation_plies : draw_plies) && new Set(last.map((move) => move.seat)).size === 2;
 }
 
-function create(m, { time, policy, opening = [], adjudication: rules = {}, rated, players }) {
+function create(m, { time, policy, position = "", opening = [], adjudication: rules = {}, rated, players }) {
   const [first, second = first] = time.split(":"); // two for time odds
+  check(areTexts([position]), "position: expected a text");
   check(areTexts(opening), "opening: expected moves");
   check(!rated || players[0] !== players[1], "rated, of a player against itself");
   check(!rated || first === second, "rated, with time odds");

@@ -50,6 +50,21 @@ def test_a_match_begins_with_an_opening(server: Server, arbiter: Arbiter) -> Non
     assert "move 2 of the line" in refused.err
 
 
+def test_a_match_begins_from_a_position(server: Server, arbiter: Arbiter) -> None:
+    arbiter("token", "create", "alice")
+    arbiter("token", "create", "bob")
+    terms = ("chess", "--time", "5m", "--at-once", "alice", "bob")
+    position = "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 4 30"
+    match_id = arbiter("match", "create", *terms, "--position", position, "--opening", "e1g1").out.strip()
+    shown = arbiter("match", "show", match_id).out
+    assert f"start position: {position}\n" in shown
+    assert "[R]" in shown  # castled: the rook is beside its king
+    arbiter("match", "abort", match_id)
+    assert f"chess: alice against bob, 5m, from {position}, e1g1\n" in arbiter("watch", match_id).out
+    refused = arbiter("match", "create", *terms, "--position", "8/8/8/8/8/8/8/8 w - - 0 1")
+    assert (refused.code, "0 kings" in refused.err) == (1, True)
+
+
 def test_a_player_against_itself(server: Server, arbiter: Arbiter) -> None:
     arbiter("token", "create", "alice")
     match_id = arbiter("match", "create", "pods(size=3)", "alice", "alice", "--time", "5m", "--at-once").out.strip()

@@ -70,6 +70,7 @@ class ScriptedMatch:
         players: tuple[str, str] = ("alice", "bob"),
         versions: tuple[str, str] = ("", ""),
         rules: AdjudicationRules | None = None,
+        position: str = "",
     ) -> None:
         self.now = NOON
         self.dice = Dice(name)
@@ -82,6 +83,7 @@ class ScriptedMatch:
             label=name,
             opening=opening,
             adjudication=rules,
+            position=position,
         )
         events = create(f"m-{name}", command, self.now).events
         self.log = [sealed.data for sealed in seal_first(f"m-{name}", events)]
@@ -133,6 +135,7 @@ class MatchPlan(NamedTuple):
     players: tuple[str, str] = ("alice", "bob")
     versions: tuple[str, str] = ("", "")
     rules: AdjudicationRules | None = None
+    position: str = ""
 
 
 def _resigns(script: ScriptedMatch) -> None:
@@ -221,13 +224,18 @@ MATCH_PLANS: Final = (
         _agree_who_wins,
         rules=AdjudicationRules(evaluation=250, evaluation_plies=4),
     ),
+    MatchPlan(
+        "position", "chess", "1m", 900, 12, _resigns, ("e1g1", "e8c8"), position="r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 4 30"
+    ),
     MatchPlan("versions", "pods(size=4)", "1m", 2_000, 8, _comes_back_newer, versions=("1.9 – β", "")),
 )
 
 
 def played(plan: MatchPlan) -> ScriptedMatch:
     """Play a planned match to its end."""
-    script = ScriptedMatch(plan.name, plan.game, plan.time, plan.opening, plan.players, plan.versions, plan.rules)
+    script = ScriptedMatch(
+        plan.name, plan.game, plan.time, plan.opening, plan.players, plan.versions, plan.rules, plan.position
+    )
     script.arrive(1, 100)
     script.arrive(2, 250)
     for ply in range(plan.plies):

@@ -98,6 +98,6 @@ class GameGate:
                         expected=match.ply,
                         actual=ply,
                     )
-                return LineAt(match.created.game, "", match.moves[:ply])
+                return LineAt(match.created.game, match.created.position, match.moves[:ply])
             case _:
                 raise argument_invalid("nothing", "at", "a match or a line of play")

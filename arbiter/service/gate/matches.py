@@ -55,6 +55,7 @@ class NewMatch:
     rated: bool = False
     label: str = ""
     opening: tuple[str, ...] = ()
+    position: str = ""
     policy: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -151,6 +152,7 @@ class MatchGate:
             label=new.label,
             chosen=tuple(new.policy),
             opening=new.opening,
+            position=new.position,
         )
         # A repeated request gets the same answer, even if one of the players has been suspended since.
         match = await self._matches.made(command)

@@ -142,12 +142,14 @@ class Creation:
 def _is_of(made: Created, command: Create) -> bool:
     """Return whether a match has the values of a command."""
     game = registry.game(command.game)
-    return (made.game, made.players, made.time, made.rated, made.label, made.opening, made.adjudication) == (
+    values = (made.game, made.players, made.time, made.rated, made.label, made.position, made.opening)
+    return (*values, made.adjudication) == (
         game.variant,
         command.players,
         time_control.pair_text(time_control.parse_pair(command.time)),
         command.rated,
         command.label,
+        creation.start_text(game, command.position),
         tuple(map(game.canonical, command.opening)),
         command.adjudication or None,
     ) and all(getattr(made.policy, name) == getattr(command.policy, name) for name in command.chosen)

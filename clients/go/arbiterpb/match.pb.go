@@ -642,7 +642,9 @@ type Match struct {
 	// ended matches.
 	Versions []string `protobuf:"bytes,22,rep,name=versions,proto3" json:"versions,omitempty"`
 	// The time controls, by seat: they differ in a match with time odds.
-	TimeControls  []string `protobuf:"bytes,23,rep,name=time_controls,json=timeControls,proto3" json:"time_controls,omitempty"`
+	TimeControls []string `protobuf:"bytes,23,rep,name=time_controls,json=timeControls,proto3" json:"time_controls,omitempty"`
+	// The start position, from which the moves begin; empty for the game's initial one. Not set in lists for ended matches.
+	StartPosition string `protobuf:"bytes,24,opt,name=start_position,json=startPosition,proto3" json:"start_position,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -838,6 +840,13 @@ func (x *Match) GetTimeControls() []string {
 	return nil
 }
 
+func (x *Match) GetStartPosition() string {
+	if x != nil {
+		return x.StartPosition
+	}
+	return ""
+}
+
 // The comment of a bot on its move.
 type CommentedMove struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -914,10 +923,13 @@ type CreateMatchRequest struct {
 	Start StartRule `protobuf:"varint,7,opt,name=start,proto3,enum=arbiter.v1.StartRule" json:"start,omitempty"`
 	// Fields that differ from the server's policy.
 	Policy *Policy `protobuf:"bytes,8,opt,name=policy,proto3" json:"policy,omitempty"`
-	// The opening: moves from the initial position that are played before the clocks start and that no player plays, as
+	// The opening: moves from the start position that are played before the clocks start and that no player plays, as
 	// texts. At most 100. All must be legal, and the game must not end with them. They count as plies: with n of them,
 	// the first move of a player has ply n, and the position says which seat is to move.
-	Opening       []string `protobuf:"bytes,9,rep,name=opening,proto3" json:"opening,omitempty"`
+	Opening []string `protobuf:"bytes,9,rep,name=opening,proto3" json:"opening,omitempty"`
+	// The start position, as the game writes positions; empty for the game's initial one. Must not be one in which the
+	// game is over. It has no history: what came before it does not count for repetitions.
+	Position      string `protobuf:"bytes,10,opt,name=position,proto3" json:"position,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1013,6 +1025,13 @@ func (x *CreateMatchRequest) GetOpening() []string {
 		return x.Opening
 	}
 	return nil
+}
+
+func (x *CreateMatchRequest) GetPosition() string {
+	if x != nil {
+		return x.Position
+	}
+	return ""
 }
 
 // The created match.
@@ -2557,7 +2576,9 @@ type MatchCreated struct {
 	// The organiser's label.
 	Label string `protobuf:"bytes,5,opt,name=label,proto3" json:"label,omitempty"`
 	// The opening: the first moves, which no player played.
-	Opening       []string `protobuf:"bytes,6,rep,name=opening,proto3" json:"opening,omitempty"`
+	Opening []string `protobuf:"bytes,6,rep,name=opening,proto3" json:"opening,omitempty"`
+	// The start position; empty for the game's initial one.
+	Position      string `protobuf:"bytes,7,opt,name=position,proto3" json:"position,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2632,6 +2653,13 @@ func (x *MatchCreated) GetOpening() []string {
 		return x.Opening
 	}
 	return nil
+}
+
+func (x *MatchCreated) GetPosition() string {
+	if x != nil {
+		return x.Position
+	}
+	return ""
 }
 
 // A turn's clock started at the event's instant.
@@ -4990,7 +5018,7 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"\v_no_show_msB\r\n" +
 	"\v_abandon_msB\x0e\n" +
 	"\f_move_cap_msB\x10\n" +
-	"\x0e_kept_refusals\"\xe6\x05\n" +
+	"\x0e_kept_refusals\"\x8d\x06\n" +
 	"\x05Match\x12\x19\n" +
 	"\bmatch_id\x18\x01 \x01(\tR\amatchId\x12\x12\n" +
 	"\x04game\x18\x02 \x01(\tR\x04game\x12\x18\n" +
@@ -5016,10 +5044,11 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"\bcomments\x18\x14 \x03(\v2\x19.arbiter.v1.CommentedMoveR\bcomments\x12#\n" +
 	"\ropening_plies\x18\x15 \x01(\x05R\fopeningPlies\x12\x1a\n" +
 	"\bversions\x18\x16 \x03(\tR\bversions\x12#\n" +
-	"\rtime_controls\x18\x17 \x03(\tR\ftimeControls\"T\n" +
+	"\rtime_controls\x18\x17 \x03(\tR\ftimeControls\x12%\n" +
+	"\x0estart_position\x18\x18 \x01(\tR\rstartPosition\"T\n" +
 	"\rCommentedMove\x12\x10\n" +
 	"\x03ply\x18\x01 \x01(\x05R\x03ply\x121\n" +
-	"\acomment\x18\x02 \x01(\v2\x17.arbiter.v1.MoveCommentR\acomment\"\xa3\x02\n" +
+	"\acomment\x18\x02 \x01(\v2\x17.arbiter.v1.MoveCommentR\acomment\"\xbf\x02\n" +
 	"\x12CreateMatchRequest\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tR\trequestId\x12\x12\n" +
@@ -5030,7 +5059,9 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"\x05label\x18\x06 \x01(\tR\x05label\x12+\n" +
 	"\x05start\x18\a \x01(\x0e2\x15.arbiter.v1.StartRuleR\x05start\x12*\n" +
 	"\x06policy\x18\b \x01(\v2\x12.arbiter.v1.PolicyR\x06policy\x12\x18\n" +
-	"\aopening\x18\t \x03(\tR\aopening\">\n" +
+	"\aopening\x18\t \x03(\tR\aopening\x12\x1a\n" +
+	"\bposition\x18\n" +
+	" \x01(\tR\bposition\">\n" +
 	"\x13CreateMatchResponse\x12'\n" +
 	"\x05match\x18\x01 \x01(\v2\x11.arbiter.v1.MatchR\x05match\"K\n" +
 	"\x0fGetMatchRequest\x12\x19\n" +
@@ -5138,14 +5169,15 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"\x05ended\x18\v \x01(\v2\x12.arbiter.v1.ResultH\x00R\x05ended\x129\n" +
 	"\brejected\x18\r \x01(\v2\x1b.arbiter.v1.RequestRejectedH\x00R\brejected\x12\x16\n" +
 	"\x06record\x18\f \x01(\fR\x06recordB\a\n" +
-	"\x05event\"\xa5\x01\n" +
+	"\x05event\"\xc1\x01\n" +
 	"\fMatchCreated\x12\x12\n" +
 	"\x04game\x18\x01 \x01(\tR\x04game\x12\x18\n" +
 	"\aplayers\x18\x02 \x03(\tR\aplayers\x12!\n" +
 	"\ftime_control\x18\x03 \x01(\tR\vtimeControl\x12\x14\n" +
 	"\x05rated\x18\x04 \x01(\bR\x05rated\x12\x14\n" +
 	"\x05label\x18\x05 \x01(\tR\x05label\x12\x18\n" +
-	"\aopening\x18\x06 \x03(\tR\aopening\"z\n" +
+	"\aopening\x18\x06 \x03(\tR\aopening\x12\x1a\n" +
+	"\bposition\x18\a \x01(\tR\bposition\"z\n" +
 	"\vTurnStarted\x12\x12\n" +
 	"\x04turn\x18\x01 \x01(\x05R\x04turn\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\tR\bposition\x12)\n" +

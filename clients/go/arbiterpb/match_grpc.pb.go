@@ -57,7 +57,8 @@ type MatchServiceClient interface {
 	// Creates a match. If the same caller repeats a request id, the call returns the same match, even if the match has
 	// ended or a player has been suspended since. A refusal creates nothing and is not recorded: the same request may
 	// succeed later. Refusals: GAME_UNKNOWN, PARAMETER_INVALID, PLAYER_NOT_FOUND, PLAYER_SUSPENDED, ARGUMENT_INVALID,
-	// REQUEST_ID_REUSED, SCOPE_MISSING; for the opening MOVE_MALFORMED, MOVE_ILLEGAL (with the fact ply).
+	// REQUEST_ID_REUSED, SCOPE_MISSING; for the opening MOVE_MALFORMED, MOVE_ILLEGAL (with the fact ply);
+	// for the start position POSITION_MALFORMED.
 	CreateMatch(ctx context.Context, in *CreateMatchRequest, opts ...grpc.CallOption) (*CreateMatchResponse, error)
 	// Returns the current state of a match. Refusals: MATCH_NOT_FOUND.
 	GetMatch(ctx context.Context, in *GetMatchRequest, opts ...grpc.CallOption) (*GetMatchResponse, error)
@@ -278,7 +279,8 @@ type MatchServiceServer interface {
 	// Creates a match. If the same caller repeats a request id, the call returns the same match, even if the match has
 	// ended or a player has been suspended since. A refusal creates nothing and is not recorded: the same request may
 	// succeed later. Refusals: GAME_UNKNOWN, PARAMETER_INVALID, PLAYER_NOT_FOUND, PLAYER_SUSPENDED, ARGUMENT_INVALID,
-	// REQUEST_ID_REUSED, SCOPE_MISSING; for the opening MOVE_MALFORMED, MOVE_ILLEGAL (with the fact ply).
+	// REQUEST_ID_REUSED, SCOPE_MISSING; for the opening MOVE_MALFORMED, MOVE_ILLEGAL (with the fact ply);
+	// for the start position POSITION_MALFORMED.
 	CreateMatch(context.Context, *CreateMatchRequest) (*CreateMatchResponse, error)
 	// Returns the current state of a match. Refusals: MATCH_NOT_FOUND.
 	GetMatch(context.Context, *GetMatchRequest) (*GetMatchResponse, error)

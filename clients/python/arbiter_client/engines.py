@@ -39,7 +39,7 @@ def standing(turn: Turn) -> Standing:
         game = registry.game(turn.game)
         known: _Replay | None = turn.match.memory.get(_MEMORY)
         if known is None or moves[: len(known.moves)] != known.moves:
-            known = _Replay((), game.initial())
+            known = _Replay((), game.start(turn.match.start_position))
         position = known.position
         for move in moves[len(known.moves) :]:
             position = game.play(position, move)

@@ -129,6 +129,7 @@ class BotRunner:
                 seat.match.rated = match.rated
                 seat.match.label = match.label
                 seat.match.opening_plies = match.opening_plies
+                seat.match.start_position = match.start_position
                 if phase in (Phase.ACTIVE, Phase.PAUSED):
                     self._begin(seat)
                 if match.draw_offered_by and match.draw_offered_by != number:

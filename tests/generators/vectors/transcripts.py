@@ -15,7 +15,7 @@ from tests.generators import transcripts as golden
 from tests.generators.vectors.forgeries import FORGERIES, forged
 from tests.generators.vectors.layout import laid_out
 
-HOLDING: Final = ("circle-of-life", "elevation", "pods", "opening", "self-play", "abandoned", "faulted")
+HOLDING: Final = ("circle-of-life", "elevation", "pods", "opening", "self-play", "abandoned", "faulted", "position")
 """The golden matches whose transcripts are among the vectors unchanged."""
 
 STRANGER: Final = SigningKey(b"\x03" * 32, 0)  #: a key that is not one of the public keys

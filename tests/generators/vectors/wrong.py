@@ -41,7 +41,7 @@ WRONG: Final[dict[str, Wrong]] = {
             *("circle-of-life", "circle-of-life()", "circle-of-life(target=20)", "circle-of-life(target=7)"),
             *("circle-of-life(target=0)", "circle-of-life(target=61)", "circle-of-life(target=07)", "circle_of_life"),
             *("circle-of-life(target=)", "circle-of-life(target)", "circle-of-life(size=5)", "Circle-of-life"),
-            *("circle-of-life(target=7,target=7)", "circle-of-life(target=7", "circle-of-life (target=7)", "", "go"),
+            *("circle-of-life(target=7,target=7)", "circle-of-life(target=7", "circle-of-life (target=7)", "", "ludo"),
         ),
     ),
     "elevation": Wrong(

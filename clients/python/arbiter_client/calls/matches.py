@@ -25,11 +25,13 @@ class MatchCalls(Calls):
         start: StartRule = StartRule.UNSPECIFIED,
         policy: Policy | None = None,
         opening: Sequence[str] = (),
+        position: str = "",
         request_id: str = "",
     ) -> Match:
         """Make a match; seat 1 comes first in `players`. Needs scope organise.
 
-        `opening` are the first moves, which nobody plays, at most 100. A player may play against itself, unrated.
+        `position` is the start position as text, '' for the game's initial one; `opening` are the first moves after it,
+        which nobody plays, at most 100. A player may play against itself, unrated.
         Refusals: GAME_UNKNOWN, PARAMETER_INVALID, PLAYER_NOT_FOUND, PLAYER_SUSPENDED, ARGUMENT_INVALID, MOVE_MALFORMED,
         MOVE_ILLEGAL, REQUEST_ID_REUSED, SCOPE_MISSING.
         """
@@ -43,6 +45,7 @@ class MatchCalls(Calls):
             start=match_pb2.StartRule.ValueType(start),
             policy=_policy(policy),
             opening=opening,
+            position=position,
         )
         return read(Match, (await self.connection.ask(self.connection.matches.CreateMatch, request)).match)
 

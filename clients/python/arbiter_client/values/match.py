@@ -144,7 +144,7 @@ class Match:
     `opening_plies`: how many of the first moves are the opening, which nobody played. `versions`: the versions of the
     players' bots for which the match counts, by seat; '' if one is not known. `time_controls`: by seat; `time_control`
     has both, with a colon between two that differ. `comments`: those of the bots on their moves; present together with
-    the moves, once the match has ended.
+    the moves, once the match has ended. `start_position`: that from which the moves begin; '' for the initial one.
     """
 
     match_id: str
@@ -170,6 +170,7 @@ class Match:
     opening_plies: int = 0
     versions: tuple[str, ...] = ()
     time_controls: tuple[str, ...] = ()
+    start_position: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +200,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class MatchCreated:
-    """A match was made. `opening`: the first moves, which nobody played."""
+    """A match was made. `position`: its start, '' for the initial one; `opening`: first moves that nobody played."""
 
     game: str
     players: tuple[str, ...]
@@ -207,6 +208,7 @@ class MatchCreated:
     rated: bool
     label: str
     opening: tuple[str, ...] = ()
+    position: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,9 @@ class LiveMatch:
 
     A match of the bot against itself is two of these, one for each seat. `time_control`: the bot's own;
     `match_time_control`: the match's, with a colon between two that differ. `opening_plies`: how many of the first
-    moves nobody played. `moves` are those up to the bot's latest turn. `over` becomes true when the match ends or the
-    bot stops, so that a long search may end. `memory` is free for the bot's own data about the match.
+    moves nobody played. `start_position`: that from which `moves` begin; '' for the game's initial one. `moves` are
+    those up to the bot's latest turn. `over` becomes true when the match ends or the bot stops, so that a long search
+    may end. `memory` is free for the bot's own data about the match.
     """
 
     match_id: str
@@ -33,6 +34,7 @@ class LiveMatch:
     rated: bool = False
     label: str = ""
     opening_plies: int = 0
+    start_position: str = ""
     moves: tuple[str, ...] = ()
     over: bool = False
     memory: dict[str, Any] = field(default_factory=dict)

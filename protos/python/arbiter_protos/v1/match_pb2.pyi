@@ -357,6 +357,7 @@ class Match(_message.Message):
     OPENING_PLIES_FIELD_NUMBER: _builtins.int
     VERSIONS_FIELD_NUMBER: _builtins.int
     TIME_CONTROLS_FIELD_NUMBER: _builtins.int
+    START_POSITION_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
     """The id."""
     game: _builtins.str
@@ -389,6 +390,8 @@ class Match(_message.Message):
     """When it ended; 0 before."""
     opening_plies: _builtins.int
     """How many of the first moves are the opening, which no player played. Not set in lists for ended matches."""
+    start_position: _builtins.str
+    """The start position, from which the moves begin; empty for the game's initial one. Not set in lists for ended matches."""
     @_builtins.property
     def players(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The players, by seat."""
@@ -450,10 +453,11 @@ class Match(_message.Message):
         opening_plies: _builtins.int = ...,
         versions: _abc.Iterable[_builtins.str] | None = ...,
         time_controls: _abc.Iterable[_builtins.str] | None = ...,
+        start_position: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy", "result", b"result"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["clocks", b"clocks", "comments", b"comments", "created_ms", b"created_ms", "draw_offered_by", b"draw_offered_by", "ended_ms", b"ended_ms", "game", b"game", "label", b"label", "match_id", b"match_id", "moves", b"moves", "opening_plies", b"opening_plies", "phase", b"phase", "players", b"players", "ply", b"ply", "policy", b"policy", "position", b"position", "rated", b"rated", "result", b"result", "revision", b"revision", "time_control", b"time_control", "time_controls", b"time_controls", "turn", b"turn", "turn_started_ms", b"turn_started_ms", "versions", b"versions"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clocks", b"clocks", "comments", b"comments", "created_ms", b"created_ms", "draw_offered_by", b"draw_offered_by", "ended_ms", b"ended_ms", "game", b"game", "label", b"label", "match_id", b"match_id", "moves", b"moves", "opening_plies", b"opening_plies", "phase", b"phase", "players", b"players", "ply", b"ply", "policy", b"policy", "position", b"position", "rated", b"rated", "result", b"result", "revision", b"revision", "start_position", b"start_position", "time_control", b"time_control", "time_controls", b"time_controls", "turn", b"turn", "turn_started_ms", b"turn_started_ms", "versions", b"versions"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -502,6 +506,7 @@ class CreateMatchRequest(_message.Message):
     START_FIELD_NUMBER: _builtins.int
     POLICY_FIELD_NUMBER: _builtins.int
     OPENING_FIELD_NUMBER: _builtins.int
+    POSITION_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
     """Chosen by the caller, 1 to 100 characters."""
     game: _builtins.str
@@ -516,6 +521,10 @@ class CreateMatchRequest(_message.Message):
     """
     start: Global___StartRule.ValueType
     """When it starts."""
+    position: _builtins.str
+    """The start position, as the game writes positions; empty for the game's initial one. Must not be one in which the
+    game is over. It has no history: what came before it does not count for repetitions.
+    """
     @_builtins.property
     def players(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The players' names, seat 1 first. In an unrated match, both may be the same player. It gets the turns of both
@@ -528,7 +537,7 @@ class CreateMatchRequest(_message.Message):
 
     @_builtins.property
     def opening(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The opening: moves from the initial position that are played before the clocks start and that no player plays, as
+        """The opening: moves from the start position that are played before the clocks start and that no player plays, as
         texts. At most 100. All must be legal, and the game must not end with them. They count as plies: with n of them,
         the first move of a player has ply n, and the position says which seat is to move.
         """
@@ -545,10 +554,11 @@ class CreateMatchRequest(_message.Message):
         start: Global___StartRule.ValueType = ...,
         policy: Global___Policy | None = ...,
         opening: _abc.Iterable[_builtins.str] | None = ...,
+        position: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "label", b"label", "opening", b"opening", "players", b"players", "policy", b"policy", "rated", b"rated", "request_id", b"request_id", "start", b"start", "time_control", b"time_control"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "label", b"label", "opening", b"opening", "players", b"players", "policy", b"policy", "position", b"position", "rated", b"rated", "request_id", b"request_id", "start", b"start", "time_control", b"time_control"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1268,6 +1278,7 @@ class MatchCreated(_message.Message):
     RATED_FIELD_NUMBER: _builtins.int
     LABEL_FIELD_NUMBER: _builtins.int
     OPENING_FIELD_NUMBER: _builtins.int
+    POSITION_FIELD_NUMBER: _builtins.int
     game: _builtins.str
     """The canonical variant."""
     time_control: _builtins.str
@@ -1276,6 +1287,8 @@ class MatchCreated(_message.Message):
     """Whether it counts for ratings."""
     label: _builtins.str
     """The organiser's label."""
+    position: _builtins.str
+    """The start position; empty for the game's initial one."""
     @_builtins.property
     def players(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The players, by seat."""
@@ -1293,10 +1306,11 @@ class MatchCreated(_message.Message):
         rated: _builtins.bool = ...,
         label: _builtins.str = ...,
         opening: _abc.Iterable[_builtins.str] | None = ...,
+        position: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "label", b"label", "opening", b"opening", "players", b"players", "rated", b"rated", "time_control", b"time_control"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "label", b"label", "opening", b"opening", "players", b"players", "position", b"position", "rated", b"rated", "time_control", b"time_control"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -134,7 +134,8 @@ class MatchServiceServicer:
         """Creates a match. If the same caller repeats a request id, the call returns the same match, even if the match has
         ended or a player has been suspended since. A refusal creates nothing and is not recorded: the same request may
         succeed later. Refusals: GAME_UNKNOWN, PARAMETER_INVALID, PLAYER_NOT_FOUND, PLAYER_SUSPENDED, ARGUMENT_INVALID,
-        REQUEST_ID_REUSED, SCOPE_MISSING; for the opening MOVE_MALFORMED, MOVE_ILLEGAL (with the fact ply).
+        REQUEST_ID_REUSED, SCOPE_MISSING; for the opening MOVE_MALFORMED, MOVE_ILLEGAL (with the fact ply);
+        for the start position POSITION_MALFORMED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -50,7 +50,8 @@ class MatchServiceStub:
     """Creates a match. If the same caller repeats a request id, the call returns the same match, even if the match has
     ended or a player has been suspended since. A refusal creates nothing and is not recorded: the same request may
     succeed later. Refusals: GAME_UNKNOWN, PARAMETER_INVALID, PLAYER_NOT_FOUND, PLAYER_SUSPENDED, ARGUMENT_INVALID,
-    REQUEST_ID_REUSED, SCOPE_MISSING; for the opening MOVE_MALFORMED, MOVE_ILLEGAL (with the fact ply).
+    REQUEST_ID_REUSED, SCOPE_MISSING; for the opening MOVE_MALFORMED, MOVE_ILLEGAL (with the fact ply);
+    for the start position POSITION_MALFORMED.
     """
     GetMatch: _grpc.UnaryUnaryMultiCallable[_match_pb2.GetMatchRequest, _match_pb2.GetMatchResponse]
     """Returns the current state of a match. Refusals: MATCH_NOT_FOUND."""
@@ -118,7 +119,8 @@ class MatchServiceAsyncStub(MatchServiceStub):
     """Creates a match. If the same caller repeats a request id, the call returns the same match, even if the match has
     ended or a player has been suspended since. A refusal creates nothing and is not recorded: the same request may
     succeed later. Refusals: GAME_UNKNOWN, PARAMETER_INVALID, PLAYER_NOT_FOUND, PLAYER_SUSPENDED, ARGUMENT_INVALID,
-    REQUEST_ID_REUSED, SCOPE_MISSING; for the opening MOVE_MALFORMED, MOVE_ILLEGAL (with the fact ply).
+    REQUEST_ID_REUSED, SCOPE_MISSING; for the opening MOVE_MALFORMED, MOVE_ILLEGAL (with the fact ply);
+    for the start position POSITION_MALFORMED.
     """
     GetMatch: _aio.UnaryUnaryMultiCallable[_match_pb2.GetMatchRequest, _match_pb2.GetMatchResponse]  # type: ignore[assignment]
     """Returns the current state of a match. Refusals: MATCH_NOT_FOUND."""
@@ -189,7 +191,8 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         """Creates a match. If the same caller repeats a request id, the call returns the same match, even if the match has
         ended or a player has been suspended since. A refusal creates nothing and is not recorded: the same request may
         succeed later. Refusals: GAME_UNKNOWN, PARAMETER_INVALID, PLAYER_NOT_FOUND, PLAYER_SUSPENDED, ARGUMENT_INVALID,
-        REQUEST_ID_REUSED, SCOPE_MISSING; for the opening MOVE_MALFORMED, MOVE_ILLEGAL (with the fact ply).
+        REQUEST_ID_REUSED, SCOPE_MISSING; for the opening MOVE_MALFORMED, MOVE_ILLEGAL (with the fact ply);
+        for the start position POSITION_MALFORMED.
         """
 
     @_abc_1.abstractmethod
