@@ -14,6 +14,7 @@ from arbiter.cli import bundled_bot
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import say
 from arbiter.errors import Refusal
+from arbiter.runtime.supervision import again_and_again
 
 NOTE: Final = "bot of arbiter serve"
 AGAIN_S: Final = 1.0  #: before a bot that has ended is started again, the first time; then twice as long each time
@@ -52,20 +53,18 @@ class _Bot:
 
     async def keep(self) -> None:
         """Run it, again and again. Raises Failure, or a Refusal of its token, if it can't be started the first time."""
-        now, pause_s = asyncio.get_running_loop().time, AGAIN_S
-        while True:
-            began = now()
-            try:
-                ended = await self._run()
-            except (Failure, Refusal) as wrong:
-                if not self.started.done():
-                    raise
-                ended = str(wrong)
-            if now() - began > MOST_AGAIN_S:
-                pause_s = AGAIN_S
-            say(f"{ended}; it is started again in {pause_s:g} s.")
-            await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, MOST_AGAIN_S)
+        await again_and_again(self._run_or_say_why, self._tell, AGAIN_S, MOST_AGAIN_S)
+
+    def _tell(self, ended: str, again_in_s: float) -> None:
+        say(f"{ended}; it is started again in {again_in_s:g} s.")
+
+    async def _run_or_say_why(self) -> str:
+        try:
+            return await self._run()
+        except (Failure, Refusal) as wrong:
+            if not self.started.done():
+                raise
+            return str(wrong)
 
     async def _run(self) -> str:
         """Run it until it ends; return how it did."""

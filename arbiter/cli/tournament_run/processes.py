@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import TracebackType
 from typing import Any, Final, NoReturn, Self
 
@@ -17,7 +18,7 @@ from arbiter.cli.tournament_run.bot_log import HOLD_MS, BotLog
 from arbiter.cli.tournament_run.folder import Folder
 from arbiter.errors import OperatorError
 from arbiter.runtime.loopback import HOST, free_port
-from arbiter.runtime.supervision import KeptProcess
+from arbiter.runtime.supervision import KeptProcess, again_and_again
 from arbiter.sandbox.bot_process import BotProcess, Hit
 from arbiter.sandbox.bubblewrap import Program, Sandbox
 
@@ -25,7 +26,6 @@ SERVER: Final = "server"
 END_WAIT_S: Final = 10.0  #: grace period for the server's shutdown
 FIRST_PAUSE_S: Final = 0.5  #: pause before a bot is restarted; doubled each time
 LONGEST_PAUSE_S: Final = 30.0
-SOUND_S: Final = 60.0  #: a bot that ran this long is restarted without a longer pause
 LAST_WORDS_S: Final = 1.0  #: timeout for the last output of a bot that has ended
 PIECE: Final = 65_536  #: bytes
 
@@ -172,18 +172,19 @@ class Processes:
 
     async def keep(self, name: str) -> NoReturn:
         """Run a bot and restart it whenever it ends, with increasing pauses. Raises Failure."""
-        pause_s = FIRST_PAUSE_S
-        while True:
-            started_s = time.monotonic()
-            code, why = await self._run_once(name)
-            self.deaths[name] += 1
-            self.bot_logs[name].died(f"the bot {why or f'ended by itself ({_exit_text(code)})'}", now_ms())
-            pause_s = FIRST_PAUSE_S if time.monotonic() - started_s >= SOUND_S else pause_s
-            place = self._folder.notes(name)
-            how = f"{name} {why or f'ended by itself ({_exit_text(code)})'}"
-            self._note(f"{how}, is started again in {pause_s:g} s; see {place}")
-            await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+        def tell(ended: str, again_in_s: float) -> None:
+            self._note(f"{name} {ended}, is started again in {again_in_s:g} s; see {self._folder.notes(name)}")
+
+        await again_and_again(partial(self._run_until_end, name), tell, FIRST_PAUSE_S, LONGEST_PAUSE_S)
+
+    async def _run_until_end(self, name: str) -> str:
+        """Run a bot until it ends; return how it did, as a clause with the bot as its subject."""
+        code, why = await self._run_once(name)
+        ended = why or f"ended by itself ({_exit_text(code)})"
+        self.deaths[name] += 1
+        self.bot_logs[name].died(f"the bot {ended}", now_ms())
+        return ended
 
     async def _run_once(self, name: str) -> tuple[int, str]:
         """Run a bot until it ends; return its exit code, or the negative signal number, and the limits that it hit."""
