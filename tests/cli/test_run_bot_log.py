@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from arbiter.cli.tournament_run.bot_log import LONGEST_LINE, BotLog
+from arbiter.cli.tournament_run.bot_log import HOLD_MS, LONGEST_LINE, BotLog
 
 
 @pytest.fixture
@@ -99,12 +99,33 @@ def test_what_a_match_keeps_is_limited_except_for_the_last_lines_before_a_crash(
     assert bot_log.file("m1").stat().st_size < 2_200, "also if it crashes again and again"
 
 
-def test_a_bot_that_writes_without_end_takes_no_more_memory_than_a_few_times_the_limit(tmp_path: Path) -> None:
+def test_a_bot_that_writes_without_end_keeps_first_and_last_lines_and_takes_little_memory(tmp_path: Path) -> None:
     bot_log = BotLog(tmp_path, cap_bytes=100)
     for number in range(1_000):
         bot_log.wrote(b"line %03d\n" % number, 1)
-    bot_log.keep(2)
-    assert kept(bot_log, "start").startswith("line 956\n"), "the last lines"
+    bot_log.close(2)
+    first = "".join(f"line {number:03}\n" for number in range(11))
+    assert kept(bot_log, "start") == f"{first}[arbiter] 8892 bytes are left out here\nline 999\n"
+
+
+def test_each_match_of_a_loud_bot_has_its_first_and_last_lines(tmp_path: Path) -> None:
+    """It writes 100 KB a move, in matches of half a second: more than may wait until their ends are known."""
+    bot_log = BotLog(tmp_path)
+    for number in range(10):
+        began, match_id = 500 * number, f"m{number}"
+        for move in range(10):
+            at_ms = began + 50 * move
+            bot_log.wrote(f"{match_id} move {move} begins\n".encode() + b"x" * 100_000 + b"\nmove ends\n", at_ms)
+        bot_log.begun(match_id, began)
+        bot_log.ended(match_id, began + 499)
+        bot_log.keep(began - HOLD_MS)
+    bot_log.close(5_000)
+    for number in range(10):
+        text = kept(bot_log, f"m{number}")
+        assert text.startswith(f"m{number} move 0 begins\n")
+        assert text.endswith("move ends\n")
+        assert "bytes are left out here\n" in text
+        assert 60_000 < len(text) < 80_000
 
 
 def test_a_line_that_does_not_end_is_cut(bot_log: BotLog) -> None:

@@ -22,7 +22,8 @@ from arbiter.service.ports.directory import Player
 from arbiter.service.ports.journal import Append, MatchEnd, StoreFailed, StoreTooNew
 from arbiter.store import database, migrations, tables
 from arbiter.store.database import engine_of, newest, opened, place_of, shown
-from arbiter.store.dialects import POSTGRES, postgres_locks
+from arbiter.store.dialects import POSTGRES, dialect_of, postgres_locks
+from arbiter.store.dialects import sqlite as dialect
 from arbiter.store.reader import Reader
 from tests.store.postgres import Cluster
 from tests.store.records import appends
@@ -355,3 +356,20 @@ async def test_a_record_without_its_signing_keys_is_sealed_by_new_ones_only_on_r
     (tmp_path / "elsewhere.keys").rename(tmp_path / "arbiter.keys")
     with pytest.raises(OperatorError, match="put the right signing keys there"):
         await warnings()
+
+
+def test_the_log_of_a_file_does_not_keep_the_size_of_a_burst(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limit, usual = 1 << 20, f"PRAGMA journal_size_limit={dialect.KEPT_LOG}"
+    others = [pragma for pragma in dialect._PRAGMAS if pragma != usual]
+    assert len(others) == len(dialect._PRAGMAS) - 1
+    monkeypatch.setattr(dialect, "_PRAGMAS", (*others, f"PRAGMA journal_size_limit={limit}"))
+    log = tmp_path / "arbiter.db-wal"
+    with opened(f"sqlite:///{tmp_path}/arbiter.db", alone=True) as engine, engine.connect() as connection:
+        connection.exec_driver_sql("CREATE TABLE burst (page BLOB)")
+        connection.exec_driver_sql("INSERT INTO burst VALUES (zeroblob(?))", (4 * limit,))
+        connection.commit()
+        assert log.stat().st_size > 4 * limit
+        dialect_of(engine).checkpoint(connection)
+        connection.exec_driver_sql("INSERT INTO burst VALUES (zeroblob(1))")
+        connection.commit()
+        assert log.stat().st_size <= limit

@@ -5,7 +5,9 @@ recorded, to its end. Between two matches it belongs to the earlier one, and bef
 a bot that plays one game at a time this is one match. If several are under way, the line does not say to which it
 belongs: a line that contains the ids of some of them belongs to these, any other line is saved with each.
 
-Events of matches may arrive shortly after a line was read, so lines wait for `HOLD_MS` before they are saved.
+Events of matches may arrive shortly after a line was read, so lines wait for `HOLD_MS` before they are saved. Of a bot
+that writes more than may wait, the first and the last lines of each `SLICE_MS` wait, so that no match is without any.
+Of a match the first lines are saved, and at its end the last ones; between them the file says how much is left out.
 """
 
 from __future__ import annotations
@@ -15,12 +17,11 @@ from collections import deque
 from pathlib import Path
 from typing import Final, NamedTuple
 
-CAP_BYTES: Final = 65_536  #: of a match; later lines are left out, except for the last lines before a crash
+CAP_BYTES: Final = 65_536  #: of the first lines of a match
 LONGEST_LINE: Final = 4_096  #: bytes; longer lines are split
-LAST_LINES: Final = 20  #: kept in memory for a crash
-LAST_SHARE: Final = 8  #: their maximum share of the cap
+LAST_SHARE: Final = 8  #: the share of the cap that the last lines have beside it
 HOLD_MS: Final = 2_000
-MOST_WAITING: Final = 4  #: maximum of waiting output, as a multiple of the cap
+SLICE_MS: Final = 100  #: of this time, as many lines wait as a match keeps
 START: Final = "start"
 _OWNER_ONLY: Final = 0o600
 
@@ -32,11 +33,49 @@ class _Match(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """A line and the time at which it was read; or, if this program added it, how the bot ended then."""
+    """A line and the time at which it was read; or, if this program added it, how the bot ended then.
+
+    left_out: bytes of lines before it that did not wait.
+    """
 
     at_ms: int
     text: bytes
     ours: bool
+    left_out: int = 0
+
+
+class _Lines:
+    """The first lines of many, up to a number of bytes, and the last ones. left_out: bytes between them."""
+
+    def __init__(self, first_bytes: int, last_bytes: int) -> None:
+        self._first_left = first_bytes
+        self._most = last_bytes
+        self.last: deque[_Line] = deque()
+        self._last_bytes = 0
+        self.left_out = 0
+
+    def is_first(self, line: _Line) -> bool:
+        """Return whether a line is one of the first; if not, it is one of the last for now."""
+        if line.ours or (len(line.text) <= self._first_left and not self.last and not line.left_out):
+            self._first_left -= len(line.text)
+            return True
+        self.last.append(line)
+        self.left_out += line.left_out
+        self._last_bytes += len(line.text)
+        while self._last_bytes > self._most and len(self.last) > 1:
+            gone = len(self.last.popleft().text)
+            self._last_bytes -= gone
+            self.left_out += gone
+        return False
+
+    def rest(self) -> list[_Line]:
+        """Return the last lines, of which the first one says how much is left out before it; there are none then."""
+        lines = list(self.last)
+        if lines:
+            lines[0] = lines[0]._replace(left_out=self.left_out)
+        self.last.clear()
+        self._last_bytes = self.left_out = 0
+        return lines
 
 
 class BotLog:
@@ -48,9 +87,9 @@ class BotLog:
         self._matches: dict[str, _Match] = {}
         self._rest = b""
         self._waiting: deque[_Line] = deque()
-        self._waiting_bytes = 0
-        self._last: deque[bytes] = deque(maxlen=LAST_LINES)
-        self._cut: set[str] = set()  # matches with lines that were left out
+        self._slice = -1  # the number of the time whose lines are read now
+        self._of_slice = self._lines()
+        self._of_match: dict[str, _Lines] = {}
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def file(self, match_id: str) -> Path:
@@ -78,15 +117,12 @@ class BotLog:
 
     def keep(self, until_ms: int) -> None:
         """Save the lines that were read before a given time."""
+        if until_ms // SLICE_MS >= self._slice:
+            self._end_slice()
         while self._waiting and self._waiting[0].at_ms <= until_ms:
             line = self._waiting.popleft()
-            self._waiting_bytes -= len(line.text)
             for match_id in self.matches_of(line.text, line.at_ms):
-                (self._close if line.ours else self._write)(match_id, line.text)
-            if line.ours:
-                self._last.clear()
-            else:
-                self._last.append(line.text)
+                (self._close if line.ours else self._write)(match_id, line)
         self._forget(until_ms)
 
     def noted(self, words: str, now_ms: int) -> None:
@@ -105,6 +141,8 @@ class BotLog:
         if self._rest:
             self.wrote(b"\n", now_ms)
         self.keep(now_ms)
+        for match_id in list(self._of_match):
+            self._save_last(match_id)
 
     def matches_of(self, line: bytes, at_ms: int) -> list[str]:
         """Return the matches, by id, to which a line belongs that was read at a given time."""
@@ -115,27 +153,44 @@ class BotLog:
             return named or under_way
         return [max(begun, key=lambda match: match.ended_ms or 0).match_id] if begun else [START]
 
+    def _lines(self) -> _Lines:
+        return _Lines(self._cap_bytes, self._cap_bytes // LAST_SHARE)
+
     def _wait(self, line: _Line) -> None:
-        """Queue a line. If a bot writes more at once than may be kept, the oldest lines are lost."""
-        self._waiting.append(line)
-        self._waiting_bytes += len(line.text)
-        while self._waiting_bytes > MOST_WAITING * self._cap_bytes:
-            self._waiting_bytes -= len(self._waiting.popleft().text)
+        """Queue a line."""
+        if line.at_ms // SLICE_MS != self._slice:
+            self._end_slice()
+            self._slice = line.at_ms // SLICE_MS
+        if line.ours:
+            self._waiting += self._of_slice.rest()
+        if self._of_slice.is_first(line):
+            self._waiting.append(line)
 
-    def _close(self, match_id: str, words: bytes) -> None:
-        """Write how the bot ended, after its last lines if they were left out."""
-        if self._size(match_id) >= 2 * self._cap_bytes:
-            return  # a bot may crash again and again
-        last = b"".join(self._last)[-self._cap_bytes // LAST_SHARE :] if match_id in self._cut else b""
-        self._append(match_id, (b"[arbiter] the last lines:\n" + last if last else b"") + words)
+    def _end_slice(self) -> None:
+        self._waiting += self._of_slice.rest()
+        self._of_slice = self._lines()
 
-    def _write(self, match_id: str, line: bytes) -> None:
-        if match_id in self._cut:
-            return
-        if self._size(match_id) + len(line) > self._cap_bytes:
-            self._cut.add(match_id)
-            line = f"[arbiter] {self._cap_bytes} bytes are kept of a match: cut here\n".encode()
-        self._append(match_id, line)
+    def _close(self, match_id: str, line: _Line) -> None:
+        """Write how the bot ended, after its last lines."""
+        self._save_last(match_id)
+        if self._size(match_id) < 2 * self._cap_bytes:  # a bot may crash again and again
+            self._append(match_id, line.text)
+
+    def _write(self, match_id: str, line: _Line) -> None:
+        lines = self._of_match.get(match_id)
+        if lines is None:
+            first = self._cap_bytes - self._size(match_id)  # of a run that is continued, it has some
+            lines = self._of_match[match_id] = _Lines(first, self._cap_bytes // LAST_SHARE)
+        if lines.is_first(line):
+            self._append(match_id, line.text)
+
+    def _save_last(self, match_id: str) -> None:
+        """Save the last lines of a match, if not all were saved at once."""
+        lines = self._of_match.get(match_id)
+        if lines is not None and lines.last and self._size(match_id) < 2 * self._cap_bytes:
+            left_out = lines.left_out
+            note = f"[arbiter] {left_out} bytes are left out here\n".encode() if left_out else b""
+            self._append(match_id, note + b"".join(line.text for line in lines.rest()))
 
     def _size(self, match_id: str) -> int:
         file = self.file(match_id)
@@ -150,5 +205,6 @@ class BotLog:
         """Drop matches that ended so long ago that no line can belong to them, except the one that ended last."""
         over = [match for match in self._matches.values() if match.ended_ms is not None and match.ended_ms <= until_ms]
         for match in sorted(over, key=lambda match: match.ended_ms or 0)[:-1]:
+            self._save_last(match.match_id)
             del self._matches[match.match_id]
-            self._cut.discard(match.match_id)
+            self._of_match.pop(match.match_id, None)

@@ -32,12 +32,19 @@ if TYPE_CHECKING:
 COLUMNS: Final = 7  #: columns of each inserted record
 _OWNER_ONLY: Final = 0o600  #: a store has the hashes of tokens, and what its owner shows to nobody
 KNOWN: Final = 5  #: the place of the bool among them
+KEPT_LOG: Final = 64 << 20
+"""Bytes that the write-ahead log keeps once its pages are in the file.
+
+A log that is overwritten is cheaper than one that grows, so it keeps what an ordinary load needs. Of a burst, or of a
+long read beside it, it keeps no more.
+"""
 # FULL: a reported commit survives a power cut. Checkpoints run separately: see writer.py.
 _PRAGMAS: Final = (
     "PRAGMA busy_timeout=5000",
     "PRAGMA journal_mode=WAL",
     "PRAGMA synchronous=FULL",
     "PRAGMA wal_autocheckpoint=0",
+    f"PRAGMA journal_size_limit={KEPT_LOG}",
 )
 _AFTER: Final = (
     "SELECT sequence, match_id, revision, body, subject, seal FROM event WHERE sequence > ? ORDER BY sequence LIMIT ?"
