@@ -31,13 +31,32 @@ def test_the_cpp_client() -> None:
 def test_another_project_builds_it_from_an_archive_as_its_readme_says(tmp_path: Path) -> None:
     require(*TOOLS, why="a bot is built with the C++ client from an archive of the tree")
     tree = unpack(tmp_path, "clients/cpp", "protos")
-    shell(block("cpp", "sh", "cmake --install"), tmp_path, kept(tree))
+    shell(block("cpp", "sh", "ninja -C build install"), tmp_path, kept(tree))
     folder = tmp_path / "my-bot"
     (folder / "CMakeLists.txt").write_text(block("cpp", "cmake", "find_package"))
     (folder / "my_bot.cpp").write_text(block("cpp", "cpp", "run_command"))
     (folder / "watch.cpp").write_text(block("cpp", "cpp", "arbiter::Client client"))
     shell(block("cpp", "sh", "cmake --build"), folder, warned(tmp_path))
     meet(block("cpp", "sh", "arbiter serve"), folder, block("cpp", "sh", "MATCH"))
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3_600)
+@pytest.mark.parametrize("preset", ["sanitize", "threads"])
+def test_its_tests_pass_with_sanitizers(preset: str) -> None:
+    require(*TOOLS, "openssl", why="the C++ client is built and tested")
+    said = run("cpp", ["cmake", "-P", "cmake/alone.cmake", preset])
+    assert re.search(r"\[  PASSED  \] [1-9][0-9]* tests", said), said
+
+
+def test_who_writes_a_bot_builds_the_library_alone_and_no_warning_is_an_error(tmp_path: Path) -> None:
+    require(*TOOLS, why="a build of the C++ client is configured")
+    shell(f"cmake -G Ninja -S {FOLDER} -B build -DCMAKE_EXPORT_COMPILE_COMMANDS=ON", tmp_path, kept(tmp_path))
+    commands = json.loads((tmp_path / "build" / "compile_commands.json").read_text())
+    assert any(entry["file"].endswith("/src/bot.cpp") for entry in commands)
+    for entry in commands:
+        assert " -Werror" not in entry["command"]
+        assert not re.search(r"clients/cpp/(samples|tests)/", entry["file"])
 
 
 @pytest.mark.soak

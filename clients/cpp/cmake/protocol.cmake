@@ -47,7 +47,7 @@ target_link_libraries(arbiter_protocol PUBLIC gRPC::grpc++ protobuf::libprotobuf
 # Nobody debugs generated code, and a bot spends no time in it: what counts, to those who work on the client, is how long
 # it takes to compile. Reading gRPC's headers is most of that, so the services are compiled as one file.
 target_compile_options(arbiter_protocol PRIVATE $<IF:$<CXX_COMPILER_ID:MSVC>,/w,-w>)
-if(options_of_ours)
+if(compile_quickly)
   target_compile_options(arbiter_protocol PRIVATE -O0 -g0)
 endif()
 set(services ${protocol_sources})

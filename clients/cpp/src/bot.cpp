@@ -1,7 +1,10 @@
 #include "arbiter/bot.hpp"
 
 #include <algorithm>
+#include <sstream>
 #include <stdexcept>
+
+#include "time_control.hpp"
 
 namespace arbiter {
 
@@ -18,17 +21,14 @@ std::string with_commas(const std::vector<std::string>& list) {
   return text;
 }
 
-// The reason why a bot's settings exclude such terms; empty if they do not.
-std::string objection(const Bot& bot, const std::string& opponent, const v1::Terms& terms) {
-  if (!bot.plays(terms.game())) return "this bot plays " + with_commas(bot.games);
-  if (!allows(bot.time_controls, terms.time_control())) return "this bot plays at " + with_commas(bot.time_controls);
-  if (!allows(bot.opponents, opponent)) return "this bot plays against " + with_commas(bot.opponents);
-  if (bot.left() <= 0) return "this bot has as many matches as it plays before it stops";
-  if (!bot.has_room()) {
-    return "this bot plays " + std::to_string(bot.most_matches) + " matches at once, and is playing them";
-  }
-  return "";
+// A number as people write it.
+std::string plain(double number) {
+  std::ostringstream text;
+  text << number;
+  return text.str();
 }
+
+constexpr int SEATS = 2;
 
 }  // namespace
 
@@ -48,16 +48,16 @@ bool Bot::draw_offered(const DrawOffer& /*offer*/) {
 
 Verdict Bot::challenged(const v1::Challenge& challenge) {
   if (!accept_challenges) return "this bot accepts no challenges";
-  const std::string why_not = objection(*this, challenge.challenger(), challenge.terms());
+  const std::string why_not = objection(challenge, rating_of(challenge));
   return why_not.empty() ? Verdict(true) : Verdict(why_not);
 }
 
 bool Bot::sought(const v1::Challenge& seek) {
-  return objection(*this, seek.challenger(), seek.terms()).empty();
+  return objection(seek, rating_of(seek)).empty();
 }
 
 bool Bot::called(const v1::TournamentCall& tournament) {
-  return allows(time_controls, tournament.time_control()) &&
+  return plays_at(tournament.time_control()) && rated.value_or(tournament.rated()) == tournament.rated() &&
          std::all_of(tournament.games().begin(), tournament.games().end(),
                      [this](const std::string& game) { return plays(game); });
 }
@@ -71,6 +71,39 @@ std::vector<v1::LegalMove> Bot::legal_moves(const Turn& turn) {
 
 bool Bot::plays(std::string_view game) const {
   return allows(games, game) || allows(games, game.substr(0, game.find('(')));
+}
+
+bool Bot::plays_at(std::string_view time_control) const {
+  return time_controls.empty() || std::any_of(time_controls.begin(), time_controls.end(), [&](const std::string& own) {
+           return same_time_control(own, time_control);
+         });
+}
+
+std::string Bot::objection(const v1::Challenge& challenge, std::optional<double> rating) const {
+  const v1::Terms& terms = challenge.terms();
+  if (!plays(terms.game())) return "this bot plays " + with_commas(games);
+  if (!plays_at(terms.time_control())) return "this bot plays at " + with_commas(time_controls);
+  if (rated && *rated != terms.rated()) {
+    return std::string("this bot plays ") + (*rated ? "rated" : "unrated") + " matches only";
+  }
+  if (seat != 0 && terms.seat() != SEATS + 1 - seat) return "this bot plays as seat " + std::to_string(seat) + " only";
+  if (!allows(opponents, challenge.challenger())) return "this bot plays against " + with_commas(opponents);
+  if (least_rating && (!rating || *rating < *least_rating)) {
+    return "this bot plays against ratings of at least " + plain(*least_rating);
+  }
+  if (most_rating && (!rating || *rating > *most_rating)) {
+    return "this bot plays against ratings of at most " + plain(*most_rating);
+  }
+  if (left() <= 0) return "this bot has as many matches as it plays before it stops";
+  if (!has_room()) return "this bot plays " + std::to_string(most_matches) + " matches at once, and is playing them";
+  return "";
+}
+
+// The rating of a challenger's newest version in the game, if it has one and the bot has limits for it.
+std::optional<double> Bot::rating_of(const v1::Challenge& challenge) const {
+  if (!least_rating && !most_rating) return std::nullopt;
+  const v1::GetRatingResponse found = client().get_rating(challenge.challenger(), challenge.terms().game());
+  return found.versions().empty() ? std::nullopt : std::optional(found.versions(0).rating().value());
 }
 
 Client& Bot::client() const {

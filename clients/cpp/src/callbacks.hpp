@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "arbiter/log.hpp"
 #include "arbiter/playing.hpp"
 
 namespace arbiter {
@@ -40,6 +41,16 @@ class Callbacks {
       function();
       return true;
     });
+  }
+
+  /// Calls a hook; one that throws is logged, and costs nothing else.
+  template <class Function>
+  static void hook(const char* name, Function function) {
+    try {
+      function();
+    } catch (...) {
+      log(Level::error, std::string("the hook ") + name + " failed: " + text_of(std::current_exception()));
+    }
   }
 
   /// Ends the run, because the bot failed somewhere.

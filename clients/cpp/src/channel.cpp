@@ -21,6 +21,8 @@ namespace arbiter {
 
 namespace {
 
+thread_local CallGroup* current_group = nullptr;  // see WithinGroup
+
 constexpr std::chrono::seconds WORTH_A_WORD{2};  // how long a wait is that people are told of
 constexpr int LARGEST_MESSAGE_BYTES = 64 * 1024 * 1024;
 
@@ -91,6 +93,7 @@ Connection::Connection(std::vector<std::string> checked, std::string token, cons
       matches(addresses, channels, STUB<v1::MatchService>),
       play(addresses, channels, STUB<v1::PlayService>),
       players(addresses, channels, STUB<v1::PlayerService>),
+      ratings(addresses, channels, STUB<v1::RatingService>),
       tournaments(addresses, channels, STUB<v1::TournamentService>),
       token_(std::move(token)) {
 }
@@ -121,6 +124,7 @@ void Connection::make(const std::function<grpc::Status(grpc::ClientContext&)>& c
     }
     if (status.ok()) return;
     expect_open();
+    if (current_group != nullptr) current_group->expect_wanted();
     std::chrono::milliseconds length{};
     const std::exception_ptr failure = from_status(status, addresses.listed[place]);
     if (was_away(failure)) ++outages_;
@@ -183,17 +187,45 @@ void Connection::close() {
   for (grpc::ClientContext* context : under_way_) context->TryCancel();
 }
 
-Call::Call(Connection& connection, std::optional<std::chrono::milliseconds> timeout) : connection_(connection) {
+WithinGroup::WithinGroup(CallGroup& group) {
+  current_group = &group;
+}
+
+WithinGroup::~WithinGroup() {
+  current_group = nullptr;
+}
+
+void CallGroup::end() {
+  const std::lock_guard lock(mutex_);
+  ended_ = true;
+  for (grpc::ClientContext* context : under_way_) context->TryCancel();
+}
+
+void CallGroup::expect_wanted() const {
+  const std::lock_guard lock(mutex_);
+  if (ended_) throw ConnectionFailed("the choice for which the server was asked is not needed any more");
+}
+
+Call::Call(Connection& connection, std::optional<std::chrono::milliseconds> timeout)
+    : connection_(connection), group_(current_group) {
+  if (group_ != nullptr) group_->expect_wanted();
   const std::lock_guard lock(connection.mutex_);
   connection.throw_if_closed();
   if (timeout) context.set_deadline(std::chrono::system_clock::now() + *timeout);
   if (!connection.token_.empty()) context.AddMetadata("authorization", "Bearer " + connection.token_);
   connection.under_way_.insert(&context);
+  if (group_ == nullptr) return;
+  const std::lock_guard group_lock(group_->mutex_);
+  group_->under_way_.insert(&context);
+  if (group_->ended_) context.TryCancel();
 }
 
 Call::~Call() {
   const std::lock_guard lock(connection_.mutex_);
   connection_.under_way_.erase(&context);
+  if (group_ == nullptr) return;
+  const std::lock_guard group_lock(group_->mutex_);
+  group_->under_way_.erase(&context);
 }
 
 }  // namespace arbiter

@@ -7,6 +7,7 @@
 #include "arbiter/backoff.hpp"
 #include "arbiter/channel.hpp"
 #include "arbiter/log.hpp"
+#include "outage.hpp"
 #include "refusals.hpp"
 #include "runner.hpp"
 #include "utf8.hpp"
@@ -19,6 +20,17 @@ constexpr std::chrono::milliseconds REPEAT_AFTER{500};  // the pause after a tem
 constexpr int CERTAIN = 1000;                           // the evaluation of a position that the mover is sure to win
 constexpr std::size_t MOST_LINE_MOVES = 32;
 constexpr std::size_t LONGEST_LINE = 500;  // bytes
+
+// Whether an error says that no arbiter answers.
+bool is_lost(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const ConnectionFailed&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
 
 // Whether a refusal says that a request came too late.
 bool came_too_late(const ArbiterError& refusal) {
@@ -93,6 +105,7 @@ void Runner::on_turn(const v1::Turn& message) {
   if (seat->thinking) {
     if (message.ply() <= seat->thought_ply) return;
     *seat->gone = true;
+    seat->calls->end();
   }
   begin(seat);
   post_thought(seat, std::make_shared<Turn>(message, seat->match), &Runner::choose_first);
@@ -104,8 +117,12 @@ void Runner::post_thought(const SeatPointer& seat, const std::shared_ptr<Turn>& 
   seat->thinking = true;
   seat->thought_ply = turn->ply;
   seat->gone = std::make_shared<std::atomic<bool>>(false);
+  seat->calls = std::make_shared<CallGroup>();
   turn->gone = seat->gone;
-  post(seat, thinkers_, [this, seat, turn, choose] { think(seat, turn, choose); });
+  post(seat, thinkers_, [this, seat, turn, choose, calls = seat->calls] {
+    const WithinGroup within(*calls);
+    think(seat, turn, choose);
+  });
 }
 
 Choice Runner::choose_first(const Turn& turn) {
@@ -131,6 +148,10 @@ void Runner::think(const SeatPointer& seat, const TurnPointer& turn, Choice (Run
     const Choice choice = choose_patiently(turn, choose);
     const std::lock_guard lock(mutex_);
     if (turn->stale()) return;
+    if (hooks_.thought) {
+      const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(MonotonicClock::now() - turn->received);
+      callbacks_.hook("thought", [&] { hooks_.thought(*turn, time); });
+    }
     act(seat, turn, choice);
     seat->thinking = false;
   } catch (...) {
@@ -146,6 +167,7 @@ void Runner::think(const SeatPointer& seat, const TurnPointer& turn, Choice (Run
 // its text.
 Choice Runner::choose_patiently(const TurnPointer& turn, Choice (Runner::*choose)(const Turn&)) {
   Backoff backoff;
+  Outage outage;
   while (true) {
     const int outages = client_.connection().outages();
     try {
@@ -154,7 +176,8 @@ Choice Runner::choose_patiently(const TurnPointer& turn, Choice (Runner::*choose
       const std::exception_ptr error = std::current_exception();
       const bool away = client_.connection().outages() != outages || comes_of_an_outage(error);
       if (!away || turn->stale()) throw;
-      log(Level::warning, "the choice in match " + turn->match->id() + " is made again: " + text_of(error));
+      const Level level = is_lost(error) ? Level::debug : outage.failed();  // the session says that it is lost
+      log(level, "the choice in match " + turn->match->id() + " is made again: " + text_of(error));
     }
     client_.connection().pause(backoff.next());
   }
@@ -255,6 +278,7 @@ void Runner::on_refusal(const v1::PlayAct& act, const ArbiterError& refusal) {
     log(Level::debug, std::string(name_of(act)) + " came too late: " + refusal.what());
   } else if (answers_turn && seat->turn && seat->request_id == act.request_id()) {
     log(Level::warning, "refused in match " + act.match_id() + ": " + refusal.what());
+    if (hooks_.refused) callbacks_.hook("refused", [&] { hooks_.refused(*seat->turn, refusal); });
     ask_again(seat, refusal);
   } else {
     log(Level::warning, std::string(name_of(act)) + " was refused in match " + act.match_id() + ": " + refusal.what());

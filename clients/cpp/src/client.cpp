@@ -215,6 +215,23 @@ std::vector<v1::Challenge> Client::list_challenges(std::size_t most) {
       v1::ListChallengesRequest(), most, ask, [](const auto& page) -> auto& { return page.challenges(); });
 }
 
+std::vector<v1::LeaderboardRow> Client::get_leaderboard(const std::string& game, std::size_t most) {
+  v1::GetLeaderboardRequest filters;
+  filters.set_game(game);
+  const auto ask = [this](const v1::GetLeaderboardRequest& request) {
+    return connection_->ask(connection_->ratings, &v1::RatingService::Stub::GetLeaderboard, request);
+  };
+  return collect(
+      filters, most, ask, [](const auto& page) -> auto& { return page.rows(); });
+}
+
+v1::GetRatingResponse Client::get_rating(const std::string& player, const std::string& game) {
+  v1::GetRatingRequest request;
+  request.set_player(player);
+  request.set_game(game);
+  return connection_->ask(connection_->ratings, &v1::RatingService::Stub::GetRating, request);
+}
+
 std::vector<v1::TournamentSummary> Client::list_tournaments(v1::ListTournamentsRequest filters, std::size_t most) {
   const auto ask = [this](const v1::ListTournamentsRequest& request) {
     return connection_->ask(connection_->tournaments, &v1::TournamentService::Stub::ListTournaments, request);

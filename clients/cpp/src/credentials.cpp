@@ -8,15 +8,50 @@
 #include <system_error>
 
 #include "arbiter/errors.hpp"
+#include "entries.hpp"
 #include "environment.hpp"
 #include "system.hpp"
-#include "toml.hpp"
 
 namespace arbiter::credentials {
 
 namespace {
 
 namespace fs = std::filesystem;
+
+// The entries, and the file of an earlier version that holds them, if one does.
+struct Content {
+  Entries entries;
+  std::optional<fs::path> old;
+};
+
+// The file to read: where the default path has none, the one beside it that earlier versions wrote.
+fs::path existing() {
+  const fs::path file = path();
+  std::error_code error;
+  const bool given = !environment("ARBITER_CREDENTIALS").empty();
+  const fs::path earlier = fs::path(file).replace_extension(".toml");
+  return !given && !fs::exists(file, error) && fs::exists(earlier, error) ? earlier : file;
+}
+
+Content read() {
+  const fs::path file = existing();
+  const auto fail = [&](const std::string& why) -> Content {
+    throw CredentialsError("can't use the credentials file " + file.string() + ": " + why +
+                           "; mend it or move it away");
+  };
+  std::error_code error;
+  if (!fs::exists(file, error)) return error ? fail(error.message()) : Content{};
+  std::ifstream in(file, std::ios::binary);
+  if (!in) return fail("it can't be read");
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  if (in.bad()) return fail("it can't be read");
+  try {
+    ReadEntries found = read_entries(text);
+    return {std::move(found.entries), found.old ? std::optional(file) : std::nullopt};
+  } catch (const std::invalid_argument& wrong) {
+    return fail(wrong.what());
+  }
+}
 
 // Changes the file. Bots that start together register at the same time: each must see the entries of the others.
 void change(const std::function<void(Entries&)>& edit) {
@@ -25,9 +60,10 @@ void change(const std::function<void(Entries&)>& edit) {
     const fs::path folder = file.parent_path().empty() ? fs::path(".") : file.parent_path();
     if (fs::create_directories(folder)) fs::permissions(folder, fs::perms::owner_all);
     const FileLock lock(file.string() + ".lock");
-    Entries content = entries();
-    edit(content);
-    replace_file(file, write_tables(content));
+    Content content = read();
+    edit(content.entries);
+    replace_file(file, write_entries(content.entries));
+    if (content.old && *content.old != file) fs::remove(*content.old);
   } catch (const std::system_error& error) {
     throw CredentialsError("can't write the credentials file " + file.string() + ": " + error.code().message());
   }
@@ -46,29 +82,22 @@ std::vector<std::string> each(const std::string& server) {
 fs::path path() {
   if (const std::string given = environment("ARBITER_CREDENTIALS"); !given.empty()) return given;
   if (const std::string config = environment("XDG_CONFIG_HOME"); !config.empty()) {
-    return fs::path(config) / "arbiter" / "credentials.toml";
+    return fs::path(config) / "arbiter" / "credentials.json";
   }
   const std::string home = environment("HOME");
-  return fs::path(home.empty() ? environment("USERPROFILE") : home) / ".config" / "arbiter" / "credentials.toml";
+  return fs::path(home.empty() ? environment("USERPROFILE") : home) / ".config" / "arbiter" / "credentials.json";
 }
 
 Entries entries() {
-  const fs::path file = path();
-  const auto fail = [&](const std::string& why) -> Entries {
-    throw CredentialsError("can't use the credentials file " + file.string() + ": " + why +
-                           "; mend it or move it away");
-  };
-  std::error_code error;
-  if (!fs::exists(file, error)) return error ? fail(error.message()) : Entries{};
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return fail("it can't be read");
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (in.bad()) return fail("it can't be read");
-  try {
-    return parse_tables(text);
-  } catch (const std::invalid_argument& wrong) {
-    return fail(wrong.what());
+  Content content = read();
+  if (content.old) {
+    try {
+      change([](Entries&) {});  // writes it as JSON
+    } catch (const CredentialsError&) {
+      return content.entries;  // a file that can't be written is only read
+    }
   }
+  return content.entries;
 }
 
 std::optional<std::string> find(const std::string& server, const std::string& name) {

@@ -1,9 +1,11 @@
-#include "toml.hpp"
+#include "entries.hpp"
 
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
+#include <map>
 #include <stdexcept>
+#include <utility>
 
 #include "utf8.hpp"
 
@@ -11,33 +13,78 @@ namespace arbiter {
 
 namespace {
 
+using credentials::Entries;
+
+constexpr const char* EXPECTED = "it is no credentials file: expected {\"HOST:PORT\": {\"NAME\": \"TOKEN\"}}";
+
 // Reads a text from its beginning to its end, once.
 class Reader {
  public:
   explicit Reader(std::string_view text) : rest_(text) {}
 
-  Tables read() {
-    Tables tables;
-    std::string table;
+  Entries read_toml() {
+    Entries entries;
+    std::string server;
     for (skip_lines(); !rest_.empty(); end_line()) {
       if (take('[')) {
-        table = key();
+        server = key();
         expect(']');
-        if (!tables.try_emplace(table).second) fail("the table is there twice");
+        entries[server];
         continue;
       }
       const std::string name = key();
       expect('=');
-      if (table.empty()) fail("an entry stands before the first table");
-      if (!tables[table].try_emplace(name, value()).second) fail("the entry is there twice");
+      if (server.empty()) fail("an entry stands before the first table");
+      entries[server][name] = value();
     }
-    return tables;
+    return entries;
+  }
+
+  // Throws for what is no JSON, too; its words are those of `EXPECTED` then.
+  Entries read_json() {
+    Entries entries;
+    object([&](const std::string& server) {
+      auto& players = entries[server];
+      object([&](const std::string& name) { players[name] = json_text(); });
+    });
+    skip_white();
+    if (!rest_.empty()) fail("expected the end");
+    return entries;
   }
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
     throw std::invalid_argument("line " + std::to_string(line_) + ": " + what);
   }
+
+  template <class Member>
+  void object(Member member) {
+    json_sign('{');
+    if (json_take('}')) return;
+    do {
+      const std::string name = json_text();
+      json_sign(':');
+      member(name);
+    } while (json_take(','));
+    json_sign('}');
+  }
+
+  std::string json_text() {
+    skip_white();
+    if (!rest_.starts_with('"')) fail("expected a text in quotation marks");
+    return value();
+  }
+
+  bool json_take(char wanted) {
+    skip_white();
+    return take_now(wanted);
+  }
+
+  void json_sign(char wanted) {
+    if (!json_take(wanted)) fail(std::string("expected ") + wanted);
+  }
+
+  void skip_white() { rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\r\n"), rest_.size())); }
 
   void skip_blanks() {
     while (!rest_.empty() && (rest_[0] == ' ' || rest_[0] == '\t')) rest_.remove_prefix(1);
@@ -115,8 +162,8 @@ class Reader {
   }
 
   void escaped(std::string& text) {
-    static const std::map<char, char> SHORT = {{'b', '\b'}, {'t', '\t'}, {'n', '\n'}, {'f', '\f'},
-                                               {'r', '\r'}, {'"', '"'},  {'\\', '\\'}};
+    static const std::map<char, char> SHORT = {{'b', '\b'}, {'t', '\t'}, {'n', '\n'},  {'f', '\f'},
+                                               {'r', '\r'}, {'"', '"'},  {'\\', '\\'}, {'/', '/'}};
     const char letter = rest_.empty() ? '\0' : rest_[0];
     if (const auto found = SHORT.find(letter); found != SHORT.end()) {
       text += found->second;
@@ -124,23 +171,37 @@ class Reader {
       return;
     }
     const std::size_t digits = letter == 'u' ? 4 : letter == 'U' ? 8 : 0;
-    const std::string_view number = rest_.substr(std::min<std::size_t>(1, rest_.size()), digits);
-    const bool hexadecimal =
-        std::all_of(number.begin(), number.end(), [](unsigned char digit) { return std::isxdigit(digit) != 0; });
-    if (digits == 0 || number.size() != digits || !hexadecimal) fail("no such escape");
+    if (digits == 0) fail("no such escape");
+    rest_.remove_prefix(1);
+    char32_t code = hexadecimal(digits);
+    // Beyond U+FFFF, JSON has two escapes, a pair of surrogates.
+    if (code >= 0xD800 && code < 0xDC00 && rest_.starts_with("\\u")) {
+      rest_.remove_prefix(2);
+      const char32_t low = hexadecimal(4);
+      if (low < 0xDC00 || low > 0xDFFF) fail("no such character");
+      code = 0x10000 + ((code - 0xD800) << 10U) + (low - 0xDC00);
+    }
     std::string character;
-    append_utf8(character, static_cast<char32_t>(std::stoul(std::string(number), nullptr, 16)));
+    append_utf8(character, code);
     if (!is_utf8(character)) fail("no such character");
     text += character;
-    rest_.remove_prefix(1 + digits);
+  }
+
+  char32_t hexadecimal(std::size_t digits) {
+    const std::string_view number = rest_.substr(0, digits);
+    const bool valid =
+        std::all_of(number.begin(), number.end(), [](unsigned char digit) { return std::isxdigit(digit) != 0; });
+    if (number.size() != digits || !valid) fail("no such escape");
+    rest_.remove_prefix(digits);
+    return static_cast<char32_t>(std::stoul(std::string(number), nullptr, 16));
   }
 
   std::string_view rest_;
   int line_ = 1;
 };
 
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
+void quote(const std::string& text, std::string& out) {
+  out += '"';
   for (const char letter : text) {
     if (letter == '"' || letter == '\\') {
       out += '\\';
@@ -153,25 +214,41 @@ std::string quoted(const std::string& text) {
       out += letter;
     }
   }
-  return out + '"';
+  out += '"';
 }
 
 }  // namespace
 
-Tables parse_tables(std::string_view text) {
+ReadEntries read_entries(std::string_view text) {
+  text = without_mark(text);
   if (!is_utf8(text)) throw std::invalid_argument("it is not UTF-8");
-  return Reader(text).read();
+  const std::size_t start = text.find_first_not_of(" \t\r\n");
+  if (start == std::string_view::npos) return {};
+  if (text[start] != '{') return {Reader(text).read_toml(), true};
+  try {
+    return {Reader(text).read_json(), false};
+  } catch (const std::invalid_argument&) {
+    throw std::invalid_argument(EXPECTED);
+  }
 }
 
-std::string write_tables(const Tables& tables) {
-  std::string out;
-  for (const auto& [table, entries] : tables) {
-    if (entries.empty()) continue;
-    out += '[' + quoted(table) + "]\n";
-    for (const auto& [name, value] : entries) out += quoted(name) + " = " + quoted(value) + '\n';
-    out += '\n';
+std::string write_entries(const Entries& entries) {
+  std::string out = "{";
+  for (const auto& [server, players] : entries) {
+    if (players.empty()) continue;
+    out += out.size() == 1 ? "\n " : ",\n ";
+    quote(server, out);
+    out += ": {";
+    const char* before = "\n  ";
+    for (const auto& [name, token] : players) {
+      out += std::exchange(before, ",\n  ");
+      quote(name, out);
+      out += ": ";
+      quote(token, out);
+    }
+    out += "\n }";
   }
-  return out;
+  return out + (out.size() == 1 ? "}\n" : "\n}\n");
 }
 
 }  // namespace arbiter

@@ -1,19 +1,23 @@
-// As much of TOML as a credentials file has: tables of texts.
+// The text of a credentials file: JSON, or the TOML of earlier versions. What the file has is all that is read here.
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
 
+#include "arbiter/credentials.hpp"
+
 namespace arbiter {
 
-/// Tables of texts, by name.
-using Tables = std::map<std::string, std::map<std::string, std::string>>;
+/// What a text says.
+struct ReadEntries {
+  credentials::Entries entries;
+  bool old = false;  ///< whether it is TOML
+};
 
-/// What a text says. Throws std::invalid_argument, which names the line, for anything but tables of texts.
-Tables parse_tables(std::string_view text);
+/// What a text says. Throws std::invalid_argument for what is no credentials file.
+ReadEntries read_entries(std::string_view text);
 
-/// The text of that.
-std::string write_tables(const Tables& tables);
+/// The text of that, in JSON.
+std::string write_entries(const credentials::Entries& entries);
 
 }  // namespace arbiter

@@ -6,6 +6,7 @@
 
 #include "arbiter/log.hpp"
 #include "refusals.hpp"
+#include "time_control.hpp"
 #include "utf8.hpp"
 
 namespace arbiter {
@@ -17,7 +18,7 @@ constexpr std::chrono::seconds RETRY{1};
 // Whether an open seek has the given terms. Terms that were left to the server match anything.
 bool fits(const v1::Terms& open, const v1::Terms& terms) {
   return open.game() == terms.game() && open.rated() == terms.rated() &&
-         (terms.time_control().empty() || open.time_control() == terms.time_control()) &&
+         (terms.time_control().empty() || same_time_control(terms.time_control(), open.time_control())) &&
          (terms.seat() == 0 || open.seat() == terms.seat());
 }
 }  // namespace
@@ -73,8 +74,10 @@ void Lobby::call(const v1::TournamentCall& tournament) {
 
 void Lobby::closed(const v1::ChallengeClosed& closed) {
   {
+    // It is no longer open, and at once counts as the match that it became.
     const std::lock_guard lock(mutex_);
     closed_.insert(closed.challenge_id());
+    promise_(closed.match_id());
   }
   post([this, closed] {
     const auto own =
@@ -84,7 +87,6 @@ void Lobby::closed(const v1::ChallengeClosed& closed) {
       const std::lock_guard lock(mutex_);
       closed_.erase(closed.challenge_id());
     }
-    promise_(closed.match_id());
     callbacks_.tell("challenge_closed", [&] { bot_.challenge_closed(closed); });
     tend();
   });
@@ -125,7 +127,7 @@ void Lobby::attempt(const std::string& what, const std::function<void()>& ask) {
     const bool expected = error.reason() == Reason::CHALLENGE_NOT_FOUND;
     log(expected ? Level::debug : Level::warning, what + ": " + error.what());
   } catch (const ConnectionFailed& error) {
-    log(Level::warning, what + ": " + error.what());
+    log(Level::debug, what + ": " + error.what());  // the session says that the connection is lost
   }
 }
 
@@ -200,13 +202,21 @@ void Lobby::adopt(const v1::Challenge& open) {
 // become a match: they are no more than the matches that are left.
 void Lobby::tend() {
   std::stable_partition(own_.begin(), own_.end(), [](const Seek& seek) { return !seek.id.empty(); });
-  int count = 0;
-  for (Seek& seek : own_) {
-    const bool wanted = bot_.has_room() && count < bot_.left();
+  for (std::size_t at = 0; at < own_.size(); ++at) {
+    Seek& seek = own_[at];
+    const bool wanted = has_room_after(at);
     if (wanted && seek.id.empty()) open(seek);
     if (!wanted && is_open(seek)) attempt("a seek can't be withdrawn", [&] { withdraw(seek); });
-    if (!seek.id.empty()) ++count;
   }
+}
+
+// Whether there is room for one more seek beside the first ones, as far as they are open.
+bool Lobby::has_room_after(std::size_t first) {
+  const std::lock_guard lock(mutex_);
+  const auto end = own_.begin() + static_cast<std::ptrdiff_t>(first);
+  const auto count = std::count_if(own_.begin(), end,
+                                   [this](const Seek& seek) { return !seek.id.empty() && !closed_.contains(seek.id); });
+  return bot_.has_room() && count < bot_.left();
 }
 
 // Whether a seek is open, as far as is known here: its end may be known, and not handled yet.
@@ -224,7 +234,9 @@ void Lobby::open(Seek& seek) {
       fail_(std::current_exception());
       return;
     }
-    log(Level::warning, "no seek can be opened for " + seek.terms.game() + ": " + error.what());
+    // The session says that a connection is lost.
+    log(refusal == nullptr ? Level::debug : Level::warning,
+        "no seek can be opened for " + seek.terms.game() + ": " + error.what());
     const auto pause = refusal == nullptr ? RETRY : std::max<std::chrono::milliseconds>(RETRY, refusal->retry_after());
     timers_.at(MonotonicClock::now() + pause, [this] { post([this] { tend(); }); });
   }

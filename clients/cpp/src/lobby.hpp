@@ -60,6 +60,7 @@ class Lobby {
   void look_around();
   void adopt(const v1::Challenge& open);
   void tend();
+  bool has_room_after(std::size_t first);
   bool is_open(const Seek& seek);
   void open(Seek& seek);
   void withdraw(Seek& seek);

@@ -12,6 +12,7 @@
 #include "runner.hpp"
 #include "session.hpp"
 #include "signals.hpp"
+#include "time_control.hpp"
 #include "timers.hpp"
 
 namespace arbiter {
@@ -19,6 +20,25 @@ namespace arbiter {
 namespace {
 
 constexpr std::chrono::seconds FAREWELL_WAIT{5};  // time limit for the server to end the stream after the bot
+
+// Throws the arbiter's refusal for what is no time control: with it, the bot would wait for a match in vain.
+void check_time_controls(const Bot& bot) {
+  std::vector<std::string> all = bot.time_controls;
+  for (const v1::Terms& terms : bot.seeks) {
+    if (!terms.time_control().empty()) all.push_back(terms.time_control());
+  }
+  for (const std::string& what : all) {
+    try {
+      canonical_time_control(what);
+    } catch (const std::invalid_argument& error) {
+      const std::string name = bot.name.empty() ? "the bot" : bot.name;
+      const std::map<std::string, std::string> facts = {
+          {"what", what}, {"where", "time"}, {"allowed", std::string(TIME_CONTROLS_ALLOWED)}};
+      throw ArbiterError(Reason::PARAMETER_INVALID, name + ": " + error.what(), grpc::StatusCode::INVALID_ARGUMENT,
+                         facts);
+    }
+  }
+}
 
 void register_player(Client& client, const std::string& name, const std::string& invitation) {
   if (name.empty()) {
@@ -86,6 +106,7 @@ class Ending {
 }  // namespace
 
 void play(Bot& bot, const PlayOptions& options, const std::stop_token& stop) {
+  check_time_controls(bot);
   std::string name = options.name.empty() ? environment("ARBITER_NAME") : options.name;
   if (name.empty()) name = bot.name;
   Client client({.server = options.server,
@@ -106,7 +127,7 @@ void play(Bot& bot, const PlayOptions& options, const std::stop_token& stop) {
   Timers timers;
   Outbox outbox;
   Runner runner(bot, client, outbox, timers, options, [&](const std::exception_ptr& error) { ending.set(error); });
-  Session session(bot, client.connection(), outbox, runner, timers, options.patience);
+  Session session(bot, client.connection(), outbox, runner, timers, options.patience, options.hooks);
   std::jthread reader([&] {
     try {
       session.run();

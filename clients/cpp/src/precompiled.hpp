@@ -7,5 +7,6 @@
 #include "arbiter/v1/match.grpc.pb.h"
 #include "arbiter/v1/play.grpc.pb.h"
 #include "arbiter/v1/player.grpc.pb.h"
+#include "arbiter/v1/rating.grpc.pb.h"
 #include "arbiter/v1/server.grpc.pb.h"
 #include "arbiter/v1/tournament.grpc.pb.h"

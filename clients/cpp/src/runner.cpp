@@ -25,6 +25,7 @@ Runner::Runner(Bot& bot, Client& client, Outbox& outbox, Timers& timers, const P
       timers_(timers),
       most_(options.matches),
       outcome_(std::move(outcome)),
+      hooks_(options.hooks),
       callbacks_(bot, options.on_error, outcome_),
       lobby_(
           bot, client, timers, callbacks_, [this](const std::string& match_id) { promise(match_id); }, outcome_),
@@ -75,12 +76,20 @@ void Runner::take(const v1::PlayItem& item) {
 }
 
 void Runner::stop() {
-  const std::lock_guard lock(mutex_);
-  if (std::exchange(stopped_, true)) return;
-  for (const auto& [id, seats] : seats_) {
-    for (const auto& [number, seat] : seats) seat->match->over_ = true;
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(stopped_, true)) return;
+    for (const auto& [id, seats] : seats_) {
+      for (const auto& [number, seat] : seats) end(*seat);
+    }
   }
   lobby_.stop();
+}
+
+// Ends the match for a seat: its choice is not needed any more.
+void Runner::end(Seat& seat) {
+  seat.match->over_ = true;
+  if (seat.calls) seat.calls->end();
 }
 
 void Runner::join() {
@@ -101,8 +110,10 @@ void Runner::on_match(const v1::Match& match) {
     const SeatPointer seat = seat_of(match.match_id(), match.game(), number, opponent);
     {
       const std::lock_guard match_lock(seat->match->mutex_);
-      seat->match->terms_ = {match.time_control(), match.rated(), match.label(), match.opening_plies()};
+      seat->match->terms_ = terms_of(match, number);
     }
+    const int played = match.ply() - match.opening_plies();
+    seat->goes_on = played > 1 || (played == 1 && match.turn() != number);  // the bot has moved in it
     if (match.phase() == v1::PHASE_ACTIVE || match.phase() == v1::PHASE_PAUSED) begin(seat);
     if (match.draw_offered_by() != 0 && match.draw_offered_by() != number) answer_offer(seat);
   }
@@ -123,8 +134,8 @@ Runner::SeatPointer Runner::seat_of(const std::string& match_id, const std::stri
 void Runner::begin(const SeatPointer& seat) {
   if (std::exchange(seat->begun, true)) return;
   const LiveMatch& about = *seat->match;
-  log(Level::info, about.id() + " begins: " + about.game() + " as seat " + std::to_string(about.seat()) + " against " +
-                       about.opponent());
+  log(Level::info, about.id() + (seat->goes_on ? " goes on: " : " begins: ") + about.game() + " as seat " +
+                       std::to_string(about.seat()) + " against " + about.opponent());
   post(seat, threads_, [this, match = seat->match] { callbacks_.tell("started", [&] { bot_.started(*match); }); });
 }
 
@@ -153,7 +164,7 @@ void Runner::on_ended(const v1::MatchEnded& message) {
   SeatPointer teller;
   if (seats) {
     for (const auto& [number, seat] : seats.mapped()) {
-      seat->match->over_ = true;
+      Runner::end(*seat);
       std::erase_if(asked_, [&, &owner = seat](const auto& entry) {
         if (entry.second != owner) return false;
         outbox_.answered(entry.first);

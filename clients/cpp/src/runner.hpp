@@ -63,6 +63,7 @@ class Runner {
   void end_if_done();
   SeatPointer seat_of(const std::string& match_id, const std::string& game, int number, const std::string& opponent);
   void begin(const SeatPointer& seat);
+  static void end(Seat& seat);
   void promise(const std::string& match_id);
   void count_matches();
   void remember_end(const std::string& match_id);
@@ -98,6 +99,7 @@ class Runner {
   Timers& timers_;
   const std::optional<int> most_;
   const Outcome outcome_;
+  const Hooks hooks_;
   const Callbacks callbacks_;
   Lobby lobby_;
 

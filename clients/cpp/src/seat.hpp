@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "arbiter/channel.hpp"
 #include "arbiter/values.hpp"
 #include "workers.hpp"
 
@@ -27,10 +28,12 @@ struct Seat {
   bool thinking = false;             ///< whether a choice for `thought_ply` is awaited
   int thought_ply = -1;
   std::shared_ptr<std::atomic<bool>> gone;  ///< told to that thought once it no longer matters
+  std::shared_ptr<CallGroup> calls;         ///< of that thought
   std::shared_ptr<const Turn> turn;         ///< the turn that the last choice answered
   std::string request_id;                   ///< the move, claim or resignation that waits for its answer
   int next_ply = 0;                         ///< turns before this one are done
   bool offer_answered = false;
+  bool goes_on = false;    ///< whether the bot had moved in the match before this run knew of it
   std::deque<Task> tasks;  ///< callbacks, to be called one after the other
   bool busy = false;       ///< whether one of them is being called
 };

@@ -1,7 +1,9 @@
 #include "session.hpp"
 
 #include <algorithm>
+#include <iomanip>
 #include <memory>
+#include <sstream>
 #include <stop_token>
 #include <thread>
 #include <utility>
@@ -73,13 +75,14 @@ class Session::Watchdog : public std::enable_shared_from_this<Watchdog> {
 };
 
 Session::Session(const Bot& bot, Connection& connection, Outbox& outbox, Runner& runner, Timers& timers,
-                 std::chrono::milliseconds patience)
+                 std::chrono::milliseconds patience, const Hooks& hooks)
     : bot_(bot),
       connection_(connection),
       outbox_(outbox),
       runner_(runner),
       timers_(timers),
       patience_(patience),
+      hooks_(hooks),
       tries_(connection.addresses) {
 }
 
@@ -97,22 +100,42 @@ void Session::run() {
       if (!passes(refusal)) throw;
       pause = tries_.failed(place_, refusal);
       why = refusal.what();
+      tell_lost(refusal);
     } catch (const ConnectionFailed& failure) {
       pause = tries_.failed(place_, failure);
       why = failure.what();
+      tell_lost(failure);
     }
     if (!met_ && pause.count() > 0 && MonotonicClock::now() + pause > give_up) {
       tries_.name_all();
       std::rethrow_exception(error);
     }
-    if (met_) {
-      log(Level::warning, "connection lost, trying again at " + connection_.addresses.current() + " in " +
-                              std::to_string(pause.count()) + " ms: " + why);
-    } else if (pause.count() > 0) {
-      connection_.say_waiting(why);
-    }
+    if (!met_ && pause.count() > 0) connection_.say_waiting(why);
     if (rest(pause)) return;
   }
+}
+
+// Says that a connection is lost, which there was before.
+void Session::tell_lost(const ClientError& error) {
+  if (!met_) return;
+  const Level level = outage_.failed();
+  log(level,
+      "connection lost, trying again at " + connection_.addresses.current() + " until it is back: " + error.what());
+  if (level == Level::warning && hooks_.disconnected) {
+    Callbacks::hook("disconnected", [&] { hooks_.disconnected(connection_.addresses.listed[place_], error); });
+  }
+}
+
+// Says that there is a connection, and after how long it is back.
+void Session::tell_connected(const std::string& player) {
+  const std::string& address = connection_.addresses.listed[place_];
+  std::ostringstream after;
+  if (const auto lasted = outage_.over()) {
+    const double seconds = std::chrono::duration<double>(*lasted).count();
+    after << " again, after " << std::fixed << std::setprecision(1) << seconds << " s";
+  }
+  log(Level::info, "connected to " + address + " as " + player + after.str());
+  if (hooks_.connected) Callbacks::hook("connected", [&] { hooks_.connected(address, player); });
 }
 
 void Session::stop() {
@@ -179,7 +202,7 @@ void Session::read(const v1::PlayResponse& response) {
       const std::chrono::milliseconds silence(item.hello().silence_most_ms());
       if (silence.count() > 0) silence_ = silence;
       met_ = true;
-      log(Level::info, "connected to " + connection_.addresses.listed[place_] + " as " + item.hello().player());
+      tell_connected(item.hello().player());
       connection_.keep_trying();
       tries_.reset();
       runner_.meet(item.hello());

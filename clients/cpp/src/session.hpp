@@ -9,6 +9,7 @@
 
 #include "arbiter/addresses.hpp"
 #include "arbiter/bot.hpp"
+#include "outage.hpp"
 #include "outbox.hpp"
 #include "runner.hpp"
 #include "timers.hpp"
@@ -20,7 +21,7 @@ namespace arbiter {
 class Session {
  public:
   Session(const Bot& bot, Connection& connection, Outbox& outbox, Runner& runner, Timers& timers,
-          std::chrono::milliseconds patience);
+          std::chrono::milliseconds patience, const Hooks& hooks);
 
   /// Plays until `stop`: the calling thread reads. Throws ArbiterError if the server ends the session finally,
   /// ConnectionFailed.
@@ -34,6 +35,8 @@ class Session {
 
   std::exception_ptr one_stream();
   void read(const v1::PlayResponse& response);
+  void tell_lost(const ClientError& error);
+  void tell_connected(const std::string& player);
   [[nodiscard]] v1::ClientHello hello() const;
   bool rest(std::chrono::milliseconds length);
 
@@ -43,12 +46,14 @@ class Session {
   Runner& runner_;
   Timers& timers_;
   const std::chrono::milliseconds patience_;
+  const Hooks& hooks_;
 
   // What follows belongs to the reader.
   Tries tries_;
   std::size_t place_ = 0;                // of the stream's address
   std::chrono::milliseconds silence_{};  // how long the server may be silent
   bool met_ = false;
+  Outage outage_;
   std::optional<ArbiterError> notice_;  // why the server is about to end the stream
 
   std::mutex mutex_;  // guards the following members

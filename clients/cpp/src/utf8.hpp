@@ -12,6 +12,12 @@ bool is_utf8(std::string_view bytes);
 /// Adds a character to a text, by its number.
 void append_utf8(std::string& text, char32_t character);
 
+/// A text without the byte-order mark that some editors put at its beginning.
+constexpr std::string_view without_mark(std::string_view text) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  return text;
+}
+
 /// The first so many characters of a text.
 std::string first_characters(std::string_view text, std::size_t most);
 

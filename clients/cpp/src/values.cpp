@@ -1,6 +1,7 @@
 #include "arbiter/values.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace arbiter {
@@ -18,6 +19,12 @@ LiveMatch::LiveMatch(std::string id, std::string game, int seat, std::string opp
 LiveMatch::Terms LiveMatch::terms() const {
   const std::lock_guard lock(mutex_);
   return terms_;
+}
+
+LiveMatch::Terms terms_of(const v1::Match& match, int seat) {
+  const bool known = match.time_controls_size() >= seat;
+  const std::string& own = known ? match.time_controls(seat - 1) : match.time_control();
+  return {own, match.time_control(), match.rated(), match.label(), match.opening_plies()};
 }
 
 std::vector<std::string> LiveMatch::moves() const {
@@ -58,6 +65,18 @@ std::optional<std::chrono::milliseconds> Turn::time_left() const {
   return std::max(left, std::chrono::milliseconds(0));
 }
 
+std::optional<std::chrono::milliseconds> Turn::think_time(int expected_plies, int matches) const {
+  const auto left = time_left();
+  if (!left) return std::nullopt;
+  const auto left_ms = static_cast<double>(left->count());
+  const auto place = static_cast<std::size_t>(seat - 1);
+  const bool known = place < clocks.size();
+  const double main_ms = known ? std::min(left_ms, static_cast<double>(clocks[place].remaining_ms())) : left_ms;
+  const int moves_left = known ? clocks[place].moves_left() : 0;
+  const double ms = think_time_ms(match->terms().time_control, left_ms, main_ms, moves_left, expected_plies, matches);
+  return std::chrono::milliseconds(static_cast<std::int64_t>(ms));
+}
+
 std::optional<double> FinishedMatch::score() const {
   switch (result.kind()) {
     case v1::RESULT_KIND_WIN:
@@ -67,6 +86,21 @@ std::optional<double> FinishedMatch::score() const {
     default:
       return std::nullopt;
   }
+}
+
+std::vector<std::vector<const v1::CellContent*>> board_array(const v1::Board& board,
+                                                             const std::vector<v1::CellContent>& contents) {
+  std::map<std::string, const v1::CellContent*> by_name;
+  for (const v1::CellContent& content : contents) by_name[content.cell()] = &content;
+  std::vector<std::vector<const v1::CellContent*>> rows;
+  for (const v1::CellLine& line : board.lines()) {
+    auto& row = rows.emplace_back();
+    for (const std::string& cell : line.cells()) {
+      const auto found = by_name.find(cell);
+      row.push_back(found == by_name.end() ? nullptr : found->second);
+    }
+  }
+  return rows;
 }
 
 std::optional<std::vector<std::string>> joined(std::vector<std::string> moves,

@@ -172,7 +172,8 @@ void Stream::go_on() {
 // ---- services ----
 
 struct Services {
-  explicit Services(Peer& peer) : matches(peer), players(peer), games(peer), server(peer), tournaments(peer) {}
+  explicit Services(Peer& peer)
+      : matches(peer), players(peer), ratings(peer), games(peer), server(peer), tournaments(peer) {}
 
   struct Matches final : v1::MatchService::Service {
     explicit Matches(Peer& peer) : peer(peer) {}
@@ -284,6 +285,20 @@ struct Services {
     }
   } players;
 
+  struct Ratings final : v1::RatingService::Service {
+    explicit Ratings(Peer& peer) : peer(peer) {}
+    Peer& peer;
+
+    // For `nobody` there is no answer.
+    grpc::Status GetRating(grpc::ServerContext* context, const v1::GetRatingRequest* request,
+                           v1::GetRatingResponse* response) override {
+      peer.note("GetRating", *context, request->player(), request->game());
+      while (request->player() == "nobody" && !context->IsCancelled()) std::this_thread::yield();
+      if (request->player() == "cleo") response->add_versions()->mutable_rating()->set_value(1600);
+      return grpc::Status::OK;
+    }
+  } ratings;
+
   struct Games final : v1::GameService::Service {
     explicit Games(Peer& peer) : peer(peer) {}
     Peer& peer;
@@ -341,6 +356,7 @@ Peer::Peer(std::shared_ptr<grpc::ServerCredentials> security) : services_(std::m
   builder.RegisterService(&services_->matches);
   builder.RegisterService(&services_->players);
   builder.RegisterService(&services_->games);
+  builder.RegisterService(&services_->ratings);
   builder.RegisterService(&services_->server);
   builder.RegisterService(&services_->tournaments);
   server_ = builder.BuildAndStart();
@@ -406,17 +422,24 @@ void Playing::wait(std::chrono::seconds within) {
 struct Logged::State {
   std::mutex mutex;
   std::string text;
+  std::vector<std::string> lines;
 };
 
 Logged::Logged() : state_(std::make_shared<State>()) {
-  set_log([state = state_](Level, std::string_view text) {
+  set_log([state = state_](Level level, std::string_view text) {
     const std::lock_guard lock(state->mutex);
     state->text.append(text).append("\n");
+    if (level > Level::debug) state->lines.emplace_back(text);
   });
 }
 
 Logged::~Logged() {
   set_log(standard_error_log(Level::error));
+}
+
+std::vector<std::string> Logged::lines() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->lines;
 }
 
 std::string Logged::text() const {

@@ -21,6 +21,7 @@
 #include "arbiter/v1/match.grpc.pb.h"
 #include "arbiter/v1/play.grpc.pb.h"
 #include "arbiter/v1/player.grpc.pb.h"
+#include "arbiter/v1/rating.grpc.pb.h"
 #include "arbiter/v1/server.grpc.pb.h"
 #include "arbiter/v1/tournament.grpc.pb.h"
 
@@ -199,6 +200,7 @@ class Logged {
   Logged();
   ~Logged();
   [[nodiscard]] std::string text() const;
+  [[nodiscard]] std::vector<std::string> lines() const;  ///< without details
 
  private:
   struct State;

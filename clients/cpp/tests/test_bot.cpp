@@ -347,6 +347,21 @@ TEST(Bot, ALaterTurnEndsTheThoughtOfAnOlderOne) {
   EXPECT_EQ(table.stream->read(Act::kMove).move().move(), "2");
 }
 
+TEST(Bot, ALaterTurnEndsTheCallsOfAnOlderOne) {
+  struct Asking : Bot {
+    Choice choose(const Turn& turn) override {
+      if (turn.ply == 0) client().get_rating("nobody");  // has no answer
+      return std::to_string(turn.ply);
+    }
+  } bot;
+  bot.name = "asking";
+  Table table(bot);
+  table.stream->say({turn_item(0)});
+  EXPECT_EQ(table.peer.asked().what, "nobody");
+  table.stream->say({turn_item(2)});
+  EXPECT_EQ(table.stream->read(Act::kMove).move().move(), "2");
+}
+
 TEST(Bot, BothSeatsOfAMatchAgainstItself) {
   struct Twofold : Bot {
     Choice choose(const Turn& turn) override {

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <fstream>
+#include <iterator>
 #include <thread>
 
 #include "bots.hpp"
@@ -85,19 +86,26 @@ TEST_F(Credentials, ThatAreSavedAtOnceAreAllKept) {
   EXPECT_EQ(credentials::entries()["here:1"].size(), 20U);
 }
 
-TEST_F(Credentials, AreReadAsAnyTomlWriterLeavesThem) {
-  write(
-      "# tokens\r\n[ \"h\\u00e9re:1\" ] # a server\n\nalice = 'li\\teral'\n\"b\\\"ob\" = "
-      "\"a\\tb\\U0001F600\"\n[plain]\nx-1_y=\"\"");
-  const credentials::Entries all = {{"hére:1", {{"alice", "li\\teral"}, {"b\"ob", "a\tb😀"}}},
-                                    {"plain", {{"x-1_y", ""}}}};
-  EXPECT_EQ(credentials::entries(), all);
+TEST_F(Credentials, OfAnEarlierVersionAreReadAndRewritten) {
+  const Variable none("ARBITER_CREDENTIALS", "");
+  const fs::path folder = std::getenv("ARBITER_TEST_FOLDER");
+  const Variable config("XDG_CONFIG_HOME", (folder / "earlier").string());
+  const fs::path earlier = folder / "earlier/arbiter/credentials.toml";
+  fs::create_directories(earlier.parent_path());
+  std::ofstream(earlier) << "[\"there:1\"]\nalice = \"kept\"\n";
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(credentials::find("there:1", "alice"), "kept");
+    std::ifstream in(credentials::path());
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    EXPECT_EQ(text, "{\n \"there:1\": {\n  \"alice\": \"kept\"\n }\n}\n");
+    EXPECT_FALSE(fs::exists(earlier));
+  }
 }
 
 TEST_F(Credentials, ABrokenFileIsNamed) {
   for (const char* content :
-       {"[", "alice = 1", "[here]\nalice = 1", "\xff", "[a]\nb = \"c", "[a]\nb = \"\\x\"", "[a]\n[a]",
-        "[a]\nb = \"\\ud800\"", "[a]\nb=\"1\"\nb=\"2\"", "[a]\nb = \"c\" d", "[a.b]\nc = \"d\""}) {
+       {"[", "alice = 1", "[here]\nalice = 1", "\xff", "[a]\nb = \"c", "[a]\nb = \"\\x\"", "{\"a\": {\"b\": 1}}",
+        "[a]\nb = \"\\ud800\"", "{", "[a]\nb = \"c\" d", "[a.b]\nc = \"d\""}) {
     write(content);
     try {
       credentials::entries();
@@ -112,9 +120,9 @@ TEST_F(Credentials, TheFileFollowsTheEnvironment) {
   const Variable none("ARBITER_CREDENTIALS", "");
   const fs::path folder = std::getenv("ARBITER_TEST_FOLDER");
   const Variable home("HOME", folder.string());
-  EXPECT_EQ(credentials::path(), folder / ".config/arbiter/credentials.toml");
+  EXPECT_EQ(credentials::path(), folder / ".config/arbiter/credentials.json");
   const Variable config("XDG_CONFIG_HOME", (folder / "config").string());
-  EXPECT_EQ(credentials::path(), folder / "config/arbiter/credentials.toml");
+  EXPECT_EQ(credentials::path(), folder / "config/arbiter/credentials.json");
   credentials::save("here:1", "alice", "kept");
   EXPECT_EQ(credentials::find("here:1", "alice"), "kept");
 }
@@ -129,7 +137,7 @@ TEST_F(Credentials, TheArgumentGoesBeforeTheEnvironmentBeforeTheFile) {
 }
 
 TEST_F(Credentials, AFolderThatCanNotBeWrittenIsNamed) {
-  const Variable elsewhere("ARBITER_CREDENTIALS", "/dev/null/credentials.toml");
+  const Variable elsewhere("ARBITER_CREDENTIALS", "/dev/null/credentials.json");
   EXPECT_THROW(credentials::save("here:1", "alice", "token"), CredentialsError);
 }
 

@@ -182,6 +182,83 @@ TEST(Lobby, TermsThatTheServerDoesNotTakeEndTheRun) {
   }
 }
 
+TEST(Lobby, NoMoreSeeksAreMadeThanMatchesAreLeft) {
+  FixedBot bot;
+  bot.most_matches = 0;
+  bot.seeks = {seek("", "pods").terms(), seek("", "hop-it").terms(), seek("", "pondlife").terms()};
+  Peer peer;
+  Playing playing(bot, peer, [](PlayOptions& options) { options.matches = 2; });
+  const auto stream = peer.stream();
+  stream->meet();
+  EXPECT_EQ(words(peer.asked()), "CreateSeek pods 1m+1s");
+  EXPECT_EQ(words(peer.asked()), "CreateSeek hop-it 1m+1s");
+  stream->say({closed("seek-1", "m1"), match_item("m1")});  // the second seek may become the last match
+  stream->say({item(challenge("c1", "hop-it"))});
+  EXPECT_EQ(words(peer.asked()), "DeclineChallenge c1 this bot plays pods");  // after what became of the seek
+  stream->say({closed("seek-2", "m2"), match_item("m2"), ended_item("m1", "c1"), ended_item("m2", "c2")});
+  stream->read(v1::PlayAct::kAcknowledge);
+  stream->read(v1::PlayAct::kAcknowledge);
+  stream->closed();
+  stream->end();
+  playing.wait();
+  EXPECT_FALSE(peer.has_asked());
+}
+
+TEST(Lobby, ABotPlaysAtTheSameTimeControlInAnotherForm) {
+  FixedBot bot;
+  bot.time_controls = {"60s+2s", "120s"};
+  Peer peer;
+  peer.open = {challenge("own", "pods", "1m", PLAYER, "")};  // as the arbiter writes it
+  bot.seeks = {challenge("", "pods", "60s").terms(), challenge("", "hop-it", "60s").terms()};
+  Playing playing(bot, peer);
+  const auto stream = peer.stream();
+  stream->meet();
+  EXPECT_EQ(words(peer.asked()), "CreateSeek hop-it 60s");  // the other one is found again
+  stream->say({item(challenge("c1", "pods", "1m+2s")), item(challenge("c2", "pods", "2m")),
+               item(challenge("c3", "pods", "1m+2sd")), item(challenge("c4", "pods", "of a newer arbiter"))});
+  EXPECT_EQ(words(peer.asked()), "AcceptChallenge c1 ");
+  EXPECT_EQ(words(peer.asked()), "AcceptChallenge c2 ");
+  EXPECT_EQ(words(peer.asked()), "DeclineChallenge c3 this bot plays at 60s+2s, 120s");
+  EXPECT_EQ(words(peer.asked()), "DeclineChallenge c4 this bot plays at 60s+2s, 120s");
+}
+
+TEST(Lobby, WhatIsNoTimeControlIsRefusedAtTheStart) {
+  Peer peer;
+  const auto expect_refusal = [&](Bot& bot, const std::string& told) {
+    Playing playing(bot, peer);
+    try {
+      playing.wait();
+      FAIL() << "it played";
+    } catch (const ArbiterError& error) {
+      EXPECT_EQ(error.reason(), Reason::PARAMETER_INVALID);
+      EXPECT_EQ(error.message().find(told), 0U) << error.message();
+    }
+  };
+  FixedBot bot;
+  bot.time_controls = {"1m", "5 min"};
+  expect_refusal(bot, "fixed: \"5 min\" is no time control: expected 5m, 5m+3s");
+  bot.time_controls = {"200h"};
+  expect_refusal(bot, "fixed: 200h in the time control \"200h\" is more than 168h");
+  bot.time_controls = {};
+  bot.seeks = {challenge("", "pods", "60").terms()};
+  expect_refusal(bot, "fixed: \"60\" is no time control");
+  EXPECT_FALSE(peer.has_stream() || peer.has_asked());
+}
+
+TEST(Lobby, ABotWithLimitsForRatingsAsksForTheChallengers) {
+  FixedBot bot;
+  bot.least_rating = 1500;
+  Peer peer;
+  Playing playing(bot, peer);
+  const auto stream = peer.stream();
+  stream->meet();
+  stream->say({item(challenge("c1", "pods", "1m", "cleo")), item(challenge("c2", "pods", "1m", "bob"))});
+  EXPECT_EQ(words(peer.asked()), "GetRating cleo pods");
+  EXPECT_EQ(words(peer.asked()), "AcceptChallenge c1 ");
+  EXPECT_EQ(words(peer.asked()), "GetRating bob pods");
+  EXPECT_EQ(words(peer.asked()), "DeclineChallenge c2 this bot plays against ratings of at least 1500");
+}
+
 TEST(Lobby, NoMoreIsAgreedOnThanTheMatchesThatAreLeft) {
   FixedBot bot;
   bot.seeks = {seek("", "pods").terms(), seek("", "pods").terms(), seek("", "pods").terms()};

@@ -17,6 +17,67 @@ grpc::Status draining() {
   return status_of(refusal(Reason::DRAINING, StatusCode::UNAVAILABLE, {{"retry_after_ms", "1"}}));
 }
 
+TEST(Session, AnOutageIsOneLineWhenItBeginsAndOneWhenItIsOverAndHooksAreCalled) {
+  Peer peer;
+  FixedBot bot;
+  const Logged logged;
+  Mailbox<std::string> told;
+  Hooks hooks;
+  hooks.connected = [&](const std::string&, const std::string& player) { told.put("connected as " + player); };
+  hooks.disconnected = [&](const std::string&, const ClientError&) {
+    told.put("disconnected");
+    throw std::runtime_error("a hook that fails costs nothing else");
+  };
+  hooks.thought = [&](const Turn& turn, std::chrono::milliseconds) { told.put("thought " + std::to_string(turn.ply)); };
+  hooks.refused = [&](const Turn& turn, const ArbiterError&) { told.put("refused " + std::to_string(turn.ply)); };
+  Playing playing(bot, peer, [&](PlayOptions& options) { options.hooks = hooks; });
+  const auto first = peer.stream();
+  first->meet();
+  first->say({match_item(), turn_item(0)});
+  first->refuse(first->read(Act::kMove), Reason::MOVE_ILLEGAL, StatusCode::FAILED_PRECONDITION);
+  first->read(Act::kMove);
+  for (const char* expected : {"connected as alice", "thought 0", "refused 0", "thought 0"}) {
+    EXPECT_EQ(told.take("a hook"), expected);
+  }
+  first->end(grpc::Status(StatusCode::UNAVAILABLE, "gone"));
+  for (int failure = 0; failure < 3; ++failure) {
+    peer.stream()->end(grpc::Status(StatusCode::UNAVAILABLE, "away"));
+  }
+  const auto back = peer.stream();
+  back->meet();
+  back->read(Act::kMove);
+  EXPECT_EQ(told.take("a hook"), "disconnected");
+  EXPECT_EQ(told.take("a hook"), "connected as alice");
+  const std::vector<std::string> lines = logged.lines();
+  ASSERT_EQ(lines.size(), 6U) << logged.text();
+  EXPECT_EQ(lines[2].find("refused in match m1: said MOVE_ILLEGAL"), 0U) << lines[2];
+  EXPECT_EQ(lines[3].find("connection lost, trying again at "), 0U) << lines[3];
+  EXPECT_EQ(lines[4], "the hook disconnected failed: a hook that fails costs nothing else");
+  EXPECT_NE(lines[5].find(" as alice again, after "), std::string::npos) << lines[5];
+}
+
+TEST(Session, AMatchInWhichTheBotHasMovedGoesOn) {
+  Peer peer;
+  FixedBot bot;
+  const Logged logged;
+  Playing playing(bot, peer);
+  const auto stream = peer.stream();
+  stream->meet();
+  const auto after = [](int ply, int turn) {
+    return [ply, turn](v1::Match& match) {
+      match.set_ply(ply);
+      match.set_turn(turn);
+      match.set_opening_plies(2);
+    };
+  };
+  stream->say({match_item("first", after(3, 1)), match_item("later", after(3, 2)), match_item("new", after(2, 1))});
+  for (int i = 0; i < 3; ++i) bot.told.take("a start");
+  const std::string text = logged.text();
+  for (const char* part : {"first begins: ", "later goes on: ", "new begins: "}) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  }
+}
+
 TEST(Session, ABotSaysWhoItIsAndPlaysAMatch) {
   Peer peer;
   FixedBot bot;

@@ -11,8 +11,10 @@
 #include <string>
 
 #include "arbiter/arbiter.hpp"
+#include "entries.hpp"
 #include "folders.hpp"
 #include "refusals.hpp"
+#include "time_control.hpp"
 
 namespace arbiter::testing {
 namespace {
@@ -194,6 +196,148 @@ void expect_message(const Message& message, const Value& expected, const std::st
     } else {
       expect_field(message, *about, -1, value, place);
     }
+  }
+}
+
+std::vector<std::string> texts(const Value& list) {
+  std::vector<std::string> found;
+  for (const Value& each : list.list_value().values()) found.push_back(each.string_value());
+  return found;
+}
+
+double number(const Value& value, const std::string& name) {
+  return field(value, name).number_value();
+}
+
+int count(const Value& value, const std::string& name) {
+  return static_cast<int>(number(value, name));
+}
+
+TEST(Vectors, TimeControls) {
+  const Value file = read_vectors("time_controls.json");
+  for (const Value& one : file.list_value().values()) {
+    if (field(one, "canonical").has_string_value()) {
+      EXPECT_EQ(canonical_time_control(text(one, "text")), text(one, "canonical")) << text(one, "name");
+    } else {
+      EXPECT_THROW(canonical_time_control(text(one, "text")), std::invalid_argument) << text(one, "name");
+    }
+  }
+}
+
+TEST(Vectors, TimeOdds) {
+  const Value file = read_vectors("time_odds.json");
+  for (const Value& one : file.list_value().values()) {
+    for (int seat = 1; seat <= 2; ++seat) {
+      v1::Match match;
+      match.set_time_control(text(one, "time_control"));
+      for (const std::string& each : texts(field(one, "time_controls"))) match.add_time_controls(each);
+      const LiveMatch::Terms terms = terms_of(match, seat);
+      EXPECT_EQ(terms.time_control, texts(field(one, "own")).at(static_cast<std::size_t>(seat - 1)));
+      EXPECT_EQ(terms.match_time_control, text(one, "time_control"));
+    }
+  }
+}
+
+TEST(Vectors, ThinkTimes) {
+  const Value file = read_vectors("think_times.json");
+  for (const Value& one : file.list_value().values()) {
+    const double found = think_time_ms(text(one, "time_control"), number(one, "left_ms"), number(one, "main_ms"),
+                                       count(one, "moves_left"), count(one, "expected_plies"), count(one, "matches"));
+    EXPECT_NEAR(found, number(one, "think_ms"), 0.001) << text(one, "name");
+  }
+}
+
+TEST(Vectors, OpeningBooks) {
+  const Value file = read_vectors("opening_books.json");
+  for (const Value& one : file.list_value().values()) {
+    try {
+      const auto found = OpeningBook::parse(text(one, "text")).moves(text(one, "game"), texts(field(one, "played")));
+      ASSERT_TRUE(field(one, "moves").has_list_value()) << text(one, "name");
+      EXPECT_EQ(found, texts(field(one, "moves"))) << text(one, "name");
+    } catch (const ArbiterError& error) {
+      EXPECT_FALSE(field(one, "moves").has_list_value()) << text(one, "name");
+      EXPECT_EQ(error.reason(), Reason::PARAMETER_INVALID);
+      EXPECT_EQ(error.facts().at("where"), "opening book, line " + std::to_string(count(one, "line")));
+    }
+  }
+}
+
+std::optional<double> optional_number(const Value& value) {
+  return value.has_number_value() ? std::optional(value.number_value()) : std::nullopt;
+}
+
+TEST(Vectors, Filters) {
+  struct Idle : Bot {
+    Choice choose(const Turn& /*turn*/) override { return Resign(); }
+  };
+  const Value file = read_vectors("filters.json");
+  for (const Value& one : file.list_value().values()) {
+    const Value& settings = field(one, "settings");
+    const Value& said = field(one, "challenge");
+    Idle bot;
+    bot.games = texts(field(settings, "games"));
+    bot.time_controls = texts(field(settings, "time_controls"));
+    bot.opponents = texts(field(settings, "opponents"));
+    if (field(settings, "rated").has_bool_value()) bot.rated = field(settings, "rated").bool_value();
+    bot.seat = count(settings, "seat");
+    bot.least_rating = optional_number(field(settings, "least_rating"));
+    bot.most_rating = optional_number(field(settings, "most_rating"));
+    v1::Challenge challenge;
+    challenge.set_challenger(text(said, "challenger"));
+    challenge.mutable_terms()->set_game(text(said, "game"));
+    challenge.mutable_terms()->set_time_control(text(said, "time_control"));
+    challenge.mutable_terms()->set_rated(field(said, "rated").bool_value());
+    challenge.mutable_terms()->set_seat(count(said, "seat"));
+    EXPECT_EQ(bot.objection(challenge, optional_number(field(said, "rating"))), text(one, "objection"))
+        << text(one, "name");
+  }
+}
+
+TEST(Vectors, BoardArrays) {
+  const Value file = read_vectors("board_arrays.json");
+  for (const Value& one : file.list_value().values()) {
+    v1::Board board;
+    for (const Value& line : field(one, "lines").list_value().values()) {
+      v1::CellLine& made = *board.add_lines();
+      for (const std::string& cell : texts(line)) made.add_cells(cell);
+    }
+    std::vector<v1::CellContent> contents;
+    for (const Value& each : field(one, "contents").list_value().values()) {
+      v1::CellContent& content = contents.emplace_back();
+      content.set_cell(text(each, "cell"));
+      content.set_owner(count(each, "owner"));
+      content.set_piece(text(each, "piece"));
+    }
+    const auto rows = board_array(board, contents);
+    const auto& expected = field(one, "array").list_value().values();
+    ASSERT_EQ(static_cast<int>(rows.size()), expected.size()) << text(one, "name");
+    for (int row = 0; row < expected.size(); ++row) {
+      const auto& cells = expected[row].list_value().values();
+      const auto& found = rows[static_cast<std::size_t>(row)];
+      ASSERT_EQ(static_cast<int>(found.size()), cells.size()) << text(one, "name");
+      for (int at = 0; at < cells.size(); ++at) {
+        const v1::CellContent* const cell = found[static_cast<std::size_t>(at)];
+        const std::string shown = cell == nullptr ? "" : std::to_string(cell->owner()) + cell->piece();
+        EXPECT_EQ(shown, cells[at].string_value()) << text(one, "name");
+      }
+    }
+  }
+}
+
+TEST(Vectors, Credentials) {
+  const Value file = read_vectors("credentials.json");
+  for (const Value& one : file.list_value().values()) {
+    if (!field(one, "entries").has_struct_value()) {
+      EXPECT_THROW(read_entries(text(one, "text")), std::invalid_argument) << text(one, "name");
+      continue;
+    }
+    credentials::Entries expected;
+    for (const auto& [server, players] : field(one, "entries").struct_value().fields()) {
+      for (const auto& [name, token] : players.struct_value().fields()) expected[server][name] = token.string_value();
+    }
+    const credentials::Entries found = read_entries(text(one, "text")).entries;
+    EXPECT_EQ(found, expected) << text(one, "name");
+    EXPECT_EQ(read_entries(write_entries(found)).entries, expected) << text(one, "name");
   }
 }
 

@@ -80,8 +80,12 @@ class Bot {
   std::string name;                        ///< for people, and the player's where no other is given
   std::string version = "1";               ///< rated apart from other versions
   std::vector<std::string> games;          ///< games or variants it plays: `pods` is all its variants; empty for all
-  std::vector<std::string> time_controls;  ///< time controls that it accepts; empty for all
+  std::vector<std::string> time_controls;  ///< time controls that it accepts, by meaning; empty for all
   std::vector<std::string> opponents;      ///< players whose challenges and seeks it accepts; empty for all
+  std::optional<bool> rated;               ///< whether it plays only rated matches, or only unrated ones; nothing: both
+  int seat = 0;                            ///< the seat that challenges and seeks must give it; 0 for any, and the lot
+  std::optional<double> least_rating;      ///< the lowest rating of a challenger in the game; the client asks for it
+  std::optional<double> most_rating;       ///< the highest one
   int most_matches = 0;                    ///< how many matches it plays at once; 0 for no limit
   bool accept_challenges = true;           ///< whether to accept challenges that suit
   bool accept_seeks = false;               ///< whether to accept open seeks of others that suit
@@ -125,6 +129,14 @@ class Bot {
   /// Whether the bot plays a variant: it, or its game, is in `games`, or `games` is empty.
   [[nodiscard]] bool plays(std::string_view game) const;
 
+  /// Whether the bot plays at a time control: `60s` in `time_controls` stands for `1m` too.
+  [[nodiscard]] bool plays_at(std::string_view time_control) const;
+
+  /// The reason why the bot's settings exclude a challenge or seek of a player with a rating in the game, if it has
+  /// one; empty if they do not.
+  [[nodiscard]] std::string objection(const v1::Challenge& challenge,
+                                      std::optional<double> rating = std::nullopt) const;
+
   /// How many matches are under way, or about to be since the bot accepted them.
   [[nodiscard]] int playing() const { return playing_; }
 
@@ -141,6 +153,8 @@ class Bot {
 
  private:
   friend class Runner;
+
+  [[nodiscard]] std::optional<double> rating_of(const v1::Challenge& challenge) const;
 
   Client* client_ = nullptr;
   std::atomic<int> playing_ = 0;

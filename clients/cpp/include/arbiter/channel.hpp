@@ -21,6 +21,7 @@
 #include "arbiter/v1/match.grpc.pb.h"
 #include "arbiter/v1/play.grpc.pb.h"
 #include "arbiter/v1/player.grpc.pb.h"
+#include "arbiter/v1/rating.grpc.pb.h"
 #include "arbiter/v1/server.grpc.pb.h"
 #include "arbiter/v1/tournament.grpc.pb.h"
 
@@ -48,6 +49,7 @@ class Connection {
   const Current<v1::MatchService::Stub> matches;
   const Current<v1::PlayService::Stub> play;
   const Current<v1::PlayerService::Stub> players;
+  const Current<v1::RatingService::Stub> ratings;
   const Current<v1::TournamentService::Stub> tournaments;
 
   /// The token; empty if there is none.
@@ -104,7 +106,34 @@ class Connection {
   bool closed_ = false;
 };
 
-/// The context of one call: it carries the token, and ends with the connection.
+/// The calls that a thread makes for one choice: they end once the choice is not needed any more. Any thread may use
+/// it.
+class CallGroup {
+ public:
+  /// Ends all calls under way; they and later ones throw ConnectionFailed.
+  void end();
+
+  /// Throws ConnectionFailed once the calls are ended.
+  void expect_wanted() const;
+
+ private:
+  friend class Call;
+
+  mutable std::mutex mutex_;  // guards the following members
+  std::set<grpc::ClientContext*> under_way_;
+  bool ended_ = false;
+};
+
+/// Has the calls of this thread belong to a group for as long as this lives.
+class WithinGroup {
+ public:
+  explicit WithinGroup(CallGroup& group);
+  WithinGroup(const WithinGroup&) = delete;
+  WithinGroup& operator=(const WithinGroup&) = delete;
+  ~WithinGroup();
+};
+
+/// The context of one call: it carries the token, and ends with the connection, and with the group of its thread.
 class Call {
  public:
   /// Without a timeout the call has no time limit. Throws ConnectionFailed if the connection is closed.
@@ -117,6 +146,7 @@ class Call {
 
  private:
   Connection& connection_;
+  CallGroup* const group_;
 };
 
 }  // namespace arbiter

@@ -11,6 +11,7 @@
 #include "arbiter/v1/game.pb.h"
 #include "arbiter/v1/match.pb.h"
 #include "arbiter/v1/player.pb.h"
+#include "arbiter/v1/rating.pb.h"
 #include "arbiter/v1/server.pb.h"
 #include "arbiter/v1/tournament.pb.h"
 #include "arbiter/values.hpp"
@@ -107,6 +108,13 @@ class Client {
   v1::Challenge create_seek(const v1::Terms& terms);
   /// The open challenges to and by the caller, and all open seeks, oldest first.
   std::vector<v1::Challenge> list_challenges(std::size_t most = 1000);
+
+  // ---- ratings ----
+
+  /// The players by rating in a variant, best first; with an empty one, in all games together.
+  std::vector<v1::LeaderboardRow> get_leaderboard(const std::string& game = "", std::size_t most = 100);
+  /// The ratings of a player's versions, the newest first. A player without rated games has none.
+  v1::GetRatingResponse get_rating(const std::string& player, const std::string& game = "");
 
   // ---- tournaments ----
 

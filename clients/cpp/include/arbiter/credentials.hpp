@@ -1,9 +1,10 @@
 // Tokens: from the environment, or from a file that only its owner may read.
 //
-// The file is $ARBITER_CREDENTIALS, or arbiter/credentials.toml in $XDG_CONFIG_HOME or ~/.config:
+// The file is $ARBITER_CREDENTIALS, or arbiter/credentials.json in $XDG_CONFIG_HOME or ~/.config:
 //
-//     ["127.0.0.1:7400"]
-//     alice = "TOKEN"
+//     {"127.0.0.1:7400": {"alice": "TOKEN"}}
+//
+// Earlier versions wrote TOML, and credentials.toml: such a file is read, and rewritten.
 #pragma once
 
 #include <filesystem>

@@ -8,6 +8,7 @@
 
 #include "arbiter/bot.hpp"
 #include "arbiter/client.hpp"
+#include "arbiter/hooks.hpp"
 
 namespace arbiter {
 
@@ -25,6 +26,7 @@ struct PlayOptions {
   OnError on_error = OnError::resign;  ///< what an exception in a callback costs
   std::chrono::milliseconds patience = std::chrono::seconds(10);  ///< how long to wait for a server never reached
   std::string invitation;                                         ///< to register with, where one is needed
+  Hooks hooks;                                                    ///< functions of the program for its metrics
 };
 
 /// Plays a bot for ever, until so many matches have ended, or until `stop` is requested; then sends its last acts and
@@ -32,7 +34,8 @@ struct PlayOptions {
 ///
 /// Without a token the player is registered and its token kept in the credentials file, so that the next run is the
 /// same player. A lost connection is tried again for ever. Throws ArbiterError if the server refuses the bot
-/// (SESSION_SUPERSEDED: the same player plays elsewhere), ConnectionFailed, CredentialsError, BotFailed.
+/// (SESSION_SUPERSEDED: the same player plays elsewhere), or before anything is sent if one of its time controls is
+/// none (PARAMETER_INVALID); ConnectionFailed, CredentialsError, BotFailed.
 void play(Bot& bot, const PlayOptions& options = {}, const std::stop_token& stop = {});
 
 /// Plays as `play` does, and returns when it is done, or after SIGINT or SIGTERM. A bot that goes on thinking for 10 s

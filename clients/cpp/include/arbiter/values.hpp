@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "arbiter/errors.hpp"
+#include "arbiter/think_time.hpp"
 #include "arbiter/v1/game.pb.h"
 #include "arbiter/v1/match.pb.h"
 #include "arbiter/v1/play.pb.h"
@@ -49,7 +50,8 @@ class LiveMatch {
 
   /// What is known of a match besides who plays what.
   struct Terms {
-    std::string time_control;
+    std::string time_control;        ///< the bot's own, also in a match with time odds
+    std::string match_time_control;  ///< with time odds those of both seats, such as `5m:2m`
     bool rated = false;
     std::string label;      ///< the organiser's, such as a tournament's id
     int opening_plies = 0;  ///< how many of the first moves nobody played
@@ -83,6 +85,9 @@ class LiveMatch {
   std::vector<std::string> moves_;
 };
 
+/// What a message says of the terms of a match, for the bot in a seat.
+LiveMatch::Terms terms_of(const v1::Match& match, int seat);
+
 /// The bot is to move.
 struct Turn {
   /// What a message says, about a match.
@@ -115,6 +120,11 @@ struct Turn {
   /// The time that the bot has from now until its flag falls; nothing without a limit.
   [[nodiscard]] std::optional<std::chrono::milliseconds> time_left() const;
 
+  /// How long to think for this move from now; nothing without a time limit. clients/README.md has the rules.
+  /// `expected_plies`: to the end of the game, of both players. `matches`: how many think in this process.
+  [[nodiscard]] std::optional<std::chrono::milliseconds> think_time(int expected_plies = EXPECTED_PLIES,
+                                                                    int matches = 1) const;
+
   /// Whether a choice for this turn no longer matters: the match is over, the bot stops, or a later turn has come.
   [[nodiscard]] bool stale() const { return match->over() || *gone; }
 };
@@ -137,6 +147,11 @@ struct FinishedMatch {
   /// The bot's points: 1, ½ or 0; nothing if the match is void.
   [[nodiscard]] std::optional<double> score() const;
 };
+
+/// The contents of a board, such as that of a turn, as rows of cells in reading order; null where nothing is known of a
+/// cell. `board` is that of the game, of `Client::get_game`. The pointers are to `contents`.
+std::vector<std::vector<const v1::CellContent*>> board_array(const v1::Board& board,
+                                                             const std::vector<v1::CellContent>& contents);
 
 /// The moves up to a turn at a ply, from the known ones and the turn's last ones; nothing if there is a gap.
 std::optional<std::vector<std::string>> joined(std::vector<std::string> moves,
