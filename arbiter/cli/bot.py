@@ -9,7 +9,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from json import dump
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -63,9 +63,10 @@ class Wishes:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Engine:
-    """A chess engine in place of a program that speaks lines, and how it searches."""
+    """An engine in place of a program that speaks lines, and how a chess engine searches."""
 
     uci: Annotated[str, _help("A chess engine that speaks UCI, and its arguments: `--uci stockfish`.")] = ""
+    gtp: Annotated[str, _help("A Go engine that speaks GTP, and its arguments: `--gtp 'gnugo --mode gtp'`.")] = ""
     option: Annotated[
         tuple[str, ...], _help("With --uci: an option of the engine, such as Hash=64; once for each.", negative=())
     ] = ()
@@ -73,8 +74,12 @@ class Engine:
     depth: Annotated[int, _help("With --uci: search so many plies deep.")] = 0
     movetime: Annotated[int, _help("With --uci: search for so many milliseconds.")] = 0
 
-    def language(self) -> bridge.Uci:
-        """Return the engine's language. Raises Failure for an option without a value, and for numbers below 0."""
+    def language(self) -> bridge.Language:
+        """Return the engine's language. Raises Failure for options that are none, or that go with another one."""
+        if self.gtp:
+            if replace(self, gtp="") != Engine():
+                raise Failure("--gtp stands alone: --uci, --option, --nodes, --depth and --movetime are for chess")
+            return bridge.Gtp()
         try:
             options = dict(map(option, self.option))
         except ValueError as error:
@@ -111,14 +116,14 @@ def run(
     quiet: Annotated[bool, _help("Say only what is wrong on standard error.", negative=())] = False,
     connection: Connection | None = None,
 ) -> None:
-    """Let a program that reads and writes lines play on a server, or a chess engine. It needs no gRPC.
+    """Let a program that reads and writes lines play on a server, or an engine of chess or Go. It needs no gRPC.
 
     clients/lines/README.md describes what a program reads and what it must write, and how an engine is set up. If it
     crashes, no match is lost by that, but its clock keeps running. The command ends after --matches, or with Ctrl-C.
     """
     connection, wishes, engine = connection or Connection(), wishes or Wishes(), engine or Engine()
     program, language = _program(exec, engine, json)
-    words = _split_command(program, found if engine.uci else shutil.which)
+    words = _split_command(program, found if engine.uci or engine.gtp else shutil.which)
     limits = _limits(start_time, move_time, restarts)
     if wishes.most_matches < 0 or (matches is not None and matches < 1):
         raise Failure("--most-matches and --matches are numbers of matches: give 1 or more")
@@ -147,10 +152,10 @@ def run(
 
 def _program(exec: str, engine: Engine, json: bool) -> tuple[str, bridge.Language]:
     """Return the command of the program or engine, and its language. Raises Failure."""
-    if engine.uci.strip():
+    if command := engine.uci.strip() or engine.gtp.strip():
         if exec.strip() or json:
-            raise Failure("--uci stands in place of --exec and --json")
-        return engine.uci.strip(), engine.language()
+            raise Failure("--uci and --gtp stand in place of --exec and --json")
+        return command, engine.language()
     if engine != Engine():
         raise Failure("--option, --nodes, --depth and --movetime go with --uci")
     return exec.strip(), bridge.JsonLines() if json else bridge.Words()

@@ -86,6 +86,9 @@ class BotTable(NamedTuple):
             "A chess engine that speaks UCI, as a command line. In place of `bot` and `command`.", allowed=_SHELL_WORDS
         ),
     ] = ""
+    gtp: Annotated[
+        str, Option("A Go engine that speaks GTP, as a command line. In place of them too.", allowed=_SHELL_WORDS)
+    ] = ""
     options: Annotated[
         Mapping[str, str | int | bool],
         Option(
@@ -103,6 +106,7 @@ class BotTable(NamedTuple):
     ] = 0
 
 
+ENGINES: Final = ("uci", "gtp")  #: the languages of engines
 SEARCHES: Final = ("nodes", "depth", "movetime")
 ENGINE_FIELDS: Final = ("options", *SEARCHES)  #: the fields that go with `uci` alone
 BOT_FIELDS: Final = BotTable._fields
@@ -276,21 +280,24 @@ def _bot(values: Mapping[str, Any], where: str, base: Path) -> BotEntry:
     sees = tuple(map(Path, _split_words(values.get("sees", []), f"{where}.sees")))
     version = _text(values, "version", where)
     environment, bundled = _environment(values, where), values.get("bot", "")
-    return BotEntry(name, bundled, command, environment, rating, version, folder, sees, "uci" in values)
+    engine = any(language in values for language in ENGINES)
+    return BotEntry(name, bundled, command, environment, rating, version, folder, sees, engine)
 
 
 def _program(values: Mapping[str, Any], where: str) -> tuple[str, tuple[str, ...]]:
     """Return the name that a bot has by default, or '', and its command as `BotEntry` has it."""
-    if sum(way in values for way in ("bot", "command", "uci")) != 1:
-        raise _invalid(values.get("bot", ""), f"{where}.bot", "either bot, which is bundled, or command, or uci")
+    if sum(way in values for way in ("bot", "command", "uci", "gtp")) != 1:
+        raise _invalid(values.get("bot", ""), f"{where}.bot", "either bot, which is bundled, or command, uci or gtp")
     for field in ENGINE_FIELDS:
         if field in values and "uci" not in values:
             raise _invalid(values[field], f"{where}.{field}", "nothing without uci, the engine that it is for")
     if "args" in values and "bot" not in values:
         raise _invalid(values["args"], f"{where}.args", "nothing beside a command, which holds its arguments itself")
-    if "uci" in values:
-        words = _command(values["uci"], f"{where}.uci")
-        return Path(words[0]).name, (*_engine(values, where), "--", *words)
+    for language in ENGINES:
+        if language in values:
+            words = _command(values[language], f"{where}.{language}")
+            flags = _engine(values, where) if language == "uci" else ["--gtp"]
+            return Path(words[0]).name, (*flags, "--", *words)
     if "command" in values:
         return "", _command(values["command"], f"{where}.command")
     bundled = _text(values, "bot", where)

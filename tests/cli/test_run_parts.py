@@ -23,7 +23,7 @@ from arbiter.cli.tournament_spec import BotEntry, read_all
 from tests.cli.test_tournament import SWISS, row, standing
 from tests.cli.tournament_events import BEGAN_MS, created, ended, of_match, of_tournament, progress_of
 
-ENGINES = ("example-chess.toml", "example-engine-trial.toml")
+ENGINES = {"example-chess.toml": "stockfish", "example-engine-trial.toml": "stockfish", "example-go.toml": "gnugo"}
 EXAMPLES = Path(__file__).parents[2] / "deploy" / "examples"
 
 
@@ -241,4 +241,4 @@ def test_there_are_as_many_examples_as_formats() -> None:
 def test_the_examples_of_engines_are_tournaments_of_engines(name: str) -> None:
     bots = read_all(EXAMPLES / name).bots
     assert sum(bot.engine for bot in bots) >= 2
-    assert all(bot.command[-1] == "stockfish" for bot in bots if bot.engine)
+    assert all(ENGINES[name] in bot.command for bot in bots if bot.engine)

@@ -106,7 +106,7 @@ def test_an_engine_is_a_bot_with_its_options_and_limits(file: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        ('uci = "stockfish"\nbot = "greedy"', "either bot, which is bundled, or command, or uci"),
+        ('uci = "stockfish"\nbot = "greedy"', "either bot, which is bundled, or command, uci or gtp"),
         ('bot = "random"\nnodes = 5', "nothing without uci"),
         ('uci = ""', "a command line"),
         ('uci = "stockfish"\nnodes = -1', "a whole number from 0 to 1000000000"),

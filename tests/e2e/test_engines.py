@@ -1,9 +1,10 @@
-"""Chess engines as they exist, on a server: by `arbiter bot run --uci`."""
+"""Engines of chess and Go as they exist, on a server: by `arbiter bot run`, and in tournaments from a file."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import signal
 import subprocess
 from pathlib import Path
@@ -21,6 +22,7 @@ from tests.processes import WAIT_S, until
 
 pytestmark = [pytest.mark.long, pytest.mark.toolchain]
 
+GNUGO = "/usr/games/gnugo"
 STOCKFISH = "/usr/games/stockfish"  #: where Debian puts it
 EXAMPLES = Path(__file__).parents[2] / "deploy" / "examples"
 PAGE = "clients/lines/README.md"
@@ -77,14 +79,36 @@ def test_two_engines_play_a_rated_match_through_kills_of_an_engine_and_of_the_se
     server.stop()
 
 
-def test_a_tournament_of_engines_is_run_from_its_example(tmp_path: Path) -> None:
-    require(STOCKFISH, why="engines play the example's tournament")
-    text = (EXAMPLES / "example-engine-trial.toml").read_text().replace("most_meetings = 40", "most_meetings = 2")
-    (tmp_path / "trial.toml").write_text(text)
-    ran = Server(tmp_path, 1).arbiter(
-        "tournament", "run", str(tmp_path / "trial.toml"), "--directory", str(tmp_path), "--no-sandbox"
-    )
-    assert "4 of 4 games played" in " ".join(ran.split())
+def test_a_go_engine_sits_down_as_the_page_says(tmp_path: Path) -> None:
+    require(GNUGO, why="a Go engine plays")
+    server = Server(tmp_path, free_port())
+    server.start()
+    program, *words = shlex.split(block(PAGE, "--gtp"))
+    words = [server.address if word == "HOST:PORT" else word for word in words]
+    with server.client(WAIT_S) as admin, server.running([BIN / program, *words, "--sandbox", "off"]):
+        server.wait_for_players("bob")
+        made = admin.create_match("go", ("bob", "bob"), time_control="1h")
+        until(lambda: admin.get_match(made.match_id).ply >= 4)
+        admin.abort_match(made.match_id)
+    server.stop()
+
+
+@pytest.mark.parametrize(
+    ("name", "engine", "old", "new", "games"),
+    [
+        ("example-engine-trial.toml", STOCKFISH, "most_meetings = 40", "most_meetings = 2", 4),
+        ("example-go.toml", GNUGO, "--level 5", "--level 1", 2),
+    ],
+)
+def test_a_tournament_of_engines_is_run_from_its_example(
+    tmp_path: Path, name: str, engine: str, old: str, new: str, games: int
+) -> None:
+    require(engine, why="engines play the example's tournament")
+    text = (EXAMPLES / name).read_text().replace(old, new).partition('[[bots]]\nname = "level-10"')[0]
+    (tmp_path / "cup.toml").write_text(text.replace('"1m+1s"', '"1h"'))
+    words = ["tournament", "run", str(tmp_path / "cup.toml"), "--directory", str(tmp_path / "runs"), "--no-sandbox"]
+    ran = Server(tmp_path, 1).arbiter(*words)
+    assert f"{games} of {games} games played" in " ".join(ran.split())
     assert "Every game ended by its rules" in " ".join(ran.split())
 
 
@@ -93,9 +117,10 @@ def test_a_tournament_of_engines_is_run_from_its_example(tmp_path: Path) -> None
     [
         (["--uci", STOCKFISH, "--option", "Hsah=16"], "an engine with the option 'Hsah'; it has Debug Log File"),
         (["--uci", STOCKFISH, "--option", "Hash"], "write NAME=VALUE"),
-        (["--uci", STOCKFISH, "--exec", "x"], "--uci stands in place of --exec"),
+        (["--uci", STOCKFISH, "--exec", "x"], "--uci and --gtp stand in place of --exec"),
         (["--exec", "x", "--nodes", "5"], "go with --uci"),
         (["--uci", STOCKFISH, "--nodes", "-5"], "give 1 or more"),
+        (["--gtp", GNUGO, "--nodes", "5"], "--gtp stands alone"),
         ([], "such as --exec ./mybot, or --uci stockfish"),
     ],
 )

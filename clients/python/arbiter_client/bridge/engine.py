@@ -1,4 +1,4 @@
-"""Play a chess engine: `python -m arbiter_client.bridge.engine --option Hash=64 --nodes 1 -- stockfish`."""
+"""Play an engine of chess or Go: `python -m arbiter_client.bridge.engine --nodes 1 -- stockfish`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Final
 
 from arbiter_client import cli
 from arbiter_client.bridge.bot import run
+from arbiter_client.bridge.gtp import Gtp
+from arbiter_client.bridge.language import Language
 from arbiter_client.bridge.uci import Search, Uci
 from arbiter_client.errors import ClientError
 
@@ -36,17 +38,20 @@ def main(argv: Sequence[str] | None = None) -> None:
     add("--nodes", type=int, default=0, metavar="N", help="search so many nodes a move")
     add("--depth", type=int, default=0, metavar="N", help="search so many plies deep")
     add("--movetime", type=int, default=0, metavar="MS", help="search for so many milliseconds")
+    add("--gtp", action="store_true", help="the engine plays Go, and speaks GTP; without it, chess by UCI")
     add("engine", nargs="+", help="the engine, and its arguments")
     arguments = parser.parse_args(argv)
     program, *words = arguments.engine
     path = found(program)
     if path is None:
         parser.error(f"there is no engine {program}: give its path, and see that it may be executed")
+    chess = Uci(dict(arguments.option), Search(arguments.nodes, arguments.depth, arguments.movetime))
+    language: Language = Gtp() if arguments.gtp else chess
     try:
         run(
             [path, *words],
             arguments.server,
-            language=Uci(dict(arguments.option), Search(arguments.nodes, arguments.depth, arguments.movetime)),
+            language=language,
             name=arguments.name,
             token=arguments.token,
             called=program,

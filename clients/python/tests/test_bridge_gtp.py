@@ -1,0 +1,63 @@
+"""The language of Go engines: what an engine is asked, and what is read in its lines."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import arbiter_client as arb
+import pytest
+from arbiter_client import bridge
+from hypothesis import given
+from hypothesis import strategies as st
+
+GTP = bridge.Gtp()
+
+
+@pytest.mark.parametrize(
+    ("game", "size", "komi"),
+    [
+        ("go", "9", "7.5"),
+        ("go(size=13)", "13", "7.5"),
+        ("go(komi=6.5)", "9", "6.5"),
+        ("go(size=19,komi=0.5)", "19", "0.5"),
+    ],
+)
+def test_a_turn_puts_up_the_whole_match(game: str, size: str, komi: str) -> None:
+    clocks = (arb.Clock(10_000, 10_000, 0, 0), arb.Clock(8_000, 8_000, 0, 0))
+    match = arb.LiveMatch("m1", game, 2, "bob", "10s", moves=("d4", "pass", "e5"))
+    turn = arb.Turn(game, 2, 3, "", (), clocks, 0, 0, "", False, "bob", (), None, (), 7_980, 1, match)
+    board = [f"boardsize {size}", f"komi {komi}", "clear_board", "play b d4", "play w pass", "play b e5"]
+    asked = GTP.question(bridge.Question(turn, None, 7_980, None))
+    assert asked == [*board, "time_settings 7 0 0", "time_left w 7 0", "3 genmove w"]
+    untimed = GTP.question(bridge.Question(turn, None, None, None))
+    assert untimed == [*board, "time_settings 0 10 1", "3 genmove w"]
+
+
+def test_an_engine_introduces_itself() -> None:
+    assert GTP.greeting() == ["1 name", "2 version"]
+    said, complete = GTP.introduction("=1 GNU Go", bridge.Introduction())
+    assert not complete
+    assert GTP.introduction("=2 3.8", said) == (bridge.Introduction(version="3.8", games=("go",)), True)
+    assert GTP.introduction("?2 unknown command", said)[0].version == "1"
+
+
+@pytest.mark.parametrize(
+    ("line", "choice"),
+    [("=3 D4", arb.Move("d4")), ("=3 PASS", arb.Move("pass")), ("=3 resign", arb.Resign()), ("=", None), ("", None)],
+)
+def test_the_answer_to_genmove_is_the_move(line: str, choice: arb.Choice | None) -> None:
+    assert GTP.choice(line) == choice
+
+
+def test_an_error_is_named() -> None:
+    with pytest.raises(bridge.NotUnderstood, match="unacceptable size"):
+        GTP.choice("? unacceptable size")
+    with pytest.raises(bridge.AnswerMalformed, match="a move, pass or resign"):
+        GTP.choice("?3 cannot")
+
+
+@given(st.text(max_size=60) | st.sampled_from(["=3", "?3", "=33 x"]))
+def test_any_line_of_an_engine_is_read_or_refused(line: str) -> None:
+    with suppress(bridge.NotUnderstood):
+        GTP.choice(line)
+    GTP.introduction(line, bridge.Introduction())
