@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import time
 from statistics import median
 from typing import Final, NamedTuple
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection, Engine, bindparam, select
 
 from arbiter.store.database import engine_of, named, newest, place_of, version_of
 from arbiter.store.dialects import dialect_of
 from arbiter.store.records import head, keys_of_seals
+from arbiter.store.tables import event
 
 ROUND_TRIPS: Final = 9  #: that are timed
 LAST_RECORDS: Final = 100  #: whose seals are read
+RECENT_DAYS: Final = 7
+DAY_MS: Final = 86_400_000
+_NEXT: Final = select(event.c.body).where(event.c.sequence > bindparam("after")).order_by(event.c.sequence).limit(1)
 LONG_WAIT_S = 1.0  #: for a lock of the database: servers hold one for milliseconds
 
 
@@ -26,7 +31,9 @@ class StoreState(NamedTuple):
     None where there is one clock. free_connections: how many more the database takes; None where it has no limit.
     unsafe: settings by which it could lose what it has acknowledged, a clause each. silent_ms: for each server that
     shares it, the time since its last heartbeat, the longest first; a killed one counts until another cleans up.
-    lock_waits: who waits for a lock of the database for LONG_WAIT_S, and who holds it, a clause each.
+    lock_waits: who waits for a lock of the database for LONG_WAIT_S, and who holds it, a clause each. bytes: that it
+    takes on its disk. recent: how many of its records are of the RECENT_DAYS up to the last one, or of as many days as
+    it has records of; recent_days: their number, 0.0 if there is no record.
     """
 
     database: str
@@ -41,6 +48,9 @@ class StoreState(NamedTuple):
     free_connections: int | None = None
     silent_ms: tuple[float, ...] = ()
     lock_waits: tuple[str, ...] = ()
+    bytes: int = 0
+    recent: int = 0
+    recent_days: float = 0.0
 
     @property
     def served(self) -> bool:
@@ -71,6 +81,7 @@ def _state(engine: Engine) -> StoreState:
     servers = dialect.holders(engine)  # before there is a connection: see the locks of `sqlite`
     version = version_of(engine) or ""
     with engine.connect() as connection:
+        recent, recent_days = _recent(connection) if version == newest() else (0, 0.0)
         return StoreState(
             f"{dialect.name} {dialect.server_version(connection)}",
             version,
@@ -85,7 +96,41 @@ def _state(engine: Engine) -> StoreState:
             dialect.free_connections(connection),
             _silent_ms(connection) if version == newest() else (),
             tuple(dialect.lock_waits(connection, LONG_WAIT_S)),
+            dialect.size(connection),
+            recent,
+            recent_days,
         )
+
+
+def _recent(connection: Connection) -> tuple[int, float]:
+    """Return how many records are of the last RECENT_DAYS, and of how many days there are some among these.
+
+    Instants grow along the log, so it is halved until the first of these records is found.
+    """
+    last = head(connection)
+    first_ms, last_ms = _instant(connection, 0), _instant(connection, last - 1)
+    if first_ms is None or last_ms is None:
+        return 0, 0.0
+    begin_ms = last_ms - RECENT_DAYS * DAY_MS
+    before, after = 0, last  # how many records are older for sure, and how many may be
+    while before < after:
+        middle = (before + after) // 2
+        instant = _instant(connection, middle)
+        if instant is not None and instant < begin_ms:
+            before = middle + 1
+        else:
+            after = middle
+    return last - before, min(RECENT_DAYS, max(0.0, last_ms - first_ms) / DAY_MS)
+
+
+def _instant(connection: Connection, after: int) -> int | None:
+    """Return the instant of the first record behind a number (UTC epoch milliseconds); None if there is none."""
+    body = connection.execute(_NEXT, {"after": after}).scalar()
+    try:
+        instant = json.loads(body)["at"] if isinstance(body, bytes) else None
+    except (ValueError, KeyError, TypeError):  # a damaged one, which others report
+        return None
+    return instant if isinstance(instant, int) else None
 
 
 def _silent_ms(connection: Connection) -> tuple[float, ...]:

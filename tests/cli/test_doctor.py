@@ -97,6 +97,39 @@ def test_a_store_that_a_server_uses_is_not_opened(arbiter: Arbiter, settings: Se
     assert "--metrics" in rows["server"][2]
 
 
+@pytest.mark.parametrize(
+    ("store", "megabytes", "grade", "words"),
+    [
+        (
+            None,
+            10_000,
+            "note",
+            "100 records a day (1,000.0 MB) in the last 7 days; if that goes on, its disk is full on ",
+        ),
+        (None, 1_000, "good", "(100.0 MB) in the last 7 days; if that goes on, its disk is full on "),
+        (None, 1, "good", "its disk has room for more than 10 years of that"),
+        ("postgresql://arbiter@/arbiter", 10_000, "good", "compare this with the room on the database's disk"),
+    ],
+)
+def test_it_says_when_the_disk_is_full(
+    arbiter: Arbiter,
+    settings: Settings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    store: str | None,
+    megabytes: int,
+    grade: str,
+    words: str,
+) -> None:
+    newest = database.newest()
+    size = megabytes * 1_000_000
+    state = StoreState("SQLite 3", newest, newest, records=1_000, bytes=size, recent=700, recent_days=7.0)
+    monkeypatch.setattr(examination, "look", lambda url: state)
+    options = ("--store", store or settings.store, "--keys", str(tmp_path / "arbiter.keys"))
+    found_grade, text, advice = found(arbiter, *options)[1]["growth"]
+    assert (found_grade, words in text, "arbiter archive" in advice) == (grade, True, grade == "note"), text
+
+
 def on_store(statement: str) -> Callable[[Path], None]:
     def change(folder: Path) -> None:
         with sqlite3.connect(folder / "arbiter.db") as raw:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from arbiter.testing.transcripts import ScriptedMatch
 
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
@@ -13,7 +14,6 @@ from arbiter.matches.creation import create
 from arbiter.matches.events import Created
 from arbiter.matches.evolution import begin
 from arbiter.matches.match import with_position
-from arbiter.testing.transcripts import ScriptedMatch
 
 CASTLING = "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 4 30"
 START = registry.game("chess").text(registry.game("chess").initial())

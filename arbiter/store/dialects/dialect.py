@@ -96,6 +96,9 @@ class Dialect(Protocol):
     def server_version(self, connection: Connection) -> str:
         """Return the version of the database."""
 
+    def size(self, connection: Connection) -> int:
+        """Return how many bytes a store takes on its disk; of a database that others use too, all of it."""
+
     def unsafe_settings(self, connection: Connection) -> list[str]:
         """Return the settings by which a power cut could take commits that were reported, a clause each."""
 

@@ -196,6 +196,10 @@ class Postgres(Dialect):
         """Return the version of the database server."""
         return str(connection.exec_driver_sql("SHOW server_version").scalar())
 
+    def size(self, connection: Connection) -> int:
+        """Return how many bytes the database takes on its disk."""
+        return int(connection.exec_driver_sql("SELECT pg_database_size(current_database())").scalar_one())
+
     def unsafe_settings(self, connection: Connection) -> list[str]:
         """Return the settings of the database by which a power cut could take commits that were reported."""
         return [f"{name} is off" for name in _SAFETY if connection.exec_driver_sql(f"SHOW {name}").scalar() == "off"]

@@ -239,6 +239,13 @@ class Sqlite(Dialect):
         """Return the version of SQLite."""
         return str(connection.exec_driver_sql("SELECT sqlite_version()").scalar())
 
+    def size(self, connection: Connection) -> int:
+        """Return how many bytes the file takes on its disk, without its log."""
+        pages, page = (
+            connection.exec_driver_sql(f"PRAGMA {name}").scalar_one() for name in ("page_count", "page_size")
+        )
+        return int(pages) * int(page)
+
     def unsafe_settings(self, connection: Connection) -> list[str]:
         """Return no clauses: `engine` sets what decides whether a commit survives a power cut."""
         return []
