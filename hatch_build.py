@@ -72,7 +72,7 @@ class Compile(BuildHookInterface[Any]):
         return modules
 
     def _compile(self, modules: Sequence[str]) -> None:
-        # Imported here: who builds the pure wheel needs neither.
+        # Imported here: whoever builds the pure wheel needs neither.
         from mypyc.build import mypycify
         from setuptools import Distribution, Extension
 

@@ -192,7 +192,7 @@ class Limits(_Section):
         default=20_000, ge=1_000, description="silence after which a stream is taken for lost"
     )
     ping_ms: Milliseconds = Field(default=5_000, ge=100, description="time between two pings on a Play stream")
-    held_up_ms: Milliseconds = Field(
+    stall_ms: Milliseconds = Field(
         default=2_000,
         ge=200,
         description="how long the event loop may be blocked, or a turn be late, before matches are interrupted",
@@ -205,7 +205,7 @@ class Limits(_Section):
     server_silence_ms: Milliseconds = Field(
         default=2_000,
         ge=2_000,
-        description="silence after which another server of the store counts as dead; the same on all of them",
+        description="silence after which another server of the store counts as gone; the same on all of them",
     )
     bookmark_ms: Milliseconds = Field(default=5_000, ge=100, description="time between two bookmarks on an idle stream")
 
@@ -216,7 +216,7 @@ class Limits(_Section):
         if self.ping_ms >= self.silence_ms:
             raise ValueError(
                 f"ping_ms {self.ping_ms} is not less than silence_ms {self.silence_ms}: a stream that only answers "
-                "pings would be taken for dead"
+                "pings would be taken for lost"
             )
         return self
 

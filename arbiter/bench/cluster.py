@@ -133,7 +133,7 @@ def _round(
 
     Raises BenchError if it is disturbed TRIES times.
 
-    On a machine that does much else, a server may stand still for so long that the others take it for dead: then it
+    On a machine that does much else, a server may stand still for so long that the others take it for gone: then it
     ends the streams of its players, and the round says nothing.
     """
     warm_up_s = min(WARM_UP_S, plan.seconds)

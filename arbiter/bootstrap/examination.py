@@ -223,7 +223,7 @@ def _heartbeats(silent_ms: Sequence[float], most_ms: int) -> Finding:
         return Finding("servers", Grade.GOOD, f"the servers' last heartbeats are at most {longest_s:.1f} s old")
     silent = sum(each > most_ms for each in silent_ms)
     text = f"{silent} of the {len(silent_ms)} servers of the store last said {longest_s:,.0f} s ago that they are alive"
-    advice = "look at their logs: such a server has died, or can't reach the database; its players are at the others"
+    advice = "look at their logs: such a server was killed, or can't reach the database; its players are at the others"
     return Finding("servers", Grade.NOTE, text, advice)
 
 

@@ -79,7 +79,7 @@ class SharingParts:
         has_stream = connections.by_player.__contains__
         self.news = News(world.bus, clock, has_stream, log("arbiter.bus")) if world.bus is not None else None
         self.membership = Membership(replicas, world.ids, limits.server_silence_ms, cut_off, self.news)
-        long_s, is_alone = limits.held_up_ms / 1_000, self.membership.is_alone
+        long_s, is_alone = limits.stall_ms / 1_000, self.membership.is_alone
         self.follower = Follower(store.journal, log_listeners, log("arbiter.store"), long_s, is_alone, self.news)
         report = self.follower.stored if self.news is None else self.news.stored
         self.journal = AnnouncingJournal(store.journal, self.follower, report)

@@ -119,7 +119,7 @@ class _Parts:
         self.environment = Environment(world.clock, world.ids, settings.limits, self.policy)
         self.anchors = anchors.checked(settings.ratings.anchors.items())
         self.listeners = hear = _Listeners()
-        self.stalls = StallDetector(self.limits.held_up_ms)
+        self.stalls = StallDetector(self.limits.stall_ms)
         self.connections = Connections(self.clock)
         self.cut_off = CutOff(hear.cut_off, hear.cut_off_over)
         replicas = world.store.replicas
@@ -187,7 +187,7 @@ class _Parts:
 
     @cached_property
     def delivery(self) -> Delivery:
-        credit_ms, late_ms = self.settings.credit.hand_over_most_ms, self.limits.held_up_ms
+        credit_ms, late_ms = self.settings.credit.hand_over_most_ms, self.limits.stall_ms
         move_lists = MoveLists(self.world.turn_rules, self.limits, credit_ms, log("arbiter.sessions"))
         live = self.matches.live
         return Delivery(self.connections, live, self.attendance, self.catch_up, move_lists, self.clock, late_ms)

@@ -201,16 +201,16 @@ def _faults(sample: Sample) -> Iterator[Finding]:
 
 def _of_several(sample: Sample) -> Iterator[Finding]:
     """Yield what has happened between the servers of a store."""
-    taken, died = sample.value("arbiter_taken_for_gone_total"), sample.value("arbiter_failovers_total")
+    taken, gone = sample.value("arbiter_taken_for_gone_total"), sample.value("arbiter_failovers_total")
     if taken:
         text = (
-            f"{counted(int(taken), 'time')} since its start the others took this server for dead, or may have: it "
-            "could not say in time that it is alive; its players went to them, and nobody was charged"
+            f"{counted(int(taken), 'time')} since its start the others took this server for gone, or may have: it "
+            "could not say in time that it is there; its players went to them, and nobody was charged"
         )
         advice = "look at the load of this machine, the database and the network; or raise limits.server_silence_ms"
         yield Finding("alive", Grade.NOTE, text, f"{advice} on all servers")
-    if died:
-        text = f"{counted(int(died), 'other server')} died since its start, or could not say that it was alive"
+    if gone:
+        text = f"{counted(int(gone), 'other server')} gone since its start, or silent for so long"
         yield Finding("failovers", Grade.NOTE, text, "look at their logs, and at the memory of their machines")
     if sample.value("arbiter_bus_lost"):
         text = "it does not hear all other servers by the bus, and reads the store for news instead"

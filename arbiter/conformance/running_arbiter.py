@@ -22,7 +22,7 @@ LIMITS: Final = {
     "chunk_moves": 200,  # so that lists come in many chunks
     "ping_ms": 1_000,  # so that heartbeats are seen in a short while
     "silence_ms": 60_000,  # the arbiter tolerates a silent bot, since the referee judges silence
-    "held_up_ms": 60_000,  # a busy machine interrupts no match
+    "stall_ms": 60_000,  # a busy machine interrupts no match
 }
 
 

@@ -6,7 +6,7 @@ deterministic. So replicas with the same key ring, and later starts, have the sa
 stored, and a secret says nothing about the signing key.
 
 Records are sealed with the newest key of the ring. A seal by a replaced key holds for records of the time until the key
-was replaced: who has stolen an old key cannot seal a new record with it.
+was replaced: whoever has stolen an old key cannot seal a new record with it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Replicas and their Play streams in a database, whose clock counts.
 
-A replica that is killed is dead before it has been silent for long, because the database ends the session that holds
+A replica that is killed is gone before it has been silent for long, because the database ends the session that holds
 the store for it (`arbiter.store.dialects.postgres`). Two conditions keep this from being said of a replica that lives.
 A session may be cut while its server lives: the server then writes a heartbeat with a new one within ENDED_MS. And when
 the database itself has restarted, all sessions are gone: so a replica believes this only of one that has written a
@@ -30,7 +30,7 @@ from arbiter.store.reader import Reader
 from arbiter.store.writer import Writer
 
 SAME_TIME_MS: Final = 250  #: between two transactions of which neither sees the other; less than between heartbeats
-ENDED_MS: Final = 750  #: silence after which a replica without a session is dead: one heartbeat is missing
+ENDED_MS: Final = 750  #: silence after which a replica without a session is gone: one heartbeat is missing
 _ENTER: Final = "INSERT INTO replica (replica, seen_ms, heir, session) VALUES (:replica, ({now}), '', :session)"
 _BEAT: Final = "UPDATE replica SET seen_ms = ({now}), session = :session WHERE replica = :replica AND heir = ''"
 _IS_DEAD: Final = (

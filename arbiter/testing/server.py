@@ -61,10 +61,10 @@ async def served(world: Any = memory_world, **given: Any) -> AsyncIterator[Serve
     address = given.pop("listen", f"127.0.0.1:{free_port()}")
     limits = given.get("limits", {})
     if isinstance(limits, Limits):
-        patient = {} if "held_up_ms" in limits.model_fields_set else {"held_up_ms": PATIENT_MS}
+        patient = {} if "stall_ms" in limits.model_fields_set else {"stall_ms": PATIENT_MS}
         given["limits"] = limits.model_copy(update=patient)
     else:
-        given["limits"] = {"held_up_ms": PATIENT_MS, **limits}
+        given["limits"] = {"stall_ms": PATIENT_MS, **limits}
     async with (
         serving(load(None, listen=address, **given), world) as running,
         grpc.aio.insecure_channel(address) as channel,

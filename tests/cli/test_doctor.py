@@ -313,9 +313,9 @@ def test_a_running_server_is_checked(arbiter: Arbiter, settings: Settings) -> No
         assert [rows[name][0] for name in ("matches", "observers", "time", "turns")] == ["note"] * 4
         assert "9,500 of at most 10,000" in rows["matches"][1]
         assert [rows[name][0] for name in ("alive", "failovers", "bus")] == ["note"] * 3
-        assert rows["alive"][1].startswith("1 time since its start the others took this server for dead")
+        assert rows["alive"][1].startswith("1 time since its start the others took this server for gone")
         assert "limits.server_silence_ms on all servers" in rows["alive"][2]
-        assert rows["failovers"][1].startswith("2 other servers died since its start")
+        assert rows["failovers"][1].startswith("2 other servers gone since its start")
         assert [rows[name][0] for name in ("faults", "refusals", "queue", "loop")] == ["wrong"] * 3 + ["note"]
     code, rows = found(arbiter, *options)
     assert (code, rows["server"][0]) == (1, "wrong")

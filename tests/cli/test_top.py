@@ -53,8 +53,8 @@ def test_a_running_server_is_shown(tmp_path: Path) -> None:
     rows = {(section, name): figures for section, name, *figures in lines}
     assert rows["server", "live matches"] == ["1"]
     assert re.match(r"0\.1\.0, up \d+ min", rows["server", "version"][0])
-    assert rows["server", "items that wait for players"] == rows["server", "servers that died beside it"] == ["0"]
-    assert rows["server", "times it was taken for dead"] == ["0"]
+    assert rows["server", "items that wait for players"] == rows["server", "other servers that were gone"] == ["0"]
+    assert rows["server", "times it was taken for gone"] == ["0"]
     assert rows["server", "ahead of the system's clock"][0].endswith(" s")
     assert rows["moves", "none"] == ["0.0"]
     assert len(rows["times", "a commit"]) == 3

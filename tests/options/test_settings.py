@@ -143,10 +143,10 @@ async def test_a_players_streams_get_as_many_messages_a_second_as_the_settings_s
     assert least_s <= took_s < least_s + 1
 
 
-@pytest.mark.parametrize(("held_up_ms", "interrupted"), [(2_000, False), (1_000, True)])
+@pytest.mark.parametrize(("stall_ms", "interrupted"), [(2_000, False), (1_000, True)])
 @virtually
-async def test_the_loop_may_be_blocked_as_long_as_the_settings_say(held_up_ms: int, interrupted: bool) -> None:
-    server = InMemoryArbiter(limits=Bounds(held_up_ms=held_up_ms))
+async def test_the_loop_may_be_blocked_as_long_as_the_settings_say(stall_ms: int, interrupted: bool) -> None:
+    server = InMemoryArbiter(limits=Bounds(stall_ms=stall_ms))
     alice, _ = await server.connect("alice"), await server.connect("bob")
     match = await server.create()
     await alice.receive()

@@ -179,7 +179,7 @@ async def test_every_end_of_every_kind_in_every_state(
                 if state in ("reading", "half closed") and end != "draining":
                     assert reader.call.trailers, reader.kind
                 reader.close()
-    loud = {line["event"] for line in logs if line["log_level"] in ("warning", "error")} - {"held_up"}  # a busy machine
+    loud = {line["event"] for line in logs if line["log_level"] in ("warning", "error")} - {"stall"}  # a busy machine
     assert loud <= ({"connection_closed"} if state in ("slow", "not reading") else set())
     assert [record for record in caplog.records if record.name.startswith(("grpc", "asyncio"))] == []
 

@@ -14,7 +14,7 @@ def promises_broken(plan: Plan) -> set[str]:
     return {violation.promise for violation in violations(RunEvidence(play_out(plan)))}
 
 
-LATER = (Fault.LOCKED, Fault.STANDSTILL)  #: faults that came after seeds that are remembered
+LATER = (Fault.LOCKED, Fault.SERVER_STALL)  #: faults that came after seeds that are remembered
 
 
 def without_later_faults(plan: Plan) -> Plan:

@@ -44,7 +44,7 @@ from arbiter.service.ports.journal import Append
 from arbiter.service.record.published import Published
 from arbiter.testing.memory import MemoryJournal
 from arbiter.testing.simulation.disk import Disk, Job
-from arbiter.testing.simulation.invariants.standstills import STANDSTILL
+from arbiter.testing.simulation.invariants.stalls import STALL
 from arbiter.testing.simulation.invariants.waits import WAIT
 from arbiter.testing.simulation.plan import Fault, draw
 from arbiter.testing.simulation.summary import simulate
@@ -365,7 +365,7 @@ def test_a_player_who_pays_for_requests_in_vain_is_found(
 
 
 @pytest.mark.interpreted
-def test_a_standstill_that_is_noticed_too_late_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stall_that_is_noticed_too_late_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that decides by clocks that have run out, and reads moves, before it looks at the time."""
 
     def look(self: StallDetector) -> None:
@@ -375,8 +375,8 @@ def test_a_standstill_that_is_noticed_too_late_is_found(monkeypatch: pytest.Monk
     notice = StallDetector.notice
     monkeypatch.setattr(StallDetector, "look", look)
     monkeypatch.setattr(StallDetector, "notice", lambda self: None)
-    plans = (replace(draw(seed, 8), faults={Fault.STANDSTILL: 10.0}) for seed in range(1, 1 + SEEDS))
-    assert any(STANDSTILL in promises_broken(plan) for plan in plans)
+    plans = (replace(draw(seed, 8), faults={Fault.SERVER_STALL: 10.0}) for seed in range(1, 1 + SEEDS))
+    assert any(STALL in promises_broken(plan) for plan in plans)
 
 
 @pytest.mark.interpreted

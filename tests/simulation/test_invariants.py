@@ -267,7 +267,7 @@ def with_a_wait(evidence: Evidence) -> tuple[RunEvidence, str, dict[str, Any]]:
     Return the evidence, the match, and the event of the answer.
     """
     changed = copied(evidence)
-    changed = replace(changed, plan=replace(changed.plan, limits={"held_up_ms": 1_000}))
+    changed = replace(changed, plan=replace(changed.plan, limits={"stall_ms": 1_000}))
     case = RunEvidence(changed)
     match_id, event = next(
         (match_id, entry.event)

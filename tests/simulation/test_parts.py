@@ -251,7 +251,7 @@ async def test_what_writes_over_a_line_is_what_writes_in_a_real_store(
 
 
 @virtually
-async def test_the_clock_of_a_machine_changes_its_pace_without_a_jump_and_stands_still() -> None:
+async def test_the_clock_of_a_machine_changes_its_pace_without_a_jump_and_stalls() -> None:
     machine = Machine(Random(1))
     machine.run_at(1.5)
     began = machine.monotonic_ns()

@@ -60,7 +60,7 @@ MOST_KILLS = 500
 GOES_ON_MS = 3_000
 SLOW_MS = 15_000  #: nine of ten players have gone on by then, on a busy machine too
 HOLDS_S = 4  #: more than a server may be silent
-CHARGED_MS = 2_500  #: of it at most: a thought, or a wait of less than `limits.held_up_ms`
+CHARGED_MS = 2_500  #: of it at most: a thought, or a wait of less than `limits.stall_ms`
 STEADY_MS = 200  #: who has just opened a stream, or lost it, may be on no server
 CUP = arb.TournamentSpec("cup", arb.TournamentFormat.ROUND_ROBIN, ("hop-it",), "2m+1s", paired=False)
 CUP_PLAYERS = PLAYERS[:4]

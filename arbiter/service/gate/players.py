@@ -34,8 +34,8 @@ class BotConnection(NamedTuple):
 
     opened_ms, heard_ms: when its stream was opened, and when the last message arrived on it (UTC, ms); 0 without a
     stream. round_trip_ms: of the network, None before it is known. waiting: the number of items that the bot has not
-    read yet. held_up_ms: the total time that the server has waited for the bot to read. ends: the newest first; only
-    those that this server process remembers.
+    read yet. reader_delay_ms: the total time that the server has waited for the bot to read. ends: the newest first;
+    only those that this server process remembers.
     """
 
     opened_ms: int = 0
@@ -46,7 +46,7 @@ class BotConnection(NamedTuple):
     most_matches: int = 0
     round_trip_ms: int | None = None
     waiting: int = 0
-    held_up_ms: int = 0
+    reader_delay_ms: int = 0
     ends: Sequence[StreamEnd] = ()
 
 
@@ -105,7 +105,7 @@ class PlayerGate:
             hello.most_matches,
             session.round_trip_ms,
             session.waiting,
-            session.held_up(self._clock.now_ms()),
+            session.reader_delay(self._clock.now_ms()),
             ends,
         )
 

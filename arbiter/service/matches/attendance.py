@@ -71,9 +71,9 @@ class Attendance:
                 self.player_present(player)
 
     def begin_again(self, match: Match, player: str, late_ms: int, then: AnswerCallback) -> None:
-        """Interrupt a turn of which its player could not be told for long, and begin it again once the player is here.
+        """Interrupt a turn that its player could not get for long. It begins again once the player is here.
 
-        So nobody is charged for what kept servers from telling it. If it is no longer that turn, nothing happens.
+        So nobody is charged for what kept the turn from its player. If it is no longer that turn, nothing happens.
         `then` gets the answer, as with `submit`, unless the match is interrupted anyway.
         """
         live = self._live.find(match.id)

@@ -69,9 +69,9 @@ class LiveMatch:
     is stored. writing: the number of appends under way. tail: the last of them. rings_ms: the deadline that the timer
     was set for. failed: an append has failed, so `newest` is ahead of the record; the match accepts no commands until
     the record has been read again. failures: the number of failures in a row. basis: what its appends build on.
-    waiting: commands to decide once the match has applied the events of another server; None if it does not wait. lost:
-    it waits because an append was refused. complete: whether `newest` has its position and the key of its comments.
-    waited: the beginning of the last turn whose flag has waited.
+    waiting: the commands that wait until the events of another server are applied; None if the match does not wait for
+    any. lost: it waits because the store has refused an append. complete: `newest` has its position and the key of its
+    comments. waited: when the last turn began in which a flag had to wait.
     """
 
     __slots__ = (

@@ -153,7 +153,7 @@ class Revival:
                 self._under_way.pop(match_id, None)
 
     async def _interrupt(self, entered: Iterable[LiveMatch]) -> None:
-        """Interrupt matches that were live when the server died, and resume those whose players are present."""
+        """Interrupt matches that were live when the server ended, and resume those whose players are present."""
         ours = [live for live in entered if self._others.is_ours(live.newest)]
         await asyncio.gather(*[self._decisions.decide(live, Interrupt(Interruption.RESTART)) for live in ours])
         for live in entered:

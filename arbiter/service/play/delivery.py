@@ -189,8 +189,8 @@ class Delivery:
             if waited_ms >= self._late_ms and self._begins_again(session, match):
                 self._begin_again(match, session.player, waited_ms)
                 return
-        held_up_ms = session.held_up(now)
-        session.put(TurnItem(match, seat, session.moves_sent.get(match.id, 0), listing, held_up_ms))
+        reader_delay_ms = session.reader_delay(now)
+        session.put(TurnItem(match, seat, session.moves_sent.get(match.id, 0), listing, reader_delay_ms))
         session.moves_sent[match.id] = match.ply
         session.turns[match.id] = match.since
 
@@ -226,7 +226,7 @@ class Delivery:
             return  # the turn has ended already
         if not self._was_sent(match):
             match_id, ply = match.created.match, len(match.moves)
-            at = now - (session.held_up(now) - turn.held_up_ms)
+            at = now - (session.reader_delay(now) - turn.reader_delay_ms)
             credited = session.opened_ms <= match.since
             self._sent[match_id] = _SentTurn(session.player, ply, match.since, at, session, credited)
 

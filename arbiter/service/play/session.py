@@ -58,24 +58,24 @@ class TurnListing(NamedTuple):
 class TurnItem:
     """It is the bot's turn.
 
-    first_ply: of the first move in the turn's list of last moves. held_up_ms: `Session.held_up` when the turn was put
-    on the stream.
+    first_ply: of the first move in the turn's list of last moves. reader_delay_ms: `Session.reader_delay` when the turn
+    was put on the stream.
     """
 
     match: Match
     seat: Seat
     first_ply: int
     listing: TurnListing | None
-    held_up_ms: int
+    reader_delay_ms: int
 
     def __init__(
-        self, match: Match, seat: Seat, first_ply: int, listing: TurnListing | None = None, held_up_ms: int = 0
+        self, match: Match, seat: Seat, first_ply: int, listing: TurnListing | None = None, reader_delay_ms: int = 0
     ) -> None:
         self.match = match
         self.seat = seat
         self.first_ply = first_ply
         self.listing = listing
-        self.held_up_ms = held_up_ms
+        self.reader_delay_ms = reader_delay_ms
 
 
 class StateItem(NamedTuple):
@@ -217,7 +217,7 @@ class Session:
         self._unanswered = 0  # requests without an answer yet
         self._half_closed = False  # the bot has closed its side
         self._writing_since: int | None = None  # the write under way
-        self._held_up_ms = 0  # by writes that have ended
+        self._reader_delay_ms = 0  # by writes that have ended
         self.over = asyncio.Event()  #: set once the stream is to end, with `ended` saying why
         self.moves_sent: dict[str, int] = {}  #: by match, how many of its moves were sent on this stream
         self.turns: dict[str, int] = {}  #: by match, when the last turn on this stream began
@@ -337,14 +337,14 @@ class Session:
 
     def write_ended(self, now: int) -> None:
         """Note that the write to the transport has ended."""
-        self._held_up_ms = self.held_up(now)
+        self._reader_delay_ms = self.reader_delay(now)
         self._writing_since = None
 
-    def held_up(self, now: int) -> int:
+    def reader_delay(self, now: int) -> int:
         """Return the total time that the server has waited for the bot to read, in milliseconds."""
         if self._writing_since is None:
-            return self._held_up_ms
-        return self._held_up_ms + max(0, now - self._writing_since - WRITE_MS)
+            return self._reader_delay_ms
+        return self._reader_delay_ms + max(0, now - self._writing_since - WRITE_MS)
 
     def ping(self) -> None:
         """Put a ping on the stream. Call `ping_sent` when it is sent."""

@@ -30,7 +30,7 @@ async def watch_for_stalls(
     """Look at the time until cancelled."""
 
     def noticed(for_ms: int) -> None:
-        log.warning("held_up", for_ms=for_ms, matches=len(matches.live))
+        log.warning("stall", for_ms=for_ms, matches=len(matches.live))
         sessions.pings.excuse_silence(for_ms)
         matches.attendance.interrupt_for_stall()
 

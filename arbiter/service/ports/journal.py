@@ -325,10 +325,10 @@ class Journal(Protocol):
         """
 
     def know(self, place: int) -> None:
-        """Have appends bring what other servers have stored after a sequence number, which exists; 0: no longer.
+        """Have appends bring what other servers have stored after a sequence number that exists; 0: no longer.
 
-        Where servers share a store, appends ask for the last number in any case. Call this, and `brought`, in the event
-        loop.
+        It costs little, because an append to a shared store asks for the last number in any case. Call this, and
+        `brought`, in the event loop.
         """
 
     def brought(self) -> list[StoredRecord]:

@@ -41,7 +41,7 @@ class PlaySession(NamedTuple):
 
     epoch: grows with each stream of the player. most_matches: the number in its bot's hello, 0 for no limit. left_ms:
     the player has left replicas that have been silent since, without closing its stream there. Nobody knows yet
-    whether they are dead. This is when it left the last of them, in milliseconds since the epoch: when the next replica
+    whether they are gone. This is when it left the last of them, in milliseconds since the epoch: when the next replica
     opened its stream, NOT_YET if none has. None if there is no replica in doubt. replica: '' if the last stream is
     over, or has never been opened, and replicas before it are in doubt.
     """
@@ -76,7 +76,7 @@ class LostPlayer(NamedTuple):
 
 
 class Heartbeat(NamedTuple):
-    """The answer to a heartbeat. gone: the dead replicas that this replica has to clean up after.
+    """The answer to a heartbeat. gone: the replicas that this replica has to clean up after.
 
     sessions: all Play streams. others: the other replicas that nobody cleans up after, by id. hand_overs: as in
     `Taken`, of the players on this replica; each is told once.
@@ -89,7 +89,7 @@ class Heartbeat(NamedTuple):
 
     @property
     def alone(self) -> bool:
-        """Whether there is no other replica, alive or dead."""
+        """Whether there is no other replica, there or gone."""
         return not (self.others or self.gone)
 
 
@@ -105,13 +105,13 @@ class Replicas(Protocol):
         Players who have left it for another replica are not in doubt any more because of it. With that, the other one
         is told when their turns were handed over here.
 
-        A replica that has been silent for `silence_ms` is dead, or sooner if the store knows that its process has
-        ended. The first replica that notices cleans up after it (`gone`), and then calls `forget`. If that replica dies
+        A replica that has been silent for `silence_ms` is gone, or sooner if the store knows that its process has
+        ended. The first replica that notices cleans up after it (`gone`), and then calls `forget`. If that replica is gone
         before this, the next one does the same.
         """
 
     async def forget(self, replica: str) -> None:
-        """Remove a replica that has left or is dead, and its Play streams."""
+        """Remove a replica that has left or is gone, and its Play streams."""
 
     async def lost_players(self, replica: str) -> list[LostPlayer]:
         """Return the players whose Play stream was on a replica when it was last alive, by name."""
@@ -120,7 +120,7 @@ class Replicas(Protocol):
         """Record that a player is about to have a Play stream on a replica; it replaces the player's previous one.
 
         The player has left its previous replica once `arrive` says so: the opening may fail. Returns None, and records
-        nothing, if the replica is none any more: others have declared it dead.
+        nothing, if the replica is none any more: others have taken it for gone.
         """
 
     async def arrive(self, player: str, replica: str, epoch: int, opened_ms: int) -> None:

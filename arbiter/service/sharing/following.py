@@ -3,14 +3,19 @@
 These include the records of this server: a listener skips those that it knows. A server that is alone on its store does
 not follow its log.
 
-The records of this server come from its own commits, and are not read. Those of the others come with these commits too:
-a commit asks for the last number of the log in any case, and gets what stands before it (`Journal.brought`). Where no
-commit says what the log has now, it is read: every LOOK_S; every HURRY_S while others write, unless a commit is under
-way; or if a commit of this server shows that others have come before it whose records it did not bring. A server that
-is busy, so that a read takes long, reads less often, and more at once: reads take half of the time at most. While no
-other server is there, the log is read every ALONE_S. With a bus, reports of the other servers bring their records, in
-any order, or say that there are some; the log is read where records are missing, and once a second in any case. However
-they come, listeners get all records in the order of the log, and none is left out.
+This server need not read its own records: its commits give them. A commit also brings the records of the others that
+come before its own (`Journal.brought`), because it asks for the last number of the log in any case.
+
+While this server commits nothing, it reads the log:
+
+- every LOOK_S; every HURRY_S while others write; every ALONE_S while no other server is there;
+- at once, if a commit shows that records come before it which it did not bring;
+- less often, and more at once, if a read takes long: reads take half of the time at most.
+
+With a bus, the other servers send their records in reports, in any order, or report that there are some. Then the log
+is read where records are missing, and once a second in any case.
+
+However records come, listeners get all of them in the order of the log.
 """
 
 from __future__ import annotations

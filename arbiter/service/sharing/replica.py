@@ -1,23 +1,23 @@
-"""The duties of a server that shares its store: heartbeats, and cleaning up after dead servers.
+"""The duties of a server that shares its store: heartbeats, and cleaning up after servers that are gone.
 
 Twice a second each replica writes its row and reads those of all Play streams. A replica that has written nothing for
-two seconds (`limits.server_silence_ms`) is dead; if its process was killed, the store knows it, and the replica is dead
+two seconds (`limits.server_silence_ms`) is gone; if its process was killed, the store knows it, and the replica is gone
 as soon as a heartbeat is missing. A heartbeat says that the server serves its players. So it comes from the event loop,
 which serves them: a thread of its own would go on while the loop stands still and the players wait.
 
-The first replica that notices cleans up after a dead one. It interrupts the matches in which a player of the dead
+The first replica that notices cleans up after the one that is gone. It interrupts the matches in which a player of that
 replica is to move, so that this player's interrupted thinking time is not charged. In the other matches of such players
 it records that they have left, unless they have connected again.
 
 A player who connects again before anybody has noticed is `doubtful`. Its answer to a turn that began before waits until
-it is known whether the other replica is dead (see `arbiter.service.sharing.certainty`). A player has left a replica
-when the next one has opened its stream. Until then its turns are those of the replica that may be dead: if the opening
+it is known whether the other replica is gone (see `arbiter.service.sharing.sharing`). A player has left a replica
+when the next one has opened its stream. Until then its turns are those of the replica that may be gone: if the opening
 fails, the player is nowhere, and nobody could tell it of a turn.
 
 A replica that can't use the store for that time ends its streams, so that its players connect to another one. The
 only replica of a store keeps its streams, because its players have no other server. A replica that the others have
-declared dead ends its streams too. Each accepts new streams as soon as it has a new row. Its old row is that of a dead
-replica, also if all replicas were cut off, and there was nobody to declare it dead.
+taken for gone ends its streams too. Each accepts new streams as soon as it has a new row. Its old row is that of a
+replica that is gone, also if all replicas were cut off, and there was nobody to notice it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from arbiter.service.sharing.sharing import Sharing
 BEAT_S: Final = 0.5  #: time between two heartbeats
 HURRY_S: Final = 0.02  #: least time between two heartbeats
 HEAR_S: Final = 0.25  #: time between two reads of notices
-MOST_LOOKS: Final = 50  #: at the log, for turns of the players of a dead server; each takes a commit at least
+MOST_LOOKS: Final = 50  #: at the log, for turns of the players of a server that is gone; each takes a commit at least
 NOTICES: Final = 500  #: notices in one read
 
 
@@ -123,9 +123,9 @@ class Replica:
                 await self.news.stream_opened(BEAT_S - HURRY_S)
 
     def expire(self, reason: StoreFailed) -> None:
-        """End all streams if the others may have declared this replica dead, because it has been silent for so long.
+        """End all streams if the others may have taken this replica for gone, because it has been silent for so long.
 
-        Call it before anything is sent to players: a turn that is handed over by a dead replica would be charged if
+        Call it before anything is sent to players: a turn that is handed over by a replica that is gone would be charged if
         this process is killed then.
         """
         silent_s = asyncio.get_running_loop().time() - self._heard
@@ -142,7 +142,7 @@ class Replica:
             self.expire(StoreFailed(NO_ANSWER))
 
     def log_grown(self, _news: Sequence[StoredRecord]) -> None:
-        """Hand over no turn of the log's news if this replica may be dead. It is the first listener."""
+        """Hand over no turn of the log's news if this replica may be taken for gone. It is the first listener."""
         self.expire(StoreFailed(TAKEN_FOR_GONE))
 
     async def _clean_up(self, gone: str) -> None:
@@ -171,14 +171,14 @@ class Replica:
         return self._membership.alone
 
     async def beat(self) -> None:
-        """Write a heartbeat, act on its answer, and clean up after dead replicas. Raises StoreFailed."""
+        """Write a heartbeat, act on its answer, and clean up after replicas that are gone. Raises StoreFailed."""
         for gone in await self._beat():
             await self._inherit(gone)
 
     async def _beat(self) -> Sequence[str]:
-        """Write a heartbeat, and act on its answer; return the dead replicas to clean up after. Raises StoreFailed."""
+        """Write a heartbeat, and act on its answer; return the replicas to clean up after. Raises StoreFailed."""
         open_before = self._sessions.all()
-        if self._membership.cut_off:  # the turns that it had handed over were cut, as those of a dead server
+        if self._membership.cut_off:  # the turns that it had handed over were cut, as those of a server that is gone
             await self._membership.enter()
         began = asyncio.get_running_loop().time()
         heartbeat = await self._membership.beat(self._delivery.hand_overs)
@@ -250,7 +250,7 @@ class Replica:
                 self._sessions.left(row.player)
 
     async def _inherit(self, gone: str) -> None:
-        """Clean up after a dead replica. Raises StoreFailed: then the next heartbeat does it again."""
+        """Clean up after a replica that is gone. Raises StoreFailed: then the next heartbeat does it again."""
         lost: Sequence[LostPlayer] = ()
         interrupted = 0
         for _ in range(MOST_LOOKS):
@@ -265,7 +265,7 @@ class Replica:
             if not turns:
                 break
             interrupted += sum(await asyncio.gather(*turns))  # in one commit
-        for player, _ in lost:  # no earlier: as long as their server is not known to be dead, no flag of them falls
+        for player, _ in lost:  # no earlier: as long as their server is not known to be gone, no flag of them falls
             self._note_absence(player, gone)
         await self._membership.forget(gone)
         self.failovers += 1

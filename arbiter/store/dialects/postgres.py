@@ -5,7 +5,7 @@ hash, so that several stores can share a database.
 
 - SERVING is held by a session from the start of a server to its end. Servers share it; whoever needs the store alone,
   to bring its tables up to date, to rebuild or to fill it, holds it alone. If a server's process is killed, the
-  database ends this session at once: that is how the other servers see so early that it is dead.
+  database ends this session at once: that is how the other servers see so early that it is gone.
 - STARTING is held by a transaction while a server checks the store and its signing keys, one server after another.
 - NUMBERING is held by a transaction that appends to the log, from before it reads the last number until its commit.
 With numbers from a database sequence, records could become visible in another order than their numbers, and a reader

@@ -44,8 +44,8 @@ IN_USE_ALONE: Final = "another program needs it for itself"
 STOOD_STILL_MS: Final = 1_000
 _LET_OTHERS_ON: Final = f"SET idle_in_transaction_session_timeout = {STOOD_STILL_MS}"
 """A server may stand still, or be cut off, in a transaction that holds NUMBERING: no other server could write until the
-database ends its session. This is less than the silence after which a server counts as dead."""
-LET_GO_MS = 3_000  #: how long a new server waits for the session of a server that has just died
+database ends its session. This is less than the silence after which a server counts as gone."""
+LET_GO_MS = 3_000  #: how long a new server waits for the session of a server that has just been killed
 
 
 @contextmanager

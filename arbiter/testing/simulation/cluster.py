@@ -40,11 +40,11 @@ BEGINS_S: Final = 30.0  #: a process that does not serve after this time is kill
 DRAINS_S: Final = 20.0  #: the same, for one that drains
 FAREWELL_S: Final = 2.0  #: of streams that a server that drains has ended
 ANSWERS_S: Final = 10.0  #: how long a client waits for the answer to a unary call
-PAUSES_S: Final = (0.0, 0.1, 3.0, 25.0)  #: until a dead server begins again, at most
+PAUSES_S: Final = (0.0, 0.1, 3.0, 25.0)  #: until a killed server begins again, at most
 
 
 class RecordedReplicas(MemoryReplicas):
-    """The rows of the replicas. It is recorded when the row of a dead one was removed."""
+    """The rows of the replicas. It is recorded when the row of one that is gone was removed."""
 
     def __init__(self, history: RunObservations) -> None:
         super().__init__()

@@ -19,7 +19,7 @@ COMES_LOOKS = 300  #: how often to look
 MOST_STAY_S = 0.5  #: at a server that is killed next
 MOST_WRONG = 5e-4  #: pace of a clock that NTP corrects (the kernel's limit, MAXFREQ)
 AWAY_S = (0.2, 3.0, 20.0)  #: how long the bus is away
-STOPS_S = (0.3, 1.9, 2.4, 6.0, 15.0)  #: how long a process is stopped; it counts as dead after two seconds
+STOPS_S = (0.3, 1.9, 2.4, 6.0, 15.0)  #: how long a process is stopped; it counts as gone after two seconds
 
 
 class ClusterFaults(FaultInjector):

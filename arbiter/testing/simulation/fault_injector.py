@@ -13,7 +13,7 @@ from arbiter.testing.simulation.plan import HAPPENING, Fault, Plan
 from arbiter.testing.simulation.player import SimulatedBot
 from arbiter.testing.simulation.server import Server
 
-STANDSTILLS_S: Final = (0.5, 1.9, 2.5, 6.0, 20.0)  #: how long a server stands still; for two seconds, players pay
+STALLS_S: Final = (0.5, 1.9, 2.5, 6.0, 20.0)  #: how long a server stands still; for two seconds, players pay
 LOCKED_S: Final = (0.3, 1.5, 2.5, 4.0, 8.0)  #: how long the log is locked; for two seconds, players are charged
 
 
@@ -109,19 +109,19 @@ class ServerFaults(FaultInjector):
 
     async def inject(self, players: Sequence[SimulatedBot], observers: Sequence[Observer]) -> None:
         """Inject faults until `faulty_ms` have passed."""
-        standing = asyncio.create_task(self._stand_still())
+        standing = asyncio.create_task(self._stall_server())
         await super().inject(players, observers)
         standing.cancel()
 
-    async def _stand_still(self) -> None:
+    async def _stall_server(self) -> None:
         """Let the server stand still now and then: besides the other faults, so that these stay what they are."""
-        rate, dice = self._plan.faults.get(Fault.STANDSTILL), self._plan.dice("standstills")
+        rate, dice = self._plan.faults.get(Fault.SERVER_STALL), self._plan.dice("standstills")
         while rate is not None:
             await asyncio.sleep(dice.expovariate(rate / 60))
-            seconds = dice.choice(STANDSTILLS_S)
+            seconds = dice.choice(STALLS_S)
             if self.server.is_up:
-                self._history.faults[Fault.STANDSTILL] += 1
-                self.server.stand_still(seconds)
+                self._history.faults[Fault.SERVER_STALL] += 1
+                self.server.stall(seconds)
 
     async def _strike(self, fault: Fault, players: Sequence[SimulatedBot], observers: Sequence[Observer]) -> None:
         match fault:

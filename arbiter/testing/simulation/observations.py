@@ -174,7 +174,7 @@ class LogHold(NamedTuple):
     ended_ms: float
 
 
-class Standstill(NamedTuple):
+class Stall(NamedTuple):
     """A server stood still: from when to when by its own clock, in UTC epoch milliseconds; of which process."""
 
     process: int
@@ -253,14 +253,14 @@ class RunObservations:
     """When the last Play call of a player reached a server, in virtual time."""
     asked_streams: list[AskedStream] = field(default_factory=list)
     holds: list[LogHold] = field(default_factory=list)
-    standstills: list[Standstill] = field(default_factory=list)
+    stalls: list[Stall] = field(default_factory=list)
     lost: list[LostServer] = field(default_factory=list)
     calm: list[LostServer] = field(default_factory=list)
     """Those that were killed while nothing happened to the others, neither shortly before nor for a while after."""
     stored_s: list[float] = field(default_factory=list)
     """When each record was stored, in virtual time, if there are several servers."""
     forgotten_s: dict[str, float] = field(default_factory=dict)
-    """When the row of a dead server was removed, by its id, in virtual time."""
+    """When the row of a server that is gone was removed, by its id, in virtual time."""
     two_streams: list[TwoStreams] = field(default_factory=list)
     gaps: list[tuple[float, float]] = field(default_factory=list)
     """When a server could not read the store's clock, in virtual time: from its last reading to the next one."""

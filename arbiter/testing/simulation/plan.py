@@ -85,7 +85,7 @@ class Fault(StrEnum):
     OVERTAKEN = "overtaken append"  #: another server has interrupted the match first
     # now and then, besides the others:
     LOCKED = "log locked"  #: nobody can use the log for a while; a server alone on its store can't use its disk
-    STANDSTILL = "standstill"  #: a server alone on its store stands still for a while, with all its clients
+    SERVER_STALL = "server stall"  #: a server alone on its store stands still for a while, with all its clients
     # where several servers share the store:
     STOP = "stop"  #: a server's process is stopped for a while, and continued
     CUT_OFF = "cut off"  #: a server can't reach the store for a while
@@ -134,7 +134,7 @@ HAPPENING: Final = (
     Fault.PACE,
 )
 """Faults that happen now and then, one after the other; the rates of the others are chances, except those of
-`LOCKED` and `STANDSTILL`, which happen besides the others."""
+`LOCKED` and `SERVER_STALL`, which happen besides the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +263,7 @@ def _draw(seed: int, matches: int) -> Plan:
         players,
         tuple(_match(dice, seed, n, names, faulty_ms, calm) for n in range(matches)),
         (dice.randint(3, 8), dice.randint(0, 2), dice.randint(0, 1)),
-        {} if calm else _faults(dice) | _races(seed) | _locks(seed) | _standstills(seed),
+        {} if calm else _faults(dice) | _races(seed) | _locks(seed) | _stalls(seed),
         faulty_ms,
         {
             "observer_items": dice.choice((10, 40, 2_000)),
@@ -353,10 +353,10 @@ def _locks(seed: int) -> dict[Fault, float]:
     return {Fault.LOCKED: dice.choice((2.0, 6.0))} if dice.random() < LOCKED else {}
 
 
-def _standstills(seed: int) -> dict[Fault, float]:
+def _stalls(seed: int) -> dict[Fault, float]:
     """Return how often the server stands still in a run, if ever: from a generator of its own, as for locks."""
     dice = Random(f"{seed} standstills")
-    return {Fault.STANDSTILL: dice.choice((1.0, 4.0))} if dice.random() < STANDS else {}
+    return {Fault.SERVER_STALL: dice.choice((1.0, 4.0))} if dice.random() < STANDS else {}
 
 
 def _among_servers(seed: int, faults: dict[Fault, float]) -> dict[Fault, float]:
@@ -373,7 +373,7 @@ def _among_servers(seed: int, faults: dict[Fault, float]) -> dict[Fault, float]:
         Fault.PACE: (1.0, 6.0),
     }
     drawn = {fault: dice.choice(rates) for fault, rates in often.items() if dice.random() < 0.5}
-    alone = (Fault.LEAP, Fault.STANDSTILL)
+    alone = (Fault.LEAP, Fault.SERVER_STALL)
     return {fault: rate for fault, rate in faults.items() if fault not in alone} | (drawn or {Fault.MOVE: 10.0})
 
 

@@ -43,7 +43,7 @@ from arbiter.testing.simulation.observations import (
     Outage,
     Request,
     RunObservations,
-    Standstill,
+    Stall,
 )
 from arbiter.testing.simulation.plan import ORGANISER, Fault, Plan
 from arbiter.testing.simulation.play_calls import ENDED, PlayCall, RecordedMessages
@@ -96,7 +96,7 @@ class Server:
         self.stored = data.journal
         self.history = history
         self.chance = chance
-        self._stands_still = Fault.STANDSTILL in plan.faults
+        self._stalls = Fault.SERVER_STALL in plan.faults
         self._dice = plan.dice(name)
         self._wiring = wiring
         self._tasks: dict[asyncio.Task[Any], None] = {}  # of this process, in order of creation
@@ -164,7 +164,7 @@ class Server:
             else:
                 self.is_up = True
         self.run(self.arbiter.matches.revive_rest())
-        self.run(self._watch(self.arbiter) if self._stands_still else self._sweep(self.arbiter))
+        self.run(self._watch(self.arbiter) if self._stalls else self._sweep(self.arbiter))
         self.run(self.arbiter.challenges.complete_always())
 
     async def _sweep(self, arbiter: Arbiter) -> None:
@@ -176,11 +176,11 @@ class Server:
         log = structlog.get_logger("arbiter.stalls")
         await watch_for_stalls(arbiter.stalls, arbiter.sessions, arbiter.matches, self.settings.limits, log)
 
-    def stand_still(self, seconds: float) -> None:
+    def stall(self, seconds: float) -> None:
         """Let time pass while nothing runs here. What is due meanwhile, also elsewhere, is done afterwards."""
         began_at = self.clock.now_ms()
         cast(VirtualLoop, asyncio.get_running_loop()).hold_up(seconds)
-        self.history.standstills.append(Standstill(self._process, began_at, self.clock.now_ms()))
+        self.history.stalls.append(Stall(self._process, began_at, self.clock.now_ms()))
 
     def _break_off(self) -> None:
         self.disk.crash()

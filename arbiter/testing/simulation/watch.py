@@ -56,7 +56,7 @@ class Watch:
                 yield f"server {server.number} has read up to {place}; {stored} was stored {READS_S:.0f} s ago"
 
     def _held(self) -> Iterator[str]:
-        """Yield the servers that keep clients although the others must have taken them for dead."""
+        """Yield the servers that keep clients although the others must have taken them for gone."""
         now_s = asyncio.get_running_loop().time()
         for server in self._servers:
             since_s = max(server.line.cut_since_s, server.ill_until_s)

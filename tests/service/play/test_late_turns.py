@@ -23,7 +23,7 @@ from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
 from tests.service.play.sharing import AT_ONCE, events, servers
 
-LATE_S = Limits().held_up_ms / 1_000
+LATE_S = Limits().stall_ms / 1_000
 THINKS_S = 0.5
 READS_S = 0.2
 

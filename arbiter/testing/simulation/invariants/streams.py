@@ -133,7 +133,7 @@ def ended_streams_are_over(case: RunEvidence) -> Iterator[Violation]:
 
     That takes longer if the server stands still.
     """
-    if Fault.STANDSTILL in case.plan.faults:
+    if Fault.SERVER_STALL in case.plan.faults:
         return
     for ended in case.history.ended:
         promise, soon_s = (HEARD, AT_ONCE_S + HEARS_S) if ended.elsewhere else (OVER, AT_ONCE_S)

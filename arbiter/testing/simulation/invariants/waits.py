@@ -1,7 +1,7 @@
 """Waits for the log: while nobody can use it, no player is charged for a turn, or a stream, that it is kept from.
 
 What the policy does charge is left out: a player's own thought; the time in which it asks for no stream; a wait of less
-than `limits.held_up_ms`; and a turn that has been interrupted before at the same ply, since it begins again only once.
+than `limits.stall_ms`; and a turn that has been interrupted before at the same ply, since it begins again only once.
 """
 
 from __future__ import annotations
@@ -218,7 +218,7 @@ def _wrong_ms(sent: SentTurn) -> float:
 
 def _is_long(case: RunEvidence, began_ms: float, ended_ms: float) -> bool:
     """Return whether a wait was too long to be charged, and a wait for the log."""
-    most_ms = case.plan.limits.get("held_up_ms", Limits().held_up_ms)
+    most_ms = case.plan.limits.get("stall_ms", Limits().stall_ms)
     met_ms = sum(max(0.0, min(hold.ended_ms, ended_ms) - max(hold.began_ms, began_ms)) for hold in case.history.holds)
     return ended_ms - began_ms >= most_ms + SLACK_MS and met_ms >= MET_MS
 
