@@ -53,13 +53,13 @@ TYPOS: Final = (
         'abstract class "Postgres" with abstract attribute "still_connected"',
     ),
     Typo(
-        "arbiter/service/sharing/announcing.py",
+        "arbiter/service/sharing/reporting.py",
         "async def revoke_token(",
         "async def revoke_tokn(",
         WIRING,
         "note:     revoke_token",
     ),
-    Typo("arbiter/service/sharing/announcing.py", "self.head: Final", "self.haed: Final", WIRING, "note:     head"),
+    Typo("arbiter/service/sharing/reporting.py", "self.head: Final", "self.haed: Final", WIRING, "note:     head"),
     Typo(
         "arbiter/observability/traced_moves.py",
         "self.summary: Final",

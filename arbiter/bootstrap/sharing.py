@@ -23,7 +23,6 @@ from arbiter.service.ports.directory import Directory
 from arbiter.service.ports.journal import Journal
 from arbiter.service.ports.notices import NoticeListener
 from arbiter.service.ports.replicas import Replicas
-from arbiter.service.sharing.announcing import AnnouncingDirectory, AnnouncingJournal
 from arbiter.service.sharing.elsewhere import MatchesElsewhere
 from arbiter.service.sharing.following import Follower
 from arbiter.service.sharing.following import Listener as LogListener
@@ -31,6 +30,7 @@ from arbiter.service.sharing.membership import Membership
 from arbiter.service.sharing.news import News
 from arbiter.service.sharing.ordering import HeldBack, Ordering
 from arbiter.service.sharing.replica import Replica
+from arbiter.service.sharing.reporting import ReportingDirectory, ReportingJournal
 from arbiter.service.sharing.sharing import Sharing
 
 
@@ -82,7 +82,7 @@ class SharingParts:
         long_s, is_alone = limits.stall_ms / 1_000, self.membership.is_alone
         self.follower = Follower(store.journal, log_listeners, log("arbiter.store"), long_s, is_alone, self.news)
         report = self.follower.stored if self.news is None else self.news.stored
-        self.journal = AnnouncingJournal(store.journal, self.follower, report)
+        self.journal = ReportingJournal(store.journal, self.follower, report)
         self.held_back = HeldBack(limits.observer_items)
         self.others = Sharing(
             self.journal, self.directory, connections, clock, self.membership, self.follower, self.held_back
@@ -90,9 +90,9 @@ class SharingParts:
 
     @cached_property
     def directory(self) -> Directory:
-        """The directory, whose notices are announced on the bus."""
+        """The directory, whose notices are reported on the bus."""
         directory = self.world.store.directory
-        return AnnouncingDirectory(directory, self.news) if self.news is not None else directory
+        return ReportingDirectory(directory, self.news) if self.news is not None else directory
 
     def live(
         self,

@@ -106,8 +106,8 @@ class Replicas(Protocol):
         is told when their turns were handed over here.
 
         A replica that has been silent for `silence_ms` is gone, or sooner if the store knows that its process has
-        ended. The first replica that notices cleans up after it (`gone`), and then calls `forget`. If that replica is gone
-        before this, the next one does the same.
+        ended. The first replica that notices cleans up after it (`gone`), and then calls `forget`. If that replica is
+        gone before this, the next one does the same.
         """
 
     async def forget(self, replica: str) -> None:

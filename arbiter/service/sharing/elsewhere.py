@@ -35,10 +35,10 @@ class MatchesElsewhere:
         if match.phase is Phase.ENDED and events:
             self._over[match.id] = events[-1].sequence
 
-    def log_grown(self, news: Sequence[StoredRecord]) -> None:
+    def log_grown(self, found: Sequence[StoredRecord]) -> None:
         """Apply the new records of matches, except those that this server has written itself."""
         of_match: dict[str, list[StoredRecord]] = {}
-        for record in news:
+        for record in found:
             if record.subject is Subject.MATCH:
                 of_match.setdefault(record.match_id, []).append(record)
         for match_id, records in of_match.items():
@@ -51,8 +51,8 @@ class MatchesElsewhere:
                 self._begin(records)
             elif self._live.is_too_new(match_id) and _is_end(records[-1]):
                 self._live.note_end_elsewhere(match_id)
-        if news:
-            place = news[-1].sequence
+        if found:
+            place = found[-1].sequence
             self._over = {match_id: last for match_id, last in self._over.items() if last > place}
         self._look_again()
 

@@ -38,20 +38,20 @@ class Ordering:
         self._subscribers = subscribers
         self._live = live
 
-    def log_grown(self, records: Sequence[StoredRecord]) -> None:
+    def log_grown(self, found: Sequence[StoredRecord]) -> None:
         """Pass the events of the log's new records to the readers of all. They read those that are unknown here.
 
         A match that only newer servers can serve is not published. As its readers read it, they are refused, so that
         they go to another server.
         """
-        if not records:
+        if not found:
             return
         waiting = self._held_back.waiting
-        self._held_back.followed = records[-1].sequence
+        self._held_back.followed = found[-1].sequence
         if not self._subscribers:
             waiting.clear()
             return
-        for record in records:
+        for record in found:
             if self._live.is_too_new(record.match_id):
                 self._subscribers.note_missing(record.match_id)
-        self._subscribers.put_to_all([waiting.pop(record.sequence, None) for record in records])
+        self._subscribers.put_to_all([waiting.pop(record.sequence, None) for record in found])

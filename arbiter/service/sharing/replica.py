@@ -125,8 +125,8 @@ class Replica:
     def expire(self, reason: StoreFailed) -> None:
         """End all streams if the others may have taken this replica for gone, because it has been silent for so long.
 
-        Call it before anything is sent to players: a turn that is handed over by a replica that is gone would be charged if
-        this process is killed then.
+        Call it before anything is sent to players: a turn that is handed over by a replica that is gone would be
+        charged if this process is killed then.
         """
         silent_s = asyncio.get_running_loop().time() - self._heard
         if self._membership.alone or self._membership.cut_off or silent_s <= self._membership.silence_ms / 1_000:
@@ -141,8 +141,8 @@ class Replica:
             await asyncio.sleep(BEAT_S)
             self.expire(StoreFailed(NO_ANSWER))
 
-    def log_grown(self, _news: Sequence[StoredRecord]) -> None:
-        """Hand over no turn of the log's news if this replica may be taken for gone. It is the first listener."""
+    def log_grown(self, _found: Sequence[StoredRecord]) -> None:
+        """Hand over no turn of new records if this replica may be taken for gone. It is the first listener."""
         self.expire(StoreFailed(TAKEN_FOR_GONE))
 
     async def _clean_up(self, gone: str) -> None:

@@ -230,9 +230,9 @@ class TournamentRegistry:
                 if any(player in driver.tournament.entrants for player in match.players):
                     driver.wake()
 
-    def log_grown(self, news: Sequence[StoredRecord]) -> None:
+    def log_grown(self, found: Sequence[StoredRecord]) -> None:
         """Inform tournaments of records of other servers, and start drivers for tournaments that they have created."""
-        for record in news:
+        for record in found:
             if record.subject is Subject.TOURNAMENT:
                 driver = self._drivers.get(record.match_id)
                 if driver is not None:

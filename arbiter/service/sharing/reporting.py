@@ -22,7 +22,7 @@ Report = Callable[[Sequence[Record], int], None]
 """Called with the records of an append that is durable, and with the sequence number of the last one."""
 
 
-class AnnouncingJournal:
+class ReportingJournal:
     """A journal whose appends are reported once they are durable. Its caller is told first."""
 
     def __init__(self, journal: Journal, follower: Follower, report: Report) -> None:
@@ -79,7 +79,7 @@ class AnnouncingJournal:
                 self._report(append.records, last)
 
 
-class AnnouncingDirectory:
+class ReportingDirectory:
     """A directory whose notices are reported once they are durable."""
 
     def __init__(self, directory: Directory, news: News) -> None:
