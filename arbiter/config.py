@@ -107,6 +107,15 @@ class Limits(_Section):
     )
     streams_of_player: Count = Field(default=100, ge=1, description="open streams of one kind and one player")
     tokens_of_player: Count = Field(default=100, ge=1, description="tokens of one player that are not revoked")
+    sessions_of_player: Count = Field(
+        default=20, ge=1, description="browsers in which one player is signed in; the longest unused is signed out"
+    )
+    session_idle_ms: Milliseconds = Field(
+        default=1_209_600_000, ge=1_000, description="time after which an unused browser is signed out"
+    )
+    session_ms: Milliseconds = Field(
+        default=7_776_000_000, ge=1_000, description="time after which any browser is signed out"
+    )
     open_invitations: Count = Field(default=1_000, ge=1, description="invitations that are not used yet")
     page_size: Count = Field(default=100, ge=1, description="items on a page if the request sets no size")
     largest_page_size: Count = Field(default=200, ge=1, description="the largest number of items on a page")

@@ -100,9 +100,10 @@ class SqlDirectory:
         await self._writer.write(lambda connection: connection.execute(change, {"acknowledged": sequence}).rowcount)
 
     async def add_token(self, token: Token, most: int) -> bool:
-        """Store a token and return True; return False if its player has too many."""
+        """Store a token or a session and return True; return False if its player has too many of this kind."""
         held = tables.token.c
-        count = select(func.count()).select_from(tables.token).where(held.player == token.player, ~held.revoked)
+        mine = held.player == token.player, ~held.revoked, held.session == token.session
+        count = select(func.count()).select_from(tables.token).where(*mine)
 
         def write(connection: Connection) -> bool:
             self._lock(connection)
@@ -124,17 +125,34 @@ class SqlDirectory:
         return await self._reader.read(lambda connection: _token(connection.execute(query).first()))
 
     async def tokens(self, player: str, after: str, most: int) -> list[Token]:
-        """Return a player's tokens whose id sorts after `after`, by id."""
+        """Return a player's tokens that are no sessions and whose id sorts after `after`, by id."""
         token = tables.token.c
         query = (
             select(tables.token)
-            .where(token.player == player, token.token_id > after)
+            .where(token.player == player, ~token.session, token.token_id > after)
             .order_by(token.token_id)
             .limit(most)
         )
         return await self._reader.read(
             lambda connection: [found for row in connection.execute(query) if (found := _token(row))]
         )
+
+    async def sessions(self, player: str) -> list[Token]:
+        """Return a player's sessions that are not revoked, the longest unused first."""
+        token = tables.token.c
+        query = (
+            select(tables.token)
+            .where(token.player == player, token.session, ~token.revoked)
+            .order_by(token.used_ms, token.token_id)
+        )
+        return await self._reader.read(
+            lambda connection: [found for row in connection.execute(query) if (found := _token(row))]
+        )
+
+    async def use_session(self, token_id: str, used_ms: int) -> None:
+        """Store when a session was used."""
+        change = update(tables.token).where(tables.token.c.token_id == token_id)
+        await self._writer.write(lambda connection: connection.execute(change, {"used_ms": used_ms}).rowcount)
 
     async def revoke_token(self, token_id: str) -> None:
         """Mark a token as revoked."""

@@ -20,6 +20,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
 )
 from sqlalchemy.event import listen, listens_for
 
@@ -197,6 +198,8 @@ token = Table(
     Column("note", String(100), nullable=False),
     Column("created_ms", BigInteger, nullable=False),
     Column("revoked", Boolean, nullable=False),
+    Column("session", Boolean, nullable=False, server_default=false()),
+    Column("used_ms", BigInteger, nullable=False, server_default="0"),
     Index("token_by_player", "player", "token_id"),
 )
 

@@ -1,12 +1,13 @@
 """Signing in with a token, registering, and signing out.
 
-A session is a token of its own, and only the browser holds it. So it survives a restart of the server, and signing out
-revokes it.
+A session is a token of a kind of its own, which only the browser holds, and which is good for the pages alone. So it
+survives a restart of the server, and signing out revokes it. `BrowserGate` says when it ends and what it may do.
 """
 
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -14,7 +15,7 @@ from starlette.responses import RedirectResponse, Response
 from arbiter.errors import Refusal
 from arbiter.service.gate.admission import Call
 from arbiter.service.gate.gate import Gate
-from arbiter.web.callers import SIGNED_IN_S, call_of, session_of, set_cookie, status_of
+from arbiter.web.callers import call_of, session_of, set_cookie, status_of
 from arbiter.web.forms import fields, keep_visit, local, visitor_token
 from arbiter.web.rendering import Templates
 
@@ -33,7 +34,7 @@ class AccountPages:
         sent = await fields(request)
         onward = local(sent.get("onward", ""))
         try:
-            _, secret = await self._gate.players.sign_in(_call(request, sent.get("token", "").strip()))
+            secret = await self._gate.browsers.sign_in(_call(request, sent.get("token", "").strip()))
         except Refusal as refusal:
             return await self._form(request, "sign_in.html", refusal, onward=onward)
         return self._signed_in(request, RedirectResponse(onward, 303), secret)
@@ -48,7 +49,7 @@ class AccountPages:
         try:
             call = _call(request, "")
             view, token = await self._gate.players.register(call, name, "", sent.get("invitation", "").strip())
-            _, secret = await self._gate.players.sign_in(_call(request, token))
+            secret = await self._gate.browsers.sign_in(_call(request, token))
         except Refusal as refusal:
             return await self._form(request, "register.html", refusal, mode=mode, name=name)
         page = await self._templates.page(request, "registered.html", name=view.player.name, token=token)
@@ -60,7 +61,7 @@ class AccountPages:
         await fields(request)
         if session_of(request):
             try:
-                await self._gate.players.sign_out(call_of(request))
+                await self._gate.browsers.sign_out(call_of(request))
             except Refusal as refusal:
                 if status_of(refusal) not in (401, 403):  # the token was revoked before
                     raise
@@ -68,8 +69,18 @@ class AccountPages:
         set_cookie(request, answer, "session", "", 0)
         return answer
 
+    async def sign_out_everywhere(self, request: Request) -> Response:
+        """End all sessions of the person, or of the player in the form; a person's own cookie is deleted too."""
+        player = (await fields(request)).get("player", "")
+        await self._gate.browsers.sign_out_everywhere(call_of(request), player)
+        if player:
+            return RedirectResponse(f"/tokens?{urlencode({'player': player})}", 303)
+        answer = RedirectResponse("/sign-in", 303)
+        set_cookie(request, answer, "session", "", 0)
+        return answer
+
     def _signed_in(self, request: Request, answer: Response, secret: str) -> Response:
-        set_cookie(request, answer, "session", secret, SIGNED_IN_S)
+        set_cookie(request, answer, "session", secret, self._gate.browsers.longest_ms // 1_000)
         set_cookie(request, answer, "visit", "", 0)
         return answer
 

@@ -140,6 +140,7 @@ class _Routes:
             "/tournaments": self._organising.create,
             "/tournaments/{tournament}": self._organising.act,
             "/tokens": self._tokens.create,
+            "/sign-out-everywhere": self._accounts.sign_out_everywhere,
             "/tokens/{token}": self._tokens.revoke,
             "/invitations": self._tokens.invite,
         }

@@ -38,8 +38,6 @@ HEADERS: Final[Mapping[str, str]] = {
 }
 """Headers of every response: pages may use only scripts and styles of this server, and no other site may frame them."""
 
-SIGNED_IN_S: Final = 30 * 86_400  #: how long a browser keeps its session, seconds
-
 
 def call_of(request: Request) -> Call:
     """Return the caller: its token from the header `Authorization: Bearer TOKEN` or the session cookie, its address."""

@@ -7,7 +7,7 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from arbiter.errors import Refusal
+from arbiter.errors import Refusal, argument_invalid
 from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.pages import PageRequest
 from arbiter.service.players.accounts import Scope
@@ -36,12 +36,19 @@ class TokenPages:
         return await self._list(request)
 
     async def create(self, request: Request) -> Response:
-        """Make a token, and show its secret, which is not shown again."""
+        """Make a token with the one in the form, and show its secret, which is not shown again.
+
+        A session makes none; see `BrowserGate`.
+        """
         sent = await fields(request)
         wanted = [scope for scope in Scope if f"scope:{scope}" in sent]
         player, note = sent.get("player", "").strip(), sent.get("note", "").strip()
+        given = sent.get("token", "").strip()
+        call = call_of(request)._replace(secret=given, counted=False)
         try:
-            token, secret = await self._gate.players.create_token(call_of(request), player, wanted, note)
+            if not given:
+                raise argument_invalid("", "your token", "the token with which you signed in, or another of yours")
+            token, secret = await self._gate.players.create_token(call, player, wanted, note)
         except Refusal as refusal:
             return await self._list(request, refusal)
         return await self._secret(request, "token", secret, token.player, ", ".join(token.scopes))
@@ -83,6 +90,7 @@ class TokenPages:
             viewer=viewer,
             named=player,
             page=page,
+            sessions=await self._gate.browsers.sessions(call_of(request), player),
             scopes=SCOPES,
             wrong=refusal.message if refusal is not None else "",
         )

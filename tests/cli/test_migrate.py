@@ -28,13 +28,15 @@ def version(store: str) -> str:
 
 
 def test_tables_are_migrated(arbiter: Arbiter, store: str) -> None:
+    before = f"{int(newest()) - 1:04}"
     asked = arbiter("migrate", "--store", store, "--check")
     assert asked.code == 1
-    assert asked.complaint.startswith(f"the tables of {store} are of version 0016, and this arbiter's are of version")
-    assert version(store) == "0016"
+    complaint = f"the tables of {store} are of version {before}, and this arbiter's are of version {newest()}"
+    assert asked.complaint.startswith(complaint)
+    assert version(store) == before
     ran = arbiter("migrate", "--store", store)
     assert ran.code == 0, ran.err
-    assert ran.out == f"The tables of {store} were brought from version 0016 to version {newest()}.\n"
+    assert ran.out == f"The tables of {store} were brought from version {before} to version {newest()}.\n"
     assert version(store) == newest()
     for options in ((), ("--check",)):
         again = arbiter("migrate", "--store", store, *options)

@@ -1,4 +1,4 @@
-"""Steps of a migration, for tests: nothing leads on from the first tables yet."""
+"""Steps of a migration, for tests, and a store of the first version."""
 
 from __future__ import annotations
 

@@ -74,6 +74,25 @@ async def test_tokens(store: Store) -> None:
     assert await directory.add_token(Token("t4", "alice", "d4", (), "", 8), 2)  # one of the two is revoked
 
 
+async def test_sessions_are_counted_and_listed_apart_from_tokens(store: Store) -> None:
+    directory = store.directory
+    await directory.add_player(ALICE, TOKEN)
+    old, new, gone = (
+        Token(f"s{n}", "alice", f"s{n}", ("play",), "browser", 8, session=True, used_ms=n) for n in (1, 2, 3)
+    )
+    for each in (new, old, gone):
+        assert await directory.add_token(each, 3)
+    assert not await directory.add_token(Token("s4", "alice", "s4", (), "", 8, session=True), 3)
+    assert await directory.add_token(Token("t2", "alice", "d2", (), "", 8), 2)
+    await directory.revoke_token("s3")
+    assert [each.token_id for each in await directory.tokens("alice", "", 10)] == ["t1", "t2"]
+    assert await directory.sessions("alice") == [old, new]
+    assert await directory.sessions("bob") == []
+    await directory.use_session("s1", 9)
+    assert await directory.sessions("alice") == [new, replace(old, used_ms=9)]
+    assert await directory.token_of_digest("s1") == replace(old, used_ms=9)
+
+
 async def test_an_invitation_is_used_once(store: Store) -> None:
     directory = store.directory
     assert await directory.add_invitation("i1", 1)

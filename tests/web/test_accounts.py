@@ -10,6 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
+from arbiter.errors import Refusal
+from arbiter.service.gate.admission import Call
 from arbiter.service.players.accounts import Scope
 from arbiter.service.ports.directory import Player
 from tests.rpc.servers import ONE_OR_TWO
@@ -200,3 +202,31 @@ async def test_a_text_that_was_stored_before_there_was_a_rule_is_shown_safely(pa
         shown = (await page.get(path)).text
         assert shown.replace("\n", "").isprintable(), path
     assert "\\x1b]0;title" in (await page.get("/players/old")).text
+
+
+async def test_a_session_is_no_token_and_signs_out_everywhere(page: Site) -> None:
+    token = await token_of(page, "alice", Scope.PLAY, Scope.OBSERVE)
+    await sign_in(page, token)
+    elsewhere = page.browser.cookies["arbiter-session"]
+    page.browser.cookies.clear()
+    await sign_in(page, token)
+    secret = page.browser.cookies["arbiter-session"]
+    with pytest.raises(Refusal, match="good for the page alone"):
+        await page.gate.players.get(Call(secret, "192.0.2.1"), "")
+    shown = await page.get("/tokens")
+    assert shown.text.count('aria-label="Sign out ') == 2
+    form = form_of(shown)
+    made = await post(page, "/tokens", form=form, **{"scope:play": "on"})
+    assert (made.status_code, made.text.count('class="secret"')) == (400, 0)
+    made = await post(page, "/tokens", form=form, token=secret, **{"scope:play": "on"})
+    assert (made.status_code, made.text.count('class="secret"')) == (401, 0)
+    assert (await post(page, "/tokens", form=form, token=token, **{"scope:play": "on"})).text.count(
+        'class="secret"'
+    ) == 1
+    assert (await post(page, "/sign-out-everywhere", form=form)).headers["location"] == "/sign-in"
+    for ended in (secret, elsewhere):
+        page.browser.cookies.set("arbiter-session", ended)
+        assert "Sign out" not in (await page.get("/games")).text
+        page.browser.cookies.clear()
+    await sign_in(page, token)
+    assert "Sign out" in (await page.get("/games")).text

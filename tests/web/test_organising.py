@@ -212,12 +212,12 @@ async def test_forms_from_other_sites_are_refused(page: Site, path: str, origin:
 
 
 async def test_hostile_names_and_notes_are_escaped(page: Site) -> None:
-    await sign_in(page, "org", *ORGANISER)
+    token = await sign_in(page, "org", *ORGANISER)
     answer = await post(page, "/tournaments", name=HOSTILE, **SWISS)
     where = answer.headers["location"]
     odd = await post(page, where, act="enter-all", names=HOSTILE, request="e")
     wrong = await post(page, "/tournaments", name="x", **{**SWISS, "time": HOSTILE, "openings__lines": HOSTILE})
-    await post(page, "/tokens", note=HOSTILE, **{"scope:play": "on"})
+    await post(page, "/tokens", note=HOSTILE, token=token, **{"scope:play": "on"})
     shown = [odd, wrong, *[await page.get(path) for path in ("/tournaments", where, "/tokens", "/")]]
     for each in shown:
         assert "<img src=x" not in each.text, each.url
@@ -230,8 +230,8 @@ async def test_hostile_names_and_notes_are_escaped(page: Site) -> None:
 
 
 async def test_a_token_is_shown_once_and_can_be_revoked(page: Site) -> None:
-    await sign_in(page, "alice", Scope.PLAY, Scope.OBSERVE)
-    answer = await post(page, "/tokens", note="for my bot", **{"scope:play": "on", "scope:observe": "on"})
+    token = await sign_in(page, "alice", Scope.PLAY, Scope.OBSERVE)
+    answer = await post(page, "/tokens", note="for my bot", token=token, **{"scope:play": "on", "scope:observe": "on"})
     assert answer.headers["cache-control"] == "no-store"
     (secret,) = re.findall('<code class="secret">(.+?)</code>', answer.text)
     caller = await page.server.arbiter.accounts.authenticate(secret)
@@ -245,10 +245,10 @@ async def test_a_token_is_shown_once_and_can_be_revoked(page: Site) -> None:
 
 
 async def test_nobody_makes_a_token_with_more_scopes_than_its_own_or_for_another_player(page: Site) -> None:
-    await sign_in(page, "alice", Scope.PLAY, Scope.OBSERVE)
+    token = await sign_in(page, "alice", Scope.PLAY, Scope.OBSERVE)
     assert "scope:admin" not in (await page.get("/tokens")).text
     for sent in ({"scope:admin": "on"}, {"scope:organise": "on"}, {"scope:play": "on", "player": "bob"}):
-        answer = await post(page, "/tokens", **sent)
+        answer = await post(page, "/tokens", token=token, **sent)
         assert answer.status_code == 403
         assert answer.text.count('<code class="secret">') == 0
     assert (await page.get("/tokens?player=boss")).status_code == 403
@@ -257,8 +257,8 @@ async def test_nobody_makes_a_token_with_more_scopes_than_its_own_or_for_another
 
 
 async def test_an_operator_makes_tokens_for_players_and_invitations(page: Site) -> None:
-    await sign_in(page, "root", Scope.ADMIN)
-    answer = await post(page, "/tokens", player="newcomer", **{"scope:play": "on"})
+    token = await sign_in(page, "root", Scope.ADMIN)
+    answer = await post(page, "/tokens", player="newcomer", token=token, **{"scope:play": "on"})
     assert "New token of newcomer" in Elements(answer.text).words
     assert "newcomer" in (await page.get("/tokens?player=newcomer")).text
     answer = await post(page, "/invitations")

@@ -116,6 +116,7 @@ async def test_a_token_is_shown_once_and_its_author_sees_the_bot_that_uses_it(se
     async with browser() as page:
         await sign_in(page, author, "/tokens")
         await page.fill("[name=note]", "for the bot")
+        await page.fill("[name=token]", author)
         await page.click("text=Make a token")
         token = await page.locator(".secret").inner_text()
         await page.click("text=Done")

@@ -212,7 +212,11 @@ class Admission:
         try:
             async with self._cut_off.waiting():
                 caller = await self._accounts.authenticate(call.secret)
-                return caller._replace(counted=True) if call.counted else caller
+            if call.counted:
+                return caller._replace(counted=True)
+            if caller.session:
+                raise Refusal(Reason.TOKEN_INVALID, "this is a browser's session, which is good for the page alone")
+            return caller
         except Refusal as refusal:
             address, now_ms = self._address(call), _now_ms()
             self._calls.use(f"address {address}", now_ms)

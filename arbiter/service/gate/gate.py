@@ -9,6 +9,7 @@ from arbiter.config import Settings
 from arbiter.errors import Refusal
 from arbiter.service.gate.addresses import Proxies
 from arbiter.service.gate.admission import Admission, Call
+from arbiter.service.gate.browsers import BrowserGate
 from arbiter.service.gate.games import GameGate
 from arbiter.service.gate.matches import MatchGate
 from arbiter.service.gate.play import PlayGate
@@ -48,6 +49,7 @@ class Gate:
         self.matches = MatchGate(admission, streams, use_cases, clock, settings)
         self.play = PlayGate(admission, streams)
         self.players = PlayerGate(admission, accounts, use_cases.challenges, sessions, clock, settings)
+        self.browsers = BrowserGate(admission, accounts, limits.session_ms)
         self.tournaments = TournamentGate(admission, use_cases.tournaments, accounts, ratings, limits, log)
         self.ratings = RatingGate(admission, streams, ratings, accounts, limits)
 

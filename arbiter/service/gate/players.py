@@ -18,8 +18,6 @@ from arbiter.service.players.accounts import NO_TOKEN, Accounts, Caller, Scope
 from arbiter.service.ports.directory import Challenge, Player, Token
 from arbiter.service.ports.environment import Clock
 
-BROWSER = "signed in with a browser"  #: the note of a token that a browser holds
-
 
 class PlayerView(NamedTuple):
     """A player. online: whether its bot is present. scopes: those of the calling token, empty for other players."""
@@ -143,21 +141,6 @@ class PlayerGate:
 
     def _view(self, player: Player) -> PlayerView:
         return PlayerView(player, self._sessions.is_live(player.name))
-
-    async def sign_in(self, call: Call) -> tuple[PlayerView, str]:
-        """Create a token for a browser, with the scopes of the caller's token; return the caller and the secret.
-
-        Signing out revokes only this token of the player. Raises Refusal RATE_LIMITED (the player has too many tokens).
-        """
-        caller = await self._admission.caller(call, Action.CREATE_TOKEN)
-        scopes = [Scope(name) for name in sorted(caller.scopes)]
-        _, secret = await self._accounts.create_token(caller, "", scopes, BROWSER)
-        return self._view(await self._accounts.player(caller.player))._replace(scopes=caller.scopes), secret
-
-    async def sign_out(self, call: Call) -> None:
-        """Revoke the calling token; its streams end."""
-        caller = await self._admission.caller(call, Action.REVOKE_TOKEN)
-        await self._accounts.revoke(caller, caller.token_id)
 
     # -- tokens --------------------------------------------------------------------------------------------------
 

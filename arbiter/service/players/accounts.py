@@ -13,6 +13,7 @@ from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, argument_invalid, limit_reached, shortened
 from arbiter.plain_text import check_plain
 from arbiter.service.lookup import findable
+from arbiter.service.players.browsers import Browsers
 from arbiter.service.players.names import check_new_name
 from arbiter.service.ports.directory import AlreadyThere, Directory, Player, Token
 from arbiter.service.ports.environment import Clock, Ids
@@ -45,13 +46,15 @@ NO_TOKEN: Final = ""  #: in place of a token's id
 class Caller(NamedTuple):
     """A caller, and its token. NO_TOKEN: the call had none, and `player` is a name for its address.
 
-    counted: whether its calls are parts of a request that has been counted as a whole.
+    counted: whether its calls are parts of a request that has been counted as a whole. session: whether it is a person
+    who has signed in with a browser, whose token makes no others.
     """
 
     player: str
     token_id: str
     scopes: frozenset[str]
     counted: bool = False
+    session: bool = False
 
     def may(self, scope: Scope) -> bool:
         """Return whether the token has a scope, or scope admin."""
@@ -93,6 +96,7 @@ class Accounts:
         self._limits = limits
         self._callers: OrderedDict[str, Caller] = OrderedDict()  # by digest, the latest callers last
         self._admitted: set[str] = set()  # the token ids of these
+        self.browsers: Final = Browsers(directory, clock, limits, self._token, self._end)
         self._forgotten = 0
         self._listeners = listeners
         self._shielded = Shielded()
@@ -105,6 +109,8 @@ class Accounts:
         caller = self._callers.get(digest)
         if caller is not None:
             self._callers.move_to_end(digest)
+            if caller.session:
+                await self.browsers.use(caller.token_id)
             return caller
         while caller is None:
             forgotten = self._forgotten
@@ -116,6 +122,7 @@ class Accounts:
         if len(self._callers) > CALLERS_KEPT:
             _, left = self._callers.popitem(last=False)
             self._admitted.discard(left.token_id)
+            self.browsers.forget(left.token_id)
         return caller
 
     def known(self, secret: str | None) -> Caller | None:
@@ -132,7 +139,9 @@ class Accounts:
         if token is None or token.revoked:
             raise Refusal(Reason.TOKEN_INVALID, "this token is unknown here or revoked: ask for a new one")
         check_not_suspended(await self.player(token.player))
-        return Caller(token.player, token.token_id, frozenset(token.scopes))
+        if token.session:
+            await self.browsers.found(token)
+        return Caller(token.player, token.token_id, frozenset(token.scopes), session=token.session)
 
     async def register(self, name: str, about: str, invitation: str, caller: Caller | None) -> tuple[Player, str]:
         """Create a player and its first token; return both.
@@ -229,13 +238,16 @@ class Accounts:
         """Create a token; return it and its secret.
 
         A caller with scope admin may create tokens for every player, and a missing player is created. Any other caller
-        may create tokens for itself alone, with scopes that it has.
+        may create tokens for itself alone, with scopes that it has. A browser's session may not create any.
 
         Raises Refusal SCOPE_MISSING, ARGUMENT_INVALID, RATE_LIMITED (the player has too many tokens), PLAYER_EXISTS (a
         new player's name looks like another's).
         """
         wanted = tuple(dict.fromkeys(scopes)) or PLAYER_SCOPES
         name = name or caller.player
+        if caller.session:
+            message = "a browser's session makes no tokens: give the token with which you signed in, or another one"
+            raise Refusal(Reason.SCOPE_MISSING, message, scope=wanted[0].value)
         if not caller.may(Scope.ADMIN):
             if name != caller.player:
                 caller.require(Scope.ADMIN)
@@ -279,6 +291,9 @@ class Accounts:
                 caller.require(Scope.PLAY)
             for scope in token.scopes:
                 caller.require(Scope(scope))
+        await self._end(token)
+
+    async def _end(self, token: Token) -> None:
         await self._shielded.run(self._revoke(token))
 
     async def _revoke(self, token: Token) -> None:
@@ -290,9 +305,9 @@ class Accounts:
         if notice.kind is NoticeKind.SHUT_OUT:
             self._forget(notice.receiver, notice.subject)
 
-    def _token(self, player: str, scopes: Sequence[Scope], note: str) -> tuple[Token, str]:
+    def _token(self, player: str, scopes: Sequence[str], note: str) -> tuple[Token, str]:
         secret = self._ids.secret()
-        names = tuple(scope.value for scope in scopes)
+        names = tuple(map(str, scopes))
         return Token(self._ids.new("t"), player, digest_of(secret), names, note, self._clock.now_ms()), secret
 
     def _forget(self, player: str, token_id: str) -> None:
@@ -303,6 +318,7 @@ class Accounts:
             if caller.player != player or (token_id and caller.token_id != token_id)
         )
         self._admitted = {caller.token_id for caller in self._callers.values()}
+        self.browsers.forget_others(self._admitted)
         for listener in self._listeners:
             listener(player, token_id)
 

@@ -37,7 +37,11 @@ class Player:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token without its secret: `digest` is the SHA-256 of the secret, in hex."""
+    """A token without its secret: `digest` is the SHA-256 of the secret, in hex.
+
+    session: it is that of a person who has signed in with a browser. used_ms: about when it was last used, of a session
+    alone.
+    """
 
     token_id: str
     player: str
@@ -46,6 +50,8 @@ class Token:
     note: str
     created_ms: int
     revoked: bool = False
+    session: bool = False
+    used_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +130,10 @@ class Directory(Protocol):
         """Move a player's `acknowledged` forward to a sequence number. It never moves back."""
 
     async def add_token(self, token: Token, most: int) -> bool:
-        """Store a token. Returns False and stores nothing if its player has `most` tokens that are not revoked."""
+        """Store a token or a session.
+
+        Returns False and stores nothing if its player has `most` of this kind that are not revoked.
+        """
 
     async def token(self, token_id: str) -> Token | None:
         """Return a token, or None if it does not exist."""
@@ -133,7 +142,13 @@ class Directory(Protocol):
         """Return the token with a secret's digest, even if it is revoked; None if it does not exist."""
 
     async def tokens(self, player: str, after: str, most: int) -> list[Token]:
-        """Return a player's tokens whose id sorts after `after`, by id."""
+        """Return a player's tokens that are no sessions and whose id sorts after `after`, by id."""
+
+    async def sessions(self, player: str) -> list[Token]:
+        """Return a player's sessions that are not revoked, the longest unused first."""
+
+    async def use_session(self, token_id: str, used_ms: int) -> None:
+        """Store when a session was used."""
 
     async def revoke_token(self, token_id: str) -> None:
         """Mark a token as revoked."""

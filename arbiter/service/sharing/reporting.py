@@ -93,6 +93,8 @@ class ReportingDirectory:
         self.token: Final = directory.token
         self.token_of_digest: Final = directory.token_of_digest
         self.tokens: Final = directory.tokens
+        self.sessions: Final = directory.sessions
+        self.use_session: Final = directory.use_session
         self.add_invitation: Final = directory.add_invitation
         self.challenge: Final = directory.challenge
         self.challenges: Final = directory.challenges

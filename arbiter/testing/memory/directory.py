@@ -69,9 +69,10 @@ class MemoryDirectory:
         self._players[name] = replace(player, acknowledged=max(player.acknowledged, sequence))
 
     async def add_token(self, token: Token, most: int) -> bool:
-        """Store a token, unless its player has too many."""
+        """Store a token or a session, unless its player has too many of this kind."""
         await self.before()
-        if sum(held.player == token.player and not held.revoked for held in self._tokens.values()) >= most:
+        mine = [held for held in self._tokens.values() if held.player == token.player and not held.revoked]
+        if sum(held.session == token.session for held in mine) >= most:
             return False
         self._tokens[token.token_id] = token
         return True
@@ -87,9 +88,21 @@ class MemoryDirectory:
         return next((token for token in self._tokens.values() if token.digest == digest), None)
 
     async def tokens(self, player: str, after: str, most: int) -> list[Token]:
-        """Return a player's tokens whose ids sort after `after`, by id."""
+        """Return a player's tokens that are no sessions and whose ids sort after `after`, by id."""
         await self.before()
-        return _page({key: token for key, token in self._tokens.items() if token.player == player}, after, most)
+        mine = {key: each for key, each in self._tokens.items() if each.player == player and not each.session}
+        return _page(mine, after, most)
+
+    async def sessions(self, player: str) -> list[Token]:
+        """Return a player's sessions that are not revoked, the longest unused first."""
+        await self.before()
+        mine = [each for each in self._tokens.values() if each.player == player and each.session and not each.revoked]
+        return sorted(mine, key=lambda each: (each.used_ms, each.token_id))
+
+    async def use_session(self, token_id: str, used_ms: int) -> None:
+        """Store when a session was used."""
+        await self.before()
+        self._tokens[token_id] = replace(self._tokens[token_id], used_ms=used_ms)
 
     async def revoke_token(self, token_id: str) -> None:
         """Mark a token as revoked."""

@@ -131,6 +131,8 @@ class DirectoryOverLine:
         self.token: Final = reading(directory.token)
         self.token_of_digest: Final = reading(directory.token_of_digest)
         self.tokens: Final = reading(directory.tokens)
+        self.sessions: Final = reading(directory.sessions)
+        self.use_session: Final = writing(directory.use_session)
         self.revoke_token: Final = writing(directory.revoke_token)
         self.add_invitation: Final = writing(directory.add_invitation)
         self.add_challenge: Final = writing(directory.add_challenge)

@@ -42,6 +42,8 @@ class DyingDirectory:
         self.token: Final = self._dying(directory.token)
         self.token_of_digest: Final = self._dying(directory.token_of_digest)
         self.tokens: Final = self._dying(directory.tokens)
+        self.sessions: Final = self._dying(directory.sessions)
+        self.use_session: Final = self._dying(directory.use_session)
         self.revoke_token: Final = self._dying(directory.revoke_token)
         self.add_invitation: Final = self._dying(directory.add_invitation)
         self.add_challenge: Final = self._dying(directory.add_challenge)
