@@ -65,6 +65,7 @@ LONG_MODULES: Final[Mapping[str, str]] = {
     "arbiter/store/writer.py": "one thread, of which each method does a step",
     "arbiter/testing/simulation/plan.py": "all that a seed draws; the order of the draws matters",
     "clients/python/tests/test_bot.py": ONE_SUBJECT,
+    "clients/python/tests/test_session.py": ONE_SUBJECT,
     "clients/python/tests/test_policies.py": ONE_SUBJECT,
     "tests/cli/test_doctor.py": ONE_SUBJECT,
     "tests/games/test_elevation.py": TESTS_OF_GAME,

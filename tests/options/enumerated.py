@@ -26,7 +26,7 @@ CLIENT: Final[dict[str, Callable[..., Any]]] = {
 """What a program calls to reach a server, beside the calls of the contract."""
 
 
-STATE: Final = {"playing", "left", "client", "blocking"}
+STATE: Final = {"_runs"}
 """Attributes of a bot that its run sets."""
 
 

@@ -215,6 +215,7 @@ PLAYING: Final[Mapping[str, Any]] = {
     "matches": 7,
     "thinkers": 7,
     "on_error": "wait",
+    "hooks": arb.Hooks(connected=print),
     "invitation": "secret",
 }
 """A value of each argument with which a bot is played, other than the bot, that is not its default."""
@@ -272,7 +273,7 @@ HELLO: Final[Mapping[str, Any]] = {
 
 def hello_of(bot: arb.Bot) -> bytes:
     """Return the hello that a bot sends."""
-    runner = SimpleNamespace(bot=bot, known={})
+    runner = SimpleNamespace(bot=bot, known={}, hooks=arb.Hooks())
     session = Session(bot, Recording(), Outbox(), runner, 1.0, Waiting(1.0))  # type: ignore[arg-type]
     return session._hello().SerializeToString(deterministic=True)
 

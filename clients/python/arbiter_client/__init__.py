@@ -22,6 +22,7 @@ from arbiter_client.calling import OnError
 from arbiter_client.channel import NO_TLS, Tls
 from arbiter_client.client import Client
 from arbiter_client.errors import ArbiterError, BotFailed, ClientError, ConnectionFailed, CredentialsError, Reason
+from arbiter_client.hooks import Hooks
 from arbiter_client.opening_book import OpeningBook
 from arbiter_client.playing import play, run
 from arbiter_client.values.game import (
@@ -190,6 +191,7 @@ __all__ = [
     "GameVoided",
     "GamesPaired",
     "Happening",
+    "Hooks",
     "Interrupted",
     "Leaderboard",
     "LeaderboardRow",

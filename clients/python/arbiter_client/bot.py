@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Final
 
@@ -65,12 +68,46 @@ Choice = str | Move | OfferDraw | ClaimDraw | Resign
 """What `choose` may return: a move or its text, or another act."""
 
 
+@dataclass(slots=True, eq=False)
+class Run:
+    """What a run of a bot knows for it: its connection, and how many matches it plays and may still agree on."""
+
+    client: Client
+    blocking: BlockingClient
+    playing: int = 0
+    left: int | None = None
+
+
+_CURRENT: ContextVar[Run] = ContextVar("arbiter_client_run")
+"""The run that calls a method of the bot: its tasks and threads inherit it."""
+
+
+@contextmanager
+def running(bot: Bot, run: Run) -> Iterator[None]:
+    """Play a bot in a run: what the block starts belongs to it."""
+    bot._runs = (*bot._runs, run)
+    token = _CURRENT.set(run)
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)
+        bot._runs = tuple(each for each in bot._runs if each is not run)
+
+
+def _is_in_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
 class Bot(ABC):
     """A bot. A subclass describes itself and chooses moves; everything else has a default.
 
     Every method may be a plain one or `async`. Plain methods run in threads, so that the stream stays alive while the
     bot thinks; they call the server through `self.blocking`, and async methods through `self.client`. Several matches
-    may be under way at once: keep the data of a match in `turn.match.memory`.
+    may be under way at once: keep the data of a match in `turn.match.memory`. One bot may be in several runs.
     """
 
     name: str = ""  #: the bot's name, for people
@@ -90,10 +127,37 @@ class Bot(ABC):
     capabilities: Sequence[str] = ()  #: its capabilities beyond the first version of the protocol, by name
     extras: Extras = Extras()  #: the optional content of its turns
 
-    playing: int = 0  #: how many matches are under way, or agreed on
-    left: int | None = None  #: how many more it may agree on before the run ends; None for no limit
-    client: Client  #: the connection, while the bot plays
-    blocking: BlockingClient  #: the same for plain methods
+    _runs: tuple[Run, ...] = ()  # in which it is
+
+    @property
+    def client(self) -> Client:
+        """The connection of the run that calls, for `async` methods. Raises RuntimeError if the bot is in no run."""
+        return self._run().client
+
+    @property
+    def blocking(self) -> BlockingClient:
+        """The same for plain methods."""
+        return self._run().blocking
+
+    @property
+    def playing(self) -> int:
+        """How many matches are under way in the run that calls, or agreed on."""
+        return self._run().playing if self._runs else 0
+
+    @property
+    def left(self) -> int | None:
+        """How many more matches that run may agree on before it ends; None for no limit."""
+        return self._run().left if self._runs else None
+
+    def _run(self) -> Run:
+        """Return the run that calls, or elsewhere the only one."""
+        current = _CURRENT.get(None)
+        if current is not None and current in self._runs:
+            return current
+        if len(self._runs) == 1:
+            return self._runs[0]
+        where = "in no run" if not self._runs else f"in {len(self._runs)} runs, and this thread belongs to none of them"
+        raise RuntimeError(f"{self.name or 'the bot'} is {where}: use its client in the methods that a run calls")
 
     @abstractmethod
     def choose(self, turn: Turn) -> Choice | Awaitable[Choice]:
@@ -150,8 +214,17 @@ class Bot(ABC):
         return None
 
     def legal_moves(self, turn: Turn) -> tuple[LegalMove, ...]:
-        """Return the legal moves of a turn: those in it, or else the server's answer. For plain methods."""
+        """Return the legal moves of a turn: those in it, or else the server's answer. For plain methods.
+
+        Raises RuntimeError in an `async` method, which awaits `ask_legal_moves`.
+        """
+        if _is_in_a_loop():
+            raise RuntimeError("in an async method, `await self.ask_legal_moves(turn)` instead: legal_moves would wait")
         return turn.legal_moves or self.blocking.legal_moves(MatchPly(turn.match.match_id, turn.ply))
+
+    async def ask_legal_moves(self, turn: Turn) -> tuple[LegalMove, ...]:
+        """Return the same for `async` methods."""
+        return turn.legal_moves or await self.client.legal_moves(MatchPly(turn.match.match_id, turn.ply))
 
     def plays(self, game: str) -> bool:
         """Return whether the bot plays a variant: it, or its game, is in `games`, or `games` is empty."""

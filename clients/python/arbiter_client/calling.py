@@ -17,6 +17,8 @@ logger = logging.getLogger("arbiter_client")
 OnError = Literal["resign", "wait", "raise"]
 """What an error of the bot in its turn costs: the match, the time on its clock, or the whole run."""
 
+OURS: Final = ("arbiter_client", "asyncio")  #: packages whose frames stand before those of a bot
+
 _DEFAULTS: Final = {
     getattr(Bot, name)
     for name in (
@@ -24,6 +26,17 @@ _DEFAULTS: Final = {
         *("challenged", "challenge_closed", "sought", "called"),
     )
 }
+
+
+def of_the_bot(error: Exception) -> Exception:
+    """Return an error of the bot whose trace begins in the bot, without the frames of this client before that."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] in OURS:
+        ours = trace.tb_frame.f_globals["__name__"]
+        if ours.startswith("arbiter_client.bots"):
+            break
+        trace = trace.tb_next
+    return error.with_traceback(trace or error.__traceback__)
 
 
 class Caller:
@@ -53,14 +66,14 @@ class Caller:
             if self.on_error == "raise":
                 self.stop_for(where, error)
             else:
-                logger.exception(where)
+                logger.error(where, exc_info=of_the_bot(error))
             return default
 
     def stop_for(self, where: str, error: Exception) -> None:
         """End the run because of an error of the bot."""
         if not self.outcome.done():
             failure = BotFailed(f"{where}: {type(error).__name__}: {error}")
-            failure.__cause__ = error
+            failure.__cause__ = of_the_bot(error)
             self.outcome.set_exception(failure)
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:

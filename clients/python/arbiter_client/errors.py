@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
@@ -124,6 +125,11 @@ def away(error: BaseException) -> bool:
         behind += error.exceptions if isinstance(error, BaseExceptionGroup) else ()
         left += [each for each in behind if each is not None and id(each) not in seen]
     return False
+
+
+def level_of(error: BaseException) -> int:
+    """Return how much the error of a call matters in the log: the session says once that the arbiter is away."""
+    return logging.DEBUG if isinstance(error, ConnectionFailed) else logging.WARNING
 
 
 def from_rpc(error: grpc.aio.AioRpcError, address: str) -> ArbiterError | ConnectionFailed:

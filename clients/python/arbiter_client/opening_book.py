@@ -54,6 +54,9 @@ class OpeningBook:
         return tuple(dict.fromkeys(line[len(played)] for line in known if line[: len(played)] == played != line))
 
     def move(self, turn: Turn, chance: Callable[[], float] = random.random) -> str | None:
-        """Return one of the moves for a turn by lot, or None. `chance` returns a number from 0 to 1, without 1."""
-        known = self.moves(turn.game, turn.match.moves)
+        """Return one of the moves for a turn by lot, or None. `chance` returns a number from 0 to 1, without 1.
+
+        A match from a position of its own is in no book.
+        """
+        known = () if turn.match.start_position else self.moves(turn.game, turn.match.moves)
         return known[int(chance() * len(known))] if known else None

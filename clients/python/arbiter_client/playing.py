@@ -12,17 +12,20 @@ from typing import Final
 
 from arbiter_client import credentials, forks, log
 from arbiter_client.blocking import BlockingClient
-from arbiter_client.bot import Bot
+from arbiter_client.bot import Bot, Run, running
 from arbiter_client.calling import OnError
 from arbiter_client.channel import Tls
 from arbiter_client.client import Client
 from arbiter_client.errors import ArbiterError, ClientError, CredentialsError, Reason
+from arbiter_client.hooks import Hooks, logging_to
 from arbiter_client.outbox import Outbox
 from arbiter_client.runner import BotRunner
 from arbiter_client.session import Session, Waiting
 from arbiter_client.time_control import ALLOWED, canonical
 
 logger = logging.getLogger("arbiter_client")
+
+NO_HOOKS: Final = Hooks()
 
 FAREWELL_WAIT_S: Final = 5.0
 """The time limit for the server to end the stream after the bot has ended it."""
@@ -43,6 +46,7 @@ async def play(
     on_error: OnError = "resign",
     patience_s: float = 10.0,
     invitation: str = "",
+    hooks: Hooks = NO_HOOKS,
 ) -> None:
     """Play a bot on a server, without end or until `matches` have ended; cancel it to stop earlier.
 
@@ -54,7 +58,8 @@ async def play(
     Without a token it is registered and its token stored in the credentials file, so that the next run is the same
     player. `thinkers` is the largest number of choices under way at once. `patience_s` is how long to wait for a server
     that was never reached; a lost connection is tried again without end. `on_error` is the cost of an exception in
-    `choose`: the match ("resign"), the time on the clock ("wait"), or the whole run ("raise": BotFailed).
+    `choose`: the match ("resign"), the time on the clock ("wait"), or the whole run ("raise": BotFailed). `hooks` are
+    functions of the program for its metrics and logs.
 
     Raises ArbiterError if the server refuses the bot (SESSION_SUPERSEDED: the same player plays elsewhere), and before
     anything is sent if one of its time controls is none (PARAMETER_INVALID); ConnectionFailed, CredentialsError,
@@ -62,7 +67,9 @@ async def play(
     """
     _check_time_controls(bot)
     name = name or os.environ.get("ARBITER_NAME") or bot.name
-    async with Client(server, token=token, name=name, tls=tls, patience_s=patience_s) as client:
+    async with contextlib.AsyncExitStack() as stack:
+        stack.enter_context(logging_to(hooks))
+        client = await stack.enter_async_context(Client(server, token=token, name=name, tls=tls, patience_s=patience_s))
         connection = client.connection
         waiting = Waiting(patience_s)
         connection.on_wait = waiting.say
@@ -71,10 +78,10 @@ async def play(
         elif connection.token == credentials.find(client.servers, name):
             await _renew(client, name, invitation)
         outbox = Outbox()
-        runner = BotRunner(bot, client, outbox, on_error, thinkers, matches)
+        run = Run(client, BlockingClient.around(client, asyncio.get_running_loop()))
+        stack.enter_context(running(bot, run))
+        runner = BotRunner(bot, run, outbox, hooks, on_error, thinkers, matches)
         session = Session(bot, connection, outbox, runner, patience_s, waiting)
-        bot.client = client
-        bot.blocking = BlockingClient.around(client, asyncio.get_running_loop())
         stream = asyncio.create_task(session.run())
         try:
             await asyncio.wait({stream, runner.outcome}, return_when=asyncio.FIRST_COMPLETED)
@@ -165,6 +172,7 @@ def run(
     on_error: OnError = "resign",
     patience_s: float = 10.0,
     invitation: str = "",
+    hooks: Hooks = NO_HOOKS,
     quiet: bool = False,
 ) -> None:
     """Play a bot as `play` does, and return when it is done, or interrupted by Ctrl-C or SIGTERM.
@@ -172,7 +180,7 @@ def run(
     If the program has no logging of its own, standard error shows where the bot plays, and the beginning and end of its
     matches, or with `quiet` only problems. An error that ends the program is one line there, without a traceback.
     """
-    if not logging.getLogger().handlers:
+    if not logging.getLogger().handlers and hooks.log is None:
         log.show(quiet)
     log.end_with_a_line()
     run_until_told(
@@ -187,6 +195,7 @@ def run(
             on_error=on_error,
             patience_s=patience_s,
             invitation=invitation,
+            hooks=hooks,
         )
     )
 

@@ -11,7 +11,7 @@ from arbiter_protos.v1 import play_pb2, player_pb2
 
 from arbiter_client.calling import Caller
 from arbiter_client.client import Client
-from arbiter_client.errors import ArbiterError, ConnectionFailed, Reason
+from arbiter_client.errors import ArbiterError, ConnectionFailed, Reason, level_of
 from arbiter_client.seeking import Seeker
 from arbiter_client.slots import MatchSlots
 from arbiter_client.values.play import TournamentCall
@@ -77,7 +77,7 @@ class Policies:
                 reason = verdict if isinstance(verdict, str) else ""
                 await self._client.decline_challenge(challenge.challenge_id, reason[:LONGEST_REASON])
         except (ArbiterError, ConnectionFailed) as error:
-            logger.warning("the challenge of %s can't be answered: %s", challenge.challenger, error)
+            logger.log(level_of(error), "the challenge of %s can't be answered: %s", challenge.challenger, error)
         finally:
             self._asked.discard(challenge.challenge_id)
 
@@ -94,7 +94,7 @@ class Policies:
                 await self._accept(seek)
         except (ArbiterError, ConnectionFailed) as error:
             faster = isinstance(error, ArbiterError) and error.reason == Reason.CHALLENGE_NOT_FOUND
-            level = logging.DEBUG if faster else logging.WARNING
+            level = logging.DEBUG if faster else level_of(error)
             logger.log(level, "the seek of %s can't be accepted: %s", seek.challenger, error)
         finally:
             self._asked.discard(seek.challenge_id)
@@ -103,7 +103,12 @@ class Policies:
         """Return a challenge with its challenger's rating in the game, if the bot has limits for it."""
         if self._bot.least_rating is None and self._bot.most_rating is None:
             return challenge
-        rows = (await self._client.get_rating(challenge.challenger, challenge.terms.game)).versions
+        try:
+            rows = (await self._client.get_rating(challenge.challenger, challenge.terms.game)).versions
+        except ArbiterError as error:
+            if error.reason != Reason.PLAYER_NOT_FOUND:
+                raise
+            rows = ()
         return replace(challenge, rating=rows[0].rating.value if rows else None)
 
     async def _accept(self, challenge: Challenge) -> None:
@@ -134,6 +139,7 @@ class Policies:
         except (ArbiterError, ConnectionFailed) as error:
             if isinstance(error, ArbiterError) and not error.temporary:
                 self._refused.add(call.tournament_id)
-            logger.warning("the tournament %s can't be entered: %s", call.name or call.tournament_id, error)
+            name = call.name or call.tournament_id
+            logger.log(level_of(error), "the tournament %s can't be entered: %s", name, error)
         finally:
             self._asked.discard(call.tournament_id)

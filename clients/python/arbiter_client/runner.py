@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from arbiter_protos.v1 import match_pb2, play_pb2
 from arbiter_protos.v1.play_pb2 import PlayAct
 
 from arbiter_client.backoff import Backoff
-from arbiter_client.bot import Bot, Choice, ClaimDraw, Move, OfferDraw, Resign
-from arbiter_client.calling import Caller, OnError
-from arbiter_client.client import Client
-from arbiter_client.errors import PASSING, ArbiterError, ClientError, Reason, away, from_refusal
+from arbiter_client.bot import Bot, Choice, ClaimDraw, Move, OfferDraw, Resign, Run
+from arbiter_client.calling import Caller, OnError, of_the_bot
+from arbiter_client.errors import PASSING, ArbiterError, ClientError, Reason, away, from_refusal, level_of
+from arbiter_client.hooks import Hooks, call
 from arbiter_client.outbox import Outbox
 from arbiter_client.policies import Policies
+from arbiter_client.seats import Seat, joined
 from arbiter_client.slots import MatchSlots
 from arbiter_client.values.match import Phase, comment_message
 from arbiter_client.values.play import DrawOffer, FinishedMatch, LiveMatch, Turn
@@ -30,23 +32,6 @@ SEATS: Final = 2
 STALE: Final = (Reason.PLY_MISMATCH, Reason.NOT_YOUR_TURN, Reason.MATCH_NOT_ACTIVE)
 
 
-@dataclass(slots=True, eq=False)
-class Seat:
-    """A seat of the bot in a live match: the choice that is under way, and the act that is not answered yet.
-
-    In a match of the bot against itself there are two seats, independent of each other.
-    """
-
-    match: LiveMatch
-    begun: asyncio.Task[None] | None = None  #: the callback `started`
-    thought: asyncio.Task[None] | None = None  #: the choice for `thought_ply`
-    thought_ply: int = -1
-    turn: Turn | None = None  #: the turn that the last choice answered
-    request_id: str = ""  #: the move, claim or resignation that waits for its answer
-    next_ply: int = 0  #: turns before this one are done
-    offer_answered: bool = False
-
-
 class BotRunner:
     """Plays a bot: handles the items of its stream, calls its methods, puts acts into the outbox.
 
@@ -55,14 +40,15 @@ class BotRunner:
     """
 
     def __init__(
-        self, bot: Bot, client: Client, outbox: Outbox, on_error: OnError, thinkers: int, most: int | None
+        self, bot: Bot, run: Run, outbox: Outbox, hooks: Hooks, on_error: OnError, thinkers: int, most: int | None
     ) -> None:
         self.bot = bot
+        self.hooks = hooks
         self.player = ""  #: the bot's player, as the server's hello names it
         self._caller = Caller(bot, on_error)
-        self._slots = MatchSlots(bot, most)
-        self._policies = Policies(self._caller, client, self._slots)
-        self._client = client
+        self._slots = MatchSlots(bot, run, most)
+        self._policies = Policies(self._caller, run.client, self._slots)
+        self._client = run.client
         self._outbox = outbox
         self._most = most
         self._ended = 0
@@ -124,14 +110,9 @@ class BotRunner:
         for number, player in enumerate(match.players, 1):
             if player == self.player:
                 seat = self._seat(match.match_id, match.game, number, match.players[2 - number])
-                seat.match.time_control = own_time_control(match, number)
-                seat.match.match_time_control = match.time_control
-                seat.match.rated = match.rated
-                seat.match.label = match.label
-                seat.match.opening_plies = match.opening_plies
-                seat.match.start_position = match.start_position
+                seat.describe(match)
                 if phase in (Phase.ACTIVE, Phase.PAUSED):
-                    self._begin(seat)
+                    self._begin(seat, match.ply, match.turn)
                 if match.draw_offered_by and match.draw_offered_by != number:
                     self._answer_offer(seat)
 
@@ -142,10 +123,14 @@ class BotRunner:
             self._slots.begun(match_id)
         return seats[number]
 
-    def _begin(self, seat: Seat) -> asyncio.Task[None]:
+    def _begin(self, seat: Seat, ply: int, turn: int) -> asyncio.Task[None]:
+        """Tell the bot of a match, once. ply, turn: where it is; it goes on if the bot has moved in it before."""
         if seat.begun is None:
             match = seat.match
-            logger.info("%s begins: %s as seat %d against %s", match.match_id, match.game, match.seat, match.opponent)
+            played = ply - match.opening_plies
+            begins = "goes on" if played > 1 or (played == 1 and turn != match.seat) else "begins"
+            told = (match.match_id, begins, match.game, match.seat, match.opponent)
+            logger.info("%s %s: %s as seat %d against %s", *told)
             seat.begun = self._caller.spawn(self._caller.callback(self.bot.started, seat.match, default=None))
         return seat.begun
 
@@ -211,7 +196,7 @@ class BotRunner:
 
     async def _think(self, seat: Seat, message: play_pb2.Turn) -> None:
         turn = replace(read(Turn, message), match=seat.match)
-        await asyncio.wait([self._begin(seat)])
+        await asyncio.wait([self._begin(seat, turn.ply, turn.seat)])
         try:
             await self._bring_line(seat.match, message)
             await self._choose(seat, turn)
@@ -236,6 +221,7 @@ class BotRunner:
     async def _choose(self, seat: Seat, turn: Turn) -> None:
         async with self._thinkers:
             choice = await self._asked_of_bot(self.bot.choose, turn)
+        call(self.hooks.thought, turn, (time.monotonic() - turn.received_s) * 1000)
         self._act(seat, turn, choice)
 
     async def _asked_of_bot(self, method: Callable[..., Any], turn: Turn, *more: Any) -> Any:
@@ -253,7 +239,7 @@ class BotRunner:
             except Exception as error:
                 if connection.outages == outages and not away(error):
                     raise
-                logger.warning("the choice in match %s is made again: %s", turn.match.match_id, error)
+                logger.log(level_of(error), "the choice in match %s is made again: %s", turn.match.match_id, error)
             await connection.pause(backoff.next_s(), greetings)
 
     async def _choose_again(self, seat: Seat, turn: Turn, refusal: ArbiterError) -> None:
@@ -265,6 +251,7 @@ class BotRunner:
                 choice = await self._asked_of_bot(self.bot.refused, turn, refusal)
                 if choice is None:
                     choice = await self._asked_of_bot(self.bot.choose, again)
+            call(self.hooks.thought, again, (time.monotonic() - turn.received_s) * 1000)
             self._act(seat, again, choice)
         except Exception as error:
             self._fail(seat, turn, error)
@@ -301,7 +288,7 @@ class BotRunner:
             return
         cost = "it resigns" if self._caller.on_error == "resign" else "its clock runs on"
         # The text of a refusal is clear by itself; any other error needs its traceback.
-        trace = None if isinstance(error, ArbiterError) else error
+        trace = None if isinstance(error, ArbiterError) else of_the_bot(error)
         logger.error("%s, and %s: %s: %s", where, cost, type(error).__name__, error, exc_info=trace)
         if self._caller.on_error == "resign":
             self._act(seat, turn, Resign())
@@ -339,6 +326,7 @@ class BotRunner:
             logger.debug("%s came too late: %s", act.WhichOneof("act"), refusal)
         elif answers_turn and seat.turn is not None and seat.request_id == act.request_id:
             logger.warning("refused in match %s: %s", act.match_id, refusal)
+            call(self.hooks.refused, seat.turn, refusal)
             seat.thought_ply = seat.turn.ply
             seat.thought = self._caller.spawn(self._choose_again(seat, seat.turn, refusal))
         else:
@@ -365,19 +353,3 @@ class BotRunner:
 def _told(finished: FinishedMatch) -> str:
     words = {None: "it does not count", 1.0: "won", 0.5: "drawn", 0.0: "lost"}
     return f"{words[finished.score]}, by {finished.result.reason}"
-
-
-def own_time_control(match: match_pb2.Match, seat: int) -> str:
-    """Return the time control of a seat: the match's, unless the two differ."""
-    return match.time_controls[seat - 1] if len(match.time_controls) >= seat else match.time_control
-
-
-def joined(moves: tuple[str, ...], message: play_pb2.Turn) -> tuple[str, ...] | None:
-    """Return the moves up to a turn, from the known ones and the turn's last ones; None if there is a gap."""
-    known = moves[: message.ply]
-    for recent in message.last_moves:
-        if recent.ply > len(known) or (recent.ply < len(known) and known[recent.ply] != recent.move):
-            return None
-        if recent.ply == len(known):
-            known += (recent.move,)
-    return known if len(known) == message.ply else None

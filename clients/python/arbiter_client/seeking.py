@@ -10,7 +10,7 @@ from typing import Final
 
 from arbiter_client.backoff import Backoff
 from arbiter_client.client import Client
-from arbiter_client.errors import PASSING, ArbiterError, ClientError, Reason
+from arbiter_client.errors import PASSING, ArbiterError, ClientError, Reason, level_of
 from arbiter_client.slots import MatchSlots
 from arbiter_client.time_control import same
 from arbiter_client.values.player import Challenge, Terms
@@ -77,7 +77,7 @@ class Seeker:
             except ClientError as error:
                 asked_s = error.retry_after_s if isinstance(error, ArbiterError) else 0.0
                 pause_s = backoff.next_s(asked_s)
-                logger.warning("seeks can't be kept open, trying again in %.1f s: %s", pause_s, error)
+                logger.log(level_of(error), "seeks can't be kept open, trying again in %.1f s: %s", pause_s, error)
                 await asyncio.sleep(pause_s)
                 self.look()
             else:

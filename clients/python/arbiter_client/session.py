@@ -14,6 +14,7 @@ from arbiter_protos.v1.play_pb2 import ClientHello, PlayAct, PlayRequest, PlayRe
 from arbiter_client.bot import Bot
 from arbiter_client.channel import Connection
 from arbiter_client.errors import PASSING, ArbiterError, ClientError, ConnectionFailed, Reason, from_refusal, from_rpc
+from arbiter_client.hooks import call
 from arbiter_client.outbox import Outbox
 from arbiter_client.runner import BotRunner
 
@@ -64,9 +65,12 @@ class Session:
         self._runner = runner
         self._patience_s = patience_s
         self._waiting = waiting
+        self._hooks = runner.hooks
         self._tries = connection.tries()
         self._silence_s = HELLO_WAIT_S
         self._met = False
+        self._up = False  # between a hello and the end of its stream
+        self._lost_s: float | None = None  # when the connection was lost; None while there is one
         self._stopping = asyncio.Event()
         self._notice: ArbiterError | None = None
 
@@ -79,20 +83,41 @@ class Session:
             error = await self._one_stream()
             if self._stopping.is_set():
                 return
+            if self._up:
+                self._up = False
+                call(self._hooks.disconnected, address, error)
             if isinstance(error, ArbiterError) and not passes(error):
                 raise error
             pause_s = self._tries.failed(address, error)
             if not self._met and pause_s and clock() + pause_s > give_up_s:
                 raise self._tries.all_failed(error)
             if self._met:
-                where = f" at {self._connection.address}" if self._connection.address != address else ""
-                logger.warning("connection lost, trying again%s in %.1f s: %s", where, pause_s, error)
+                self._lose(address, pause_s, error)
             elif pause_s:
                 self._waiting.say(error)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(pause_s):
                     await self._stopping.wait()
                     return
+
+    def _lose(self, address: str, pause_s: float, error: ClientError) -> None:
+        """Log an outage: once when the connection is lost, and later attempts as details."""
+        if self._lost_s is None:
+            self._lost_s = asyncio.get_running_loop().time()
+            cause = str(error).partition(": ")[0]
+            logger.warning("the connection to %s is lost, trying again: %s", address, cause)
+        logger.debug("trying again at %s in %.1f s: %s", self._connection.address, pause_s, error)
+
+    def _greet(self, address: str, player: str) -> None:
+        """Log that the server has said hello, and after an outage how long that took."""
+        if self._lost_s is None:
+            logger.info("connected to %s as %s", address, player)
+        else:
+            away_s = asyncio.get_running_loop().time() - self._lost_s
+            logger.warning("connected to %s as %s again, after %.1f s", address, player, away_s)
+        self._lost_s = None
+        self._met = self._up = True
+        call(self._hooks.connected, address, player)
 
     def stop(self) -> None:
         """Send the last acts and end the stream; `run` returns once the server has ended it too."""
@@ -105,10 +130,10 @@ class Session:
         self._silence_s = HELLO_WAIT_S
         self._outbox.hold(self._hello())
         address = self._connection.address
-        call = self._connection.play.Play(metadata=self._connection.metadata)
-        writer = asyncio.create_task(self._write(call))
+        stream = self._connection.play.Play(metadata=self._connection.metadata)
+        writer = asyncio.create_task(self._write(stream))
         try:
-            await self._read(call, address)
+            await self._read(stream, address)
         except grpc.aio.AioRpcError as failure:
             error = from_rpc(failure, address)
             return self._announced(error) if isinstance(error, ConnectionFailed) else error
@@ -117,18 +142,18 @@ class Session:
         finally:
             writer.cancel()
             await asyncio.wait([writer])
-            call.cancel()
+            stream.cancel()
         return self._announced(ConnectionFailed(f"the arbiter at {address} ended the stream"))
 
     def _announced(self, error: ConnectionFailed) -> ArbiterError | ConnectionFailed:
         """Return the refusal that the server announced, or else the error."""
         return self._notice or error
 
-    async def _read(self, call: Call, address: str) -> None:
+    async def _read(self, stream: Call, address: str) -> None:
         clock = asyncio.get_running_loop().time
         async with asyncio.timeout(self._silence_s) as limit:
             while True:
-                response = await call.read()
+                response = await stream.read()
                 if not isinstance(response, PlayResponse):
                     return  # the end of the stream
                 for item in response.items:
@@ -136,10 +161,9 @@ class Session:
                     if arm == "ping":
                         self._outbox.say(PlayAct(pong=Pong(number=item.ping.number)), at_once=True)
                     elif arm == "hello":
-                        logger.info("connected to %s as %s", address, item.hello.player)
+                        self._greet(address, item.hello.player)
                         self._runner.greeted(item.hello.player)
                         self._silence_s = item.hello.silence_most_ms / 1000 or HELLO_WAIT_S
-                        self._met = True
                         self._tries.reset()
                         self._connection.greet()
                         self._outbox.release()
@@ -150,11 +174,11 @@ class Session:
                         self._runner.take(item)
                 limit.reschedule(clock() + self._silence_s)
 
-    async def _write(self, call: Call) -> None:
+    async def _write(self, stream: Call) -> None:
         try:
             while (request := await self._outbox.next()) is not None:
-                await call.write(request)
-            await call.done_writing()
+                await stream.write(request)
+            await stream.done_writing()
         except (grpc.aio.AioRpcError, asyncio.InvalidStateError):
             return  # the stream is over, and its reader has the reason
 

@@ -6,24 +6,25 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from arbiter_client.bot import Bot
+from arbiter_client.bot import Bot, Run
 
 REMEMBERED_ENDS: Final = 10_000
 
 
 class MatchSlots:
-    """Keeps `bot.playing`: the matches under way, and those agreed on that the stream has not announced yet.
+    """Keeps `run.playing`: the matches under way, and those agreed on that the stream has not announced yet.
 
-    most: how many matches the bot plays in all; None for no limit. It also keeps `bot.left`: how many of these the bot
+    most: how many matches the bot plays in all; None for no limit. It also keeps `run.left`: how many of these the bot
     has neither played nor agreed on. Each of `watchers` is called after a possible change of these numbers.
     """
 
-    def __init__(self, bot: Bot, most: int | None = None) -> None:
+    def __init__(self, bot: Bot, run: Run, most: int | None = None) -> None:
         self.watchers: list[Callable[[], None]] = []
         self._bot = bot
+        self._run = run
         self._most = most
         self._ended = 0
-        bot.left = most
+        run.left = most
         self._live: set[str] = set()
         self._expected: set[str] = set()
         self._agreeing = 0
@@ -32,17 +33,17 @@ class MatchSlots:
     @property
     def full(self) -> bool:
         """Whether the bot has its maximum number of matches."""
-        return 0 < self._bot.most_matches <= self._bot.playing or self._bot.left == 0
+        return 0 < self._bot.most_matches <= self._run.playing or self._run.left == 0
 
     @property
     def left(self) -> int | None:
         """How many more matches the bot may agree on, besides those that it plays now; None for no limit."""
-        return self._bot.left
+        return self._run.left
 
     @property
     def empty(self) -> bool:
         """Whether no match is under way or agreed on."""
-        return self._bot.playing == 0
+        return self._run.playing == 0
 
     def begun(self, match_id: str) -> None:
         """Count a match that is under way."""
@@ -84,8 +85,8 @@ class MatchSlots:
             self._count()
 
     def _count(self) -> None:
-        self._bot.playing = len(self._live) + len(self._expected) + self._agreeing
+        self._run.playing = len(self._live) + len(self._expected) + self._agreeing
         if self._most is not None:
-            self._bot.left = max(0, self._most - self._ended - self._bot.playing)
+            self._run.left = max(0, self._most - self._ended - self._run.playing)
         for changed in self.watchers:
             changed()

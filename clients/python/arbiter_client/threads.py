@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import queue
 import threading
 from collections.abc import Callable
@@ -28,6 +29,7 @@ class Threads:
         """Return the result of a function, or raise its error. If the caller is cancelled, the function goes on."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Any] = loop.create_future()
+        context = contextvars.copy_context()  # in which the function runs, as a task would
 
         def settle(value: Any, error: BaseException | None) -> None:
             if answer.done():
@@ -40,7 +42,7 @@ class Threads:
         def work() -> None:
             value, error = None, None
             try:
-                value = function(*arguments)
+                value = context.run(function, *arguments)
             except BaseException as raised:
                 error = raised
             try:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
+import traceback
 from collections.abc import Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -12,7 +14,7 @@ import arbiter_client as arb
 import grpc
 import pytest
 from arbiter_client import runner
-from arbiter_protos.v1 import match_pb2, play_pb2
+from arbiter_protos.v1 import game_pb2, match_pb2, play_pb2
 
 if TYPE_CHECKING:
     from conftest import Messages, Peer, Refuse
@@ -442,7 +444,146 @@ async def test_a_blocking_call_in_the_event_loop_is_refused_with_a_message(
     async with stream_of(peer, Wrong()) as stream:
         await stream.say(turn=message.turn(0))
         await stream.read("resign")
-    assert "await the calls of `client` instead" in caplog.text
+    assert "await self.ask_legal_moves(turn)" in caplog.text
+
+
+async def test_an_async_method_asks_for_legal_moves_whether_the_turn_has_them_or_not(
+    peer: Peer, message: type[Messages], caplog: pytest.LogCaptureFixture
+) -> None:
+    class Right(arb.Bot):
+        async def choose(self, turn: arb.Turn) -> str:
+            if turn.ply == 2:
+                return self.legal_moves(turn)[0].text  # is refused, though the turn has them
+            return (await self.ask_legal_moves(turn))[-1].text
+
+    peer.answers["LegalMoves"] = ["x", "y"]
+    async with stream_of(peer, Right()) as stream:
+        await stream.say(turn=message.turn(0))
+        assert (await stream.read("move")).move.move == "y"
+        few = [game_pb2.LegalMove(text="z")]
+        await stream.say(turn=message.turn(0, "m2", legal_moves=few))
+        assert (await stream.read("move")).move.move == "z"
+        await stream.say(turn=message.turn(2, "m3", legal_moves=few))
+        await stream.read("resign")
+    assert "legal_moves would wait" in caplog.text
+
+
+async def test_one_bot_is_in_two_runs_each_with_a_client_of_its_own(
+    peer: Peer, other: Peer, message: type[Messages]
+) -> None:
+    asked: list[tuple[str, str, int]] = []
+
+    class Both(arb.Bot):
+        def choose(self, turn: arb.Turn) -> str:
+            asked.append((turn.match.match_id, self.blocking.client.server, self.playing))
+            return self.legal_moves(turn)[0].text
+
+        async def ended(self, finished: arb.FinishedMatch) -> None:
+            asked.append((finished.match_id, self.client.server, self.playing))
+
+    bot = Both()
+    peer.answers["LegalMoves"], other.answers["LegalMoves"] = ["x"], ["y"]
+    async with stream_of(peer, bot) as one, stream_of(other, bot) as two:
+        await one.say(match=message.match("m0"), turn=message.turn(0))
+        assert (await one.read("move")).move.move == "x"
+        await two.say(turn=message.turn(0, "m2"))
+        assert (await two.read("move")).move.move == "y"
+        await two.say(ended=message.ended("m2"))
+        await two.read("acknowledge")
+        with pytest.raises(RuntimeError, match="in 2 runs, and this thread belongs to none of them"):
+            _ = bot.client
+    assert asked == [("m1", peer.address, 2), ("m2", other.address, 1), ("m2", other.address, 0)]
+    with pytest.raises(RuntimeError, match="the bot is in no run"):
+        _ = bot.client
+
+
+async def test_a_trace_of_a_bot_begins_in_the_bot(
+    peer: Peer, message: type[Messages], caplog: pytest.LogCaptureFixture
+) -> None:
+    class Failing(arb.Bot):
+        def choose(self, turn: arb.Turn) -> str:
+            return helper()
+
+    def helper() -> str:
+        raise ZeroDivisionError("in the bot")
+
+    async with stream_of(peer, Failing()) as stream:
+        await stream.say(turn=message.turn(0))
+        await stream.read("resign")
+    [record] = [record for record in caplog.records if record.exc_info]
+    assert record.exc_info is not None
+    frames = [frame.name for frame in traceback.extract_tb(record.exc_info[2])]
+    assert frames == ["choose", "helper"]
+
+
+async def test_hooks_are_told_of_connections_choices_and_refusals(
+    peer: Peer, message: type[Messages], caplog: pytest.LogCaptureFixture
+) -> None:
+    class Twice(arb.Bot):
+        def choose(self, turn: arb.Turn) -> arb.Choice:
+            return "a" if turn.refused is None else arb.Resign()
+
+    told: list[Any] = []
+    lines: list[str] = []
+
+    def failing(server: str, error: arb.ClientError) -> None:
+        told.append(("disconnected", server, str(error)))
+        raise ZeroDivisionError
+
+    hooks = arb.Hooks(
+        connected=lambda server, player: told.append(("connected", server, player)),
+        disconnected=failing,
+        thought=lambda turn, milliseconds: told.append(("thought", turn.ply, milliseconds >= 0)),
+        refused=lambda turn, refusal: told.append(("refused", turn.ply, refusal.reason.value)),
+        log=lambda level, line: lines.append(f"{level} {line.splitlines()[0]}"),
+    )
+    async with stream_of(peer, Twice(), hooks=hooks) as stream:
+        await stream.say(turn=message.turn(0))
+        await stream.refuse(await stream.read("move"), "MOVE_ILLEGAL", grpc.StatusCode.FAILED_PRECONDITION)
+        await stream.read("resign")
+        stream.end.set_result(None)
+        for _ in range(3):
+            failed = await peer.stream()
+            await failed.read("hello")
+            failed.end.set_result(None)
+        back = await peer.stream()
+        await back.meet()
+        await back.read("resign")  # which was not answered
+    assert told == [
+        ("connected", peer.address, "alice"),
+        ("thought", 0, True),
+        ("refused", 0, "MOVE_ILLEGAL"),
+        ("thought", 0, True),
+        ("disconnected", peer.address, f"the arbiter at {peer.address} ended the stream"),
+        ("connected", peer.address, "alice"),
+    ]
+    ended = f"the arbiter at {peer.address} ended the stream"
+    kept = [re.sub(r"[0-9.]+ s$", "T s", line) for line in lines if not line.startswith(("debug", "error"))]
+    assert kept == [
+        f"info connected to {peer.address} as alice",
+        "info m1 begins: pods as seat 1 against bob",
+        "warning refused in match m1: said MOVE_ILLEGAL",
+        f"warning the connection to {peer.address} is lost, trying again: {ended}",
+        f"warning connected to {peer.address} as alice again, after T s",
+    ]
+    assert "error the hook failing failed" in lines
+    assert "connected to" not in caplog.text
+
+
+async def test_a_match_that_the_bot_has_moved_in_goes_on(
+    peer: Peer, message: type[Messages], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "arbiter_client")
+    async with stream_of(peer, Scripted("a")) as stream:
+        await stream.say(match=message.match("new", turn=1))
+        await stream.say(match=message.match("answered", ply=1, turn=1))
+        await stream.say(match=message.match("moved", ply=1, turn=2))
+        await stream.say(match=message.match("opened", ply=4, turn=1, opening_plies=3))
+        await stream.say(match=message.match("older", ply=8, turn=1))
+        await stream.say(ping=play_pb2.Ping(number=1))
+        await stream.read("pong")
+    told = [record.getMessage().partition(":")[0] for record in caplog.records if "against" in record.getMessage()]
+    assert told == ["new begins", "answered begins", "moved goes on", "opened begins", "older goes on"]
 
 
 def test_a_turn_has_the_time_that_the_bot_may_use() -> None:

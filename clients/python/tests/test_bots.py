@@ -10,6 +10,7 @@ from typing import Any
 import arbiter_client as arb
 import pytest
 from arbiter_client import cli
+from arbiter_client.bot import Run
 from arbiter_client.bots.greedy import GreedyBot, best_move
 from arbiter_client.bots.random import RandomBot
 from arbiter_client.bots.wire import WireBot
@@ -133,7 +134,7 @@ def test_the_bot_without_rules_finds_wins_and_losses_with_the_server() -> None:
     rules = registry.game("circle-of-life")
     dice = Random(7)
     bot = WireBot(seed=1)
-    bot.blocking = AnsweringClient()  # type: ignore[assignment]
+    bot._runs = (Run(None, AnsweringClient()),)  # type: ignore[arg-type]
     position = rules.initial()
     line: tuple[str, ...] = ()
     while position.outcome is None:

@@ -18,7 +18,7 @@ import pytest
 from arbiter_client import credentials
 from arbiter_client.engines import standing
 from arbiter_client.errors import from_refusal, from_rpc
-from arbiter_client.runner import joined, own_time_control
+from arbiter_client.seats import joined, own_time_control
 from arbiter_client.think_time import think_time_ms
 from arbiter_client.time_control import canonical, same
 from arbiter_client.values.reading import read
