@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from arbiter.testing.transcripts import ScriptedMatch
 
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
@@ -14,6 +13,7 @@ from arbiter.matches.creation import create
 from arbiter.matches.events import Created
 from arbiter.matches.evolution import begin
 from arbiter.matches.match import with_position
+from tests.generators.transcripts import ScriptedMatch
 
 CASTLING = "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 4 30"
 START = registry.game("chess").text(registry.game("chess").initial())
