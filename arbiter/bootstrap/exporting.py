@@ -14,7 +14,7 @@ from arbiter.errors import OperatorError
 from arbiter.keys.key_ring import KeyRing
 from arbiter.matches.events import Event
 from arbiter.matches.match import Match
-from arbiter.matches.public_keys import PublicKey
+from arbiter.matches.signing import PublicKey
 from arbiter.service.lookup import findable
 from arbiter.service.matches.transcripts import signature_of
 from arbiter.service.ports.journal import Filter, Journal, RecordDamaged, StoredRecord, Subject

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arbiter.matches.public_keys import CheckSignature
+from arbiter.matches.signing import CheckSignature
 from arbiter.service.ratings.worker import InProcessRating
 from arbiter.service.tournaments.verification import TournamentError, Transcripts, VerifiedTournament, verify
 

@@ -22,7 +22,7 @@ from arbiter.config import load
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
 from arbiter.matches.canonical import RecordError
-from arbiter.matches.public_keys import write_keys
+from arbiter.matches.signing import write_keys
 from arbiter.runtime import private
 
 Which = tuple[str, str, str]

@@ -18,7 +18,7 @@ from arbiter.cli.terminal import instant, say, table, write_text
 from arbiter.config import load
 from arbiter.keys.key_ring import KeyRing
 from arbiter.keys.key_ring import rotate as rotate_ring
-from arbiter.matches.public_keys import PublicKey, write_keys
+from arbiter.matches.signing import PublicKey, write_keys
 
 app = App(name="key", help="Show, export and rotate the keys that sign transcripts.")
 

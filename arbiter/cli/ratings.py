@@ -20,7 +20,7 @@ from arbiter.cli.ratings_view import print_board, print_json, tell_anchors
 from arbiter.cli.terminal import console, on_terminal, say, table, write_json
 from arbiter.cli.transcript_files import KEY_FILE, SUFFIX, write_whole
 from arbiter.games import registry
-from arbiter.matches.public_keys import PublicKey, write_keys
+from arbiter.matches.signing import PublicKey, write_keys
 from arbiter.ratings.anchors import checked
 from arbiter.ratings.answers import AnchoredPlayer, Estimate, RatingList
 from arbiter.ratings.arranged import GivenUp, SuspiciousPattern, arranged

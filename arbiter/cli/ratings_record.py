@@ -12,7 +12,7 @@ from arbiter.cli.verify import keys_of, read_file
 from arbiter.keys.key_ring import holds
 from arbiter.matches import transcript
 from arbiter.matches.events import Cause, Ended
-from arbiter.matches.public_keys import checking
+from arbiter.matches.signing import checking
 from arbiter.matches.transcript import TranscriptError, Verified
 from arbiter.ratings.record import Result, result_of
 

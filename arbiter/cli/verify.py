@@ -22,7 +22,7 @@ from arbiter.matches import transcript
 from arbiter.matches.canonical import MalformedRecordError
 from arbiter.matches.commands import ResultKind
 from arbiter.matches.events import Ended
-from arbiter.matches.public_keys import PublicKey, checking, id_of_key, key_bytes, read_keys
+from arbiter.matches.signing import PublicKey, checking, id_of_key, key_bytes, read_keys
 from arbiter.matches.transcript import TranscriptError, Verified
 
 _ID: Final = re.compile("[A-Za-z0-9_-]{1,64}", re.ASCII)  #: ids name files here, and come from a file of others

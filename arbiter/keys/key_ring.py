@@ -26,8 +26,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from arbiter.errors import OperatorError
 from arbiter.matches.canonical import LARGEST_INTEGER
-from arbiter.matches.public_keys import PublicKey, id_of_key
-from arbiter.matches.signature import ALGORITHM
+from arbiter.matches.signing import ALGORITHM, PublicKey, id_of_key
 from arbiter.service.ports.log import Logger
 
 FORMAT: Final = 1

@@ -34,8 +34,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
-from arbiter.matches.canonical import Json, MalformedRecordError, NotCanonicalError, decode, encode
-from arbiter.matches.canonical import MalformedRecordError, NotCanonicalError, decode, digest
+from arbiter.matches.canonical import Json, MalformedRecordError, NotCanonicalError, decode, digest, encode
 from arbiter.matches.fields import Fields
 
 ALGORITHM: Final = "ed25519"

@@ -14,9 +14,8 @@ from arbiter.matches.canonical import MalformedRecordError, NotCanonicalError, R
 from arbiter.matches.events import FIRST_PREVIOUS, Ended, Event
 from arbiter.matches.evolution import Games
 from arbiter.matches.match import Match
-from arbiter.matches.public_keys import CheckSignature
 from arbiter.matches.record import ChainedEvent, read_record
-from arbiter.matches.signature import KIND, Signature, read_signature
+from arbiter.matches.signing import KIND, CheckSignature, Signature, read_signature
 from arbiter.matches.verification import Verification
 
 

@@ -13,7 +13,7 @@ from arbiter.conformance.certificates import certificates
 from arbiter.games import registry
 from arbiter.keys.key_ring import holds
 from arbiter.matches import transcript
-from arbiter.matches.public_keys import checking, read_keys
+from arbiter.matches.signing import checking, read_keys
 from arbiter.runtime.loopback import free_port
 from tests.clients.languages import Language, built, languages
 from tests.clients.toolchains import require

@@ -12,7 +12,7 @@ import pytest
 
 from arbiter.matches.canonical import decode, digest, encode
 from arbiter.matches.record import read
-from arbiter.matches.signature import Signature, Statement
+from arbiter.matches.signing import Signature, Statement
 from arbiter.matches.transcript import write
 from tests.generators import transcripts
 

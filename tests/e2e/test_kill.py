@@ -21,7 +21,7 @@ from arbiter.bootstrap import check_store
 from arbiter.keys.key_ring import holds
 from arbiter.matches import transcript
 from arbiter.matches.events import EventKind
-from arbiter.matches.public_keys import PublicKey, checking
+from arbiter.matches.signing import PublicKey, checking
 from arbiter.testing.guarantees import Received, kept
 from tests.e2e import unlocked_commits
 from tests.e2e.crashing import WITHIN_COMMIT, CrashPlan, CrashPoint

@@ -35,8 +35,7 @@ from arbiter.matches.commands import (
     Tick,
 )
 from arbiter.matches.comments import Comment
-from arbiter.matches.public_keys import PublicKey, write_keys
-from arbiter.matches.signature import Signature, Statement
+from arbiter.matches.signing import PublicKey, Signature, Statement, write_keys
 from arbiter.matches.transcript import write
 
 NOON: Final = 1_800_000_000_000  #: a time, UTC, milliseconds since 1970

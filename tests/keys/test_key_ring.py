@@ -13,8 +13,7 @@ import structlog
 from arbiter.config import Settings
 from arbiter.errors import OperatorError
 from arbiter.keys.key_ring import NOTICE_MS, KeyRing, SigningKey, holds, open_ring, rotate
-from arbiter.matches.public_keys import PublicKey, checking, id_of_key
-from arbiter.matches.signature import Signature, Statement
+from arbiter.matches.signing import PublicKey, Signature, Statement, checking, id_of_key
 
 NOON = 1_800_000_000_000
 

@@ -16,8 +16,8 @@ from arbiter.errors import OperatorError, Reason, Refusal
 from arbiter.keys.key_ring import holds, open_ring
 from arbiter.matches import evolution, notation, time_control
 from arbiter.matches.canonical import LARGEST_INTEGER, NotCanonicalError, RecordError, decode, encode
-from arbiter.matches.public_keys import checking, key_bytes, read_keys
 from arbiter.matches.record import read
+from arbiter.matches.signing import checking, key_bytes, read_keys
 from arbiter.matches.transcript import TranscriptError, split, verify
 from tests.fuzz import effort, near, sendable, texts
 from tests.generators import transcripts

@@ -15,7 +15,7 @@ from arbiter.matches.commands import AnswerDraw, ClaimDraw, Interrupt, Interrupt
 from arbiter.matches.comments import Comment
 from arbiter.matches.events import Ended, EventKind
 from arbiter.matches.record import read
-from arbiter.matches.signature import Signature, Statement, read_signature
+from arbiter.matches.signing import Signature, Statement, read_signature
 from arbiter.matches.transcript import TranscriptError, Verified, split, verify, write
 from tests.matches.heap import DriftingHeap, games
 from tests.matches.logged_match import LoggedMatch, policy, started

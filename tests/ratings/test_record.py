@@ -15,7 +15,7 @@ from arbiter.keys.key_ring import holds
 from arbiter.matches.commands import ResultKind
 from arbiter.matches.events import Cause, Created, Ended, Party
 from arbiter.matches.policy import Policy
-from arbiter.matches.public_keys import checking, read_keys
+from arbiter.matches.signing import checking, read_keys
 from arbiter.matches.transcript import verify
 from arbiter.ratings.counts import Counts, PairCount, chains, identity, named
 from arbiter.ratings.fit import fit

@@ -11,8 +11,8 @@ from arbiter_protos.v1 import play_pb2, play_pb2_grpc
 from arbiter.games.registry import game
 from arbiter.keys.key_ring import holds
 from arbiter.matches.notation import write
-from arbiter.matches.public_keys import checking
 from arbiter.matches.record import read
+from arbiter.matches.signing import checking
 from arbiter.matches.transcript import verify
 from tests.generators.transcripts import public_keys
 from tests.rpc.calls import Stubs

@@ -14,7 +14,7 @@ from arbiter.config import Settings
 from arbiter.errors import Reason
 from arbiter.games.registry import game
 from arbiter.keys.key_ring import holds
-from arbiter.matches.public_keys import PublicKey
+from arbiter.matches.signing import PublicKey
 from arbiter.matches.transcript import split, verify
 from arbiter.testing.server import memory_world
 from tests.generators.transcripts import KEYS, public_keys

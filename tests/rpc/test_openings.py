@@ -12,7 +12,7 @@ from arbiter_protos.v1 import match_pb2 as pb
 
 from arbiter.errors import Reason
 from arbiter.keys.key_ring import holds
-from arbiter.matches.public_keys import checking, write_keys
+from arbiter.matches.signing import checking, write_keys
 from arbiter.matches.transcript import verify
 from arbiter.testing.player import BotClient
 from tests.generators.transcripts import public_keys

@@ -32,7 +32,7 @@ from sqlalchemy.engine import make_url
 from arbiter.errors import Reason
 from arbiter.keys.key_ring import holds
 from arbiter.matches import transcript
-from arbiter.matches.public_keys import PublicKey, checking
+from arbiter.matches.signing import PublicKey, checking
 from arbiter.runtime.loopback import free_port
 from arbiter.testing.guarantees import Received, kept
 from tests.bus.changing import ChangingBus, changing_bus

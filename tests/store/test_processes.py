@@ -21,7 +21,7 @@ import pytest
 from arbiter.errors import OperatorError
 from arbiter.keys.key_ring import holds
 from arbiter.matches import transcript
-from arbiter.matches.public_keys import PublicKey, checking
+from arbiter.matches.signing import PublicKey, checking
 from arbiter.runtime.loopback import free_port
 from arbiter.runtime.own_postgres import LONGEST_SOCKET, OwnPostgres, running
 from tests.documents import block

@@ -14,7 +14,7 @@ import arbiter_client as arb
 
 from arbiter.keys.key_ring import holds
 from arbiter.matches import transcript
-from arbiter.matches.public_keys import PublicKey, checking
+from arbiter.matches.signing import PublicKey, checking
 from arbiter.testing.guarantees import Received, kept
 from tests.e2e.crashing import CrashPlan
 from tests.e2e.crashing_server import LONGEST_S, CrashingServer, crashing_server

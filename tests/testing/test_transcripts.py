@@ -15,7 +15,7 @@ from arbiter.matches.canonical import decode, encode
 from arbiter.matches.clock import Ledger
 from arbiter.matches.commands import ResultKind
 from arbiter.matches.events import Cause, EventKind, Moved
-from arbiter.matches.public_keys import checking, read_keys
+from arbiter.matches.signing import checking, read_keys
 from arbiter.matches.transcript import TranscriptError, Verified, verify
 from tests.generators import transcripts
 

@@ -25,7 +25,7 @@ from arbiter.cli.tournament_run.processes import Processes
 from arbiter.cli.tournament_run.running_tournament import RunningTournament
 from arbiter.cli.tournament_run.screen import PlainOutput, Screen
 from arbiter.cli.tournament_spec import BotEntry
-from arbiter.matches.public_keys import PublicKey, write_keys
+from arbiter.matches.signing import PublicKey, write_keys
 from arbiter.runtime.loopback import HOST, free_port
 from arbiter.sandbox.bot_process import Hit
 from arbiter.sandbox.bubblewrap import Program, Sandbox

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from arbiter.config import Settings
-from arbiter.matches.public_keys import PublicKey
+from arbiter.matches.signing import PublicKey
 from arbiter.service.matches.transcripts import Transcripts
 from arbiter.service.ports.environment import Clock
 

@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Final, Protocol
 
 from arbiter.matches.events import Created
-from arbiter.matches.public_keys import PublicKey
+from arbiter.matches.signing import PublicKey
 
 DOMAIN: Final = b"arbiter comments v1\n"
 

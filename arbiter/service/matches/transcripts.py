@@ -7,9 +7,8 @@ from typing import Protocol
 
 from arbiter.matches.canonical import digest
 from arbiter.matches.events import Ended
-from arbiter.matches.public_keys import PublicKey
 from arbiter.matches.record import read
-from arbiter.matches.signature import Signature, Statement
+from arbiter.matches.signing import PublicKey, Signature, Statement
 from arbiter.service.matches.reading import SET_ASIDE
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.ports.journal import RecordDamaged, StoredRecord

@@ -13,8 +13,7 @@ from typing import Any, Final, NamedTuple, cast
 
 from arbiter.matches.canonical import Json, MalformedRecordError, NotCanonicalError, decode, digest, encode
 from arbiter.matches.fields import Fields
-from arbiter.matches.public_keys import CheckSignature
-from arbiter.matches.signature import ALGORITHM, Signature
+from arbiter.matches.signing import ALGORITHM, CheckSignature, Signature
 from arbiter.service.matches.transcripts import Signer
 from arbiter.service.record.tournaments import StoredLog
 from arbiter.service.tournaments.own_ratings import Rater, own_ratings

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from arbiter.matches import transcript
 from arbiter.matches.canonical import MalformedRecordError, NotCanonicalError, decode, digest, encode
 from arbiter.matches.match import Match
-from arbiter.matches.public_keys import CheckSignature
+from arbiter.matches.signing import CheckSignature
 from arbiter.matches.transcript import TranscriptError
 from arbiter.service.record.tournaments import Chain
 from arbiter.service.tournaments.exported import SIGNATURE, final_table, read_signature, standings_line

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arbiter.matches.public_keys import PublicKey
+from arbiter.matches.signing import PublicKey
 
 
 class NoKeys:

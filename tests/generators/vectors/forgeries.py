@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from arbiter.matches import transcript
 from arbiter.matches.canonical import Json, digest, encode
-from arbiter.matches.signature import ALGORITHM, Signature, Statement
+from arbiter.matches.signing import ALGORITHM, Signature, Statement
 from tests.generators import transcripts as golden
 
 Events = list[dict[str, Any]]

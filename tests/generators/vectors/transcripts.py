@@ -9,8 +9,7 @@ from typing import Any, Final, NamedTuple
 from arbiter.keys.key_ring import SigningKey, holds
 from arbiter.matches import transcript
 from arbiter.matches.canonical import MalformedRecordError, decode, digest, encode
-from arbiter.matches.public_keys import PublicKey, checking, read_keys, write_keys
-from arbiter.matches.signature import Signature, Statement
+from arbiter.matches.signing import PublicKey, Signature, Statement, checking, read_keys, write_keys
 from tests.generators import transcripts as golden
 from tests.generators.vectors.forgeries import FORGERIES, forged
 from tests.generators.vectors.layout import laid_out

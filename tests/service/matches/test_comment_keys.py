@@ -10,7 +10,7 @@ from arbiter.matches.comments import Comment, key_of, opened
 from arbiter.matches.events import Created
 from arbiter.matches.match import with_position
 from arbiter.matches.policy import ClockStart, Policy
-from arbiter.matches.public_keys import PublicKey
+from arbiter.matches.signing import PublicKey
 from arbiter.service.matches.comment_keys import CommentKeys
 from arbiter.testing.clock import virtually
 from arbiter.testing.in_memory import InMemoryArbiter

@@ -24,8 +24,8 @@ from arbiter.keys.key_ring import open_ring
 from arbiter.matches import replay
 from arbiter.matches.events import Cause, Ended, Party
 from arbiter.matches.match import Match, other
-from arbiter.matches.public_keys import write_keys
 from arbiter.matches.record import read
+from arbiter.matches.signing import write_keys
 from arbiter.ratings.answers import Row
 from arbiter.ratings.leaderboard import ESTABLISHED, PROVISIONAL_ELO
 from arbiter.ratings.rating_list import rating_list

@@ -10,7 +10,7 @@ import pytest
 
 from arbiter.keys.key_ring import SigningKey, holds
 from arbiter.matches.canonical import decode, digest, encode
-from arbiter.matches.public_keys import PublicKey, checking
+from arbiter.matches.signing import PublicKey, checking
 from arbiter.service.ports.journal import Subject
 from arbiter.service.ratings.worker import InProcessRating
 from arbiter.service.record import tournaments as tournament_log
