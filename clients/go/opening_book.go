@@ -57,8 +57,12 @@ func (b *OpeningBook) Moves(game string, played []string) []string {
 	return moves
 }
 
-// Move returns one of the moves for a turn by lot, or "" if the book has none.
+// Move returns one of the moves for a turn by lot, or "" if the book has none. A match from a position of its own is in
+// no book.
 func (b *OpeningBook) Move(turn *Turn) string {
+	if turn.Match.StartPosition != "" {
+		return ""
+	}
 	moves := b.Moves(turn.Game, turn.Match.Moves())
 	if len(moves) == 0 {
 		return ""

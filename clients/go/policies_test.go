@@ -258,3 +258,18 @@ func TestTheLogGoesToAHook(t *testing.T) {
 		t.Errorf("logged %q", line)
 	}
 }
+
+func TestABookHasMovesForATurn(t *testing.T) {
+	book, err := ParseOpeningBook("pods b1 c2\npods b1 d3\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	turn := &Turn{Game: "pods", Ply: 1, Match: &LiveMatch{moves: []string{"b1"}}}
+	if move := book.Move(turn); move != "c2" && move != "d3" || turn.Line().Position != "" {
+		t.Errorf("the book has %q", move)
+	}
+	turn.Match.StartPosition = "elsewhere"
+	if move := book.Move(turn); move != "" || turn.Line().Position != "elsewhere" {
+		t.Errorf("the book has %q in a match from a position of its own", move)
+	}
+}

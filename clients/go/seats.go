@@ -71,7 +71,7 @@ func (s *seat) describe(match *pb.Match) {
 	}
 	s.match.TimeControl = ownControl(match.GetTimeControl(), match.GetTimeControls(), s.match.Seat)
 	s.match.MatchTimeControl, s.match.Rated, s.match.Label = match.GetTimeControl(), match.GetRated(), match.GetLabel()
-	s.match.OpeningPlies = int(match.GetOpeningPlies())
+	s.match.OpeningPlies, s.match.StartPosition = int(match.GetOpeningPlies()), match.GetStartPosition()
 }
 
 // begin tells the bot of a match, once; the channel is closed after that. ply and turn are where the match is, for the

@@ -22,6 +22,8 @@ type LiveMatch struct {
 	Label            string
 	// OpeningPlies says how many of the first moves nobody played.
 	OpeningPlies int
+	// StartPosition is where the match began; empty for the initial position.
+	StartPosition string
 	// Memory is free for the bot's own data about the match.
 	Memory any
 
@@ -104,7 +106,7 @@ func turnOf(m *pb.Turn, match *LiveMatch, client *Client) *Turn {
 
 // Line returns the line of play that leads to this turn, for Client.LegalMoves and Client.PlayMoves.
 func (t *Turn) Line() Line {
-	return Line{Game: t.Game, Moves: t.Match.Moves()[:t.Ply]}
+	return Line{Game: t.Game, Position: t.Match.StartPosition, Moves: t.Match.Moves()[:t.Ply]}
 }
 
 // Moves returns the legal moves in bytewise order: those in the turn, or else the server's answer.

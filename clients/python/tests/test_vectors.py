@@ -209,6 +209,15 @@ def test_opening_books(row: dict[str, Any]) -> None:
         assert list(arb.OpeningBook.parse(row["text"]).moves(row["game"], row["played"])) == row["moves"]
 
 
+def test_a_book_has_a_move_for_a_turn_but_not_in_a_match_from_a_position_of_its_own() -> None:
+    book = arb.OpeningBook.parse("pods b1 c2\npods b1 d3\n")
+    match = arb.LiveMatch("m1", "pods", 2, "bob", moves=("b1",))
+    turn = arb.Turn("pods", 2, 1, "", (), (), 0, 0, "", False, "bob", (), None, (), 0, 1, match)
+    assert [book.move(turn, lambda chance=chance: chance) for chance in (0.0, 0.99)] == ["c2", "d3"]  # type: ignore[misc]
+    match.start_position = "elsewhere"
+    assert book.move(turn) is None
+
+
 @named(load("board_arrays.json"))
 def test_boards_as_arrays(row: dict[str, Any]) -> None:
     board = arb.Board("", arb.Tile.SQUARE, (), (), tuple(arb.CellLine(tuple(line)) for line in row["lines"]))

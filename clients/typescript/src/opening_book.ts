@@ -46,9 +46,12 @@ export class OpeningBook {
     return [...new Set(begun.flatMap((line) => line.slice(played.length, played.length + 1)))];
   }
 
-  /** Returns one of the moves for a turn by lot, or undefined. `chance` returns a number from 0 to 1, without 1. */
+  /**
+   * Returns one of the moves for a turn by lot, or undefined: a match from a position of its own is in no book. `chance`
+   * returns a number from 0 to 1, without 1.
+   */
   move(turn: Turn<never>, chance: () => number = Math.random): string | undefined {
-    const known = this.moves(turn.game, turn.match.moves);
+    const known = turn.match.startPosition ? [] : this.moves(turn.game, turn.match.moves);
     return known[Math.floor(chance() * known.length)];
   }
 }

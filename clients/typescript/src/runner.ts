@@ -176,13 +176,14 @@ export class BotRunner<Memory extends object> {
       rated,
       label,
       openingPlies,
+      startPosition,
     } = match;
     if (phase === Phase.ENDED || this.#ended.has(matchId)) return [];
     return players.flatMap((player, index) => {
       if (player !== this.#player) return [];
       const seat = this.#seat(matchId, game, index + 1, players[1 - index] ?? "");
       const timeControl = ownControl(match, seat.match.seat);
-      Object.assign(seat.match, { timeControl, matchTimeControl, rated, label, openingPlies });
+      Object.assign(seat.match, { timeControl, matchTimeControl, rated, label, openingPlies, startPosition });
       return [seat];
     });
   }

@@ -39,6 +39,7 @@ export class Seat<Memory extends object> {
       rated: false,
       label: "",
       openingPlies: 0,
+      startPosition: "",
     };
     this.match = { ...about, moves: [], over: false, client, memory: {} };
   }

@@ -121,6 +121,8 @@ export interface LiveMatch<Memory extends object = Record<string, unknown>> {
   readonly label: string;
   /** How many of the first moves nobody played. */
   readonly openingPlies: number;
+  /** Where the match began; empty for the initial position. */
+  readonly startPosition: string;
   /** The moves up to the bot's latest turn. */
   readonly moves: readonly string[];
   /** Turns true when the match ends or the bot stops, so that a long search may end. */
@@ -209,7 +211,8 @@ export class Turn<Memory extends object = Record<string, unknown>> {
 
   /** The line of play that leads to this turn, for `Client.legalMoves` and `Client.playMoves`. */
   get line(): Line {
-    return { game: this.game, moves: this.match.moves };
+    const { startPosition: position, moves } = this.match;
+    return { game: this.game, ...(position && { position }), moves };
   }
 
   /** How long ago the turn arrived, in ms. */

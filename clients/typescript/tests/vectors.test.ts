@@ -203,6 +203,17 @@ test("opening books", () => {
   }
 });
 
+test("a book has a move for a turn, but not in a match from a position of its own", () => {
+  const book = OpeningBook.parse("pods b1 c2\npods b1 d3\n");
+  const turnIn = (startPosition: string) =>
+    ({ game: "pods", match: { moves: ["b1"], startPosition } }) as never;
+  assert.deepEqual(
+    [0, 0.99].map((chance) => book.move(turnIn(""), () => chance)),
+    ["c2", "d3"],
+  );
+  assert.equal(book.move(turnIn("elsewhere")), undefined);
+});
+
 test("boards as arrays", () => {
   for (const { name, lines, contents, array } of cases<{
     name: string;
