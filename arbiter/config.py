@@ -29,6 +29,7 @@ from arbiter.toml_lines import places
 LARGEST_FILE = 65_536  #: maximum bytes of a configuration file
 OWN_POSTGRES = Path("arbiter.postgres")  #: default folder of a PostgreSQL that is started with the servers
 
+Days: TypeAlias = Annotated[int, Field(ge=0, le=100_000)]
 Count: TypeAlias = Annotated[int, Field(le=1_000_000_000)]
 
 
@@ -268,6 +269,16 @@ class Credit(_Section):
     refill_ms: Milliseconds = Field(default=250, ge=0, description="network credit that is regained with each move")
 
 
+class Retention(_Section):
+    """After how many days a server removes by itself what nobody needs, or moves it to the archive; 0: never."""
+
+    matches_days: Days = Field(
+        default=0, description="ended matches, which move to the archive of the store and stay readable and verifiable"
+    )
+    challenges_days: Days = Field(default=30, description="challenges that are not open, from when they were made")
+    tokens_days: Days = Field(default=90, description="revoked tokens, from when they were made")
+
+
 class RatingSettings(_Section):
     """How ratings are computed; see `arbiter.ratings.fit`."""
 
@@ -372,6 +383,7 @@ class Settings(BaseSettings):
     limits: Limits = Limits()
     matches: Matches = Matches()
     credit: Credit = Credit()
+    retention: Retention = Retention()
     ratings: RatingSettings = RatingSettings()
 
     @property

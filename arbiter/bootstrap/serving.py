@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import structlog
 
+from arbiter.bootstrap.retention import keep_tidy
 from arbiter.bootstrap.traced_messages import TracedMessages
 from arbiter.bootstrap.wiring import Arbiter, wire
 from arbiter.bootstrap.world import World, open_world
@@ -153,9 +154,8 @@ async def serving(
             watch_for_stalls(arbiter.stalls, arbiter.sessions, arbiter.matches, settings.limits, stalls_log, meter)
         )
         completing = asyncio.create_task(arbiter.challenges.complete_always())
-        if certificate is not None:
-            sharing.append(asyncio.create_task(certificate.watch(structlog.get_logger("arbiter.certificate"))))
-        sharing += [asyncio.create_task(duty) for duty in arbiter.life.duties()]
+        duties = (*arbiter.life.duties(), *_upkeep(settings, opened_world, certificate))
+        sharing += [asyncio.create_task(duty) for duty in duties]
         for player in await unknown_anchors(arbiter):
             log.warning(
                 "anchor_unknown", anchor=player, help="no effect until a player of that name plays a rated game"
@@ -173,6 +173,15 @@ async def serving(
                 with suppress(StoreFailed):  # then they notice it
                     await arbiter.life.leave()
             log.info("stopped")
+
+
+def _upkeep(
+    settings: Settings, world: World, certificate: ServedCertificate | None
+) -> Iterator[Coroutine[Any, Any, NoReturn]]:
+    """Yield what a server does all the time so that nobody has to start it again."""
+    yield keep_tidy(settings, world.store.directory, world.clock, structlog.get_logger("arbiter.retention"))
+    if certificate is not None:
+        yield certificate.watch(structlog.get_logger("arbiter.certificate"))
 
 
 async def _drain(arbiter: Arbiter, server: RpcServer, web: WebServer | None) -> bool:

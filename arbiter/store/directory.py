@@ -246,6 +246,18 @@ class SqlDirectory:
 
         return await self._writer.write(write)
 
+    async def forget(self, tokens_before_ms: int, challenges_before_ms: int) -> int:
+        """Remove revoked tokens and closed challenges that were made before an instant; return how many."""
+        tokens, challenges = tables.token.c, tables.challenge.c
+        closed = challenges.state.not_in(("open", "accepting"))
+        removals = (
+            delete(tables.token).where(tokens.revoked, tokens.created_ms < tokens_before_ms),
+            delete(tables.challenge).where(closed, challenges.created_ms < challenges_before_ms),
+        )
+        return await self._writer.write(
+            lambda connection: sum(connection.execute(removal).rowcount for removal in removals)
+        )
+
     async def notices(self, after: int, most: int) -> list[Notice]:
         """Return the notices after a number, in order."""
         number = tables.notice.c.number

@@ -149,3 +149,23 @@ async def test_a_challenge_is_accepted_once(store: Store) -> None:
     assert await directory.challenge("c1") == accepted
     assert await directory.challenges_being_accepted() == []
     assert not await directory.change_challenge(replace(CHALLENGE, challenge_id="c9", state="declined"), ("open",))
+
+
+async def test_revoked_tokens_and_closed_challenges_are_forgotten_after_a_while(store: Store) -> None:
+    directory = store.directory
+    await directory.add_player(ALICE, None)
+    for number in range(4):  # of an even number: revoked, and closed
+        await directory.add_token(replace(TOKEN, token_id=f"t{number}", digest=f"d{number}", created_ms=number), 9)
+        made = replace(CHALLENGE, challenge_id=f"c{number}", request_id=f"r{number}", created_ms=number)
+        await directory.add_challenge(made, 9)
+        if not number % 2:
+            await directory.revoke_token(f"t{number}")
+            await directory.change_challenge(replace(made, state="declined"), ("open",))
+    assert await directory.forget(0, 0) == 0
+    assert await directory.forget(2, 0) == 1
+    assert [await directory.token(f"t{number}") is not None for number in range(4)] == [False, True, True, True]
+    assert await directory.forget(9, 1) == 2
+    assert [await directory.token(f"t{number}") is not None for number in range(4)] == [False, True, False, True]
+    assert await directory.forget(9, 9) == 1
+    challenges = [await directory.challenge(f"c{number}") is not None for number in range(4)]
+    assert challenges == [False, True, False, True]

@@ -177,6 +177,12 @@ class Directory(Protocol):
         tell: the player for whom a notice is stored with it; '' for nobody.
         """
 
+    async def forget(self, tokens_before_ms: int, challenges_before_ms: int) -> int:
+        """Remove revoked tokens and closed challenges that were made before an instant; return how many.
+
+        Instants are UTC epoch milliseconds. It takes no notice: nobody can use what is removed.
+        """
+
     async def notices(self, after: int, most: int) -> list[Notice]:
         """Return the notices after a number, in order. Only the last thousands are kept."""
 

@@ -99,6 +99,7 @@ class ReportingDirectory:
         self.challenge: Final = directory.challenge
         self.challenges: Final = directory.challenges
         self.challenges_being_accepted: Final = directory.challenges_being_accepted
+        self.forget: Final = directory.forget
         self.notices: Final = directory.notices
         self.last_notice: Final = directory.last_notice
 

@@ -165,6 +165,21 @@ class MemoryDirectory:
             self._note(NoticeKind.CHALLENGE, challenge.challenge_id, tell, challenge.match_id)
         return True
 
+    async def forget(self, tokens_before_ms: int, challenges_before_ms: int) -> int:
+        """Remove revoked tokens and closed challenges that were made before an instant; return how many."""
+        await self.before()
+        tokens = [held for held in self._tokens.values() if held.revoked and held.created_ms < tokens_before_ms]
+        challenges = [
+            held
+            for held in self._challenges.values()
+            if held.state not in ("open", "accepting") and held.created_ms < challenges_before_ms
+        ]
+        for token in tokens:
+            del self._tokens[token.token_id]
+        for challenge in challenges:
+            del self._challenges[challenge.challenge_id]
+        return len(tokens) + len(challenges)
+
     async def notices(self, after: int, most: int) -> list[Notice]:
         """Return the notices after a number, in order."""
         await self.before()

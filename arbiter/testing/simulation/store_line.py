@@ -140,6 +140,7 @@ class DirectoryOverLine:
         self.challenges: Final = reading(directory.challenges)
         self.challenges_being_accepted: Final = reading(directory.challenges_being_accepted)
         self.change_challenge: Final = writing(directory.change_challenge)
+        self.forget: Final = writing(directory.forget)
         self.notices: Final = reading(directory.notices)
         self.last_notice: Final = reading(directory.last_notice)
 

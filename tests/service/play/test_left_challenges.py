@@ -51,6 +51,7 @@ class DyingDirectory:
         self.challenges: Final = self._dying(directory.challenges)
         self.challenges_being_accepted: Final = self._dying(directory.challenges_being_accepted)
         self.change_challenge: Final = self._dying(directory.change_challenge)
+        self.forget: Final = self._dying(directory.forget)
         self.notices: Final = self._dying(directory.notices)
         self.last_notice: Final = self._dying(directory.last_notice)
 
