@@ -168,8 +168,8 @@ public final class Playing {
 
     private void play(Client client, Caller caller) throws InterruptedException {
         Outbox outbox = new Outbox();
-        MatchSlots slots = new MatchSlots(caller.profile.mostMatches(), options.matches);
-        Seeker seeker = new Seeker(caller.profile.seeks(), client, slots, caller.outcome::completeExceptionally);
+        Slots slots = new Slots(caller.profile.mostMatches(), options.matches);
+        Seeking seeker = new Seeking(caller.profile.seeks(), client, slots, caller.outcome::completeExceptionally);
         Policies policies = new Policies(caller, client, slots, seeker);
         Runner runner = new Runner(caller, client, outbox, slots, policies, options.thinkers, options.matches);
         Session session = new Session(client.connection(), outbox, runner, caller);
@@ -195,7 +195,7 @@ public final class Playing {
     }
 
     /** Withdraws the bot's seeks, sends its last acts, and waits until the server ends the stream too. */
-    private static void farewell(Seeker seeker, Session session, CompletableFuture<Void> stream)
+    private static void farewell(Seeking seeker, Session session, CompletableFuture<Void> stream)
             throws InterruptedException {
         CompletableFuture<Void> withdrawal =
                 CompletableFuture.runAsync(seeker::close, work -> Caller.daemons("arbiter-withdrawal")

@@ -24,13 +24,13 @@ final class Policies {
 
     private final Caller caller;
     private final Client client;
-    private final MatchSlots slots;
-    private final Seeker seeker;
+    private final Slots slots;
+    private final Seeking seeker;
     private final Set<String> asked = new HashSet<>(); // ids of the challenges and seeks under consideration
     private final Set<String> refused = new HashSet<>(); // ids of tournaments
     private String player = "";
 
-    Policies(Caller caller, Client client, MatchSlots slots, Seeker seeker) {
+    Policies(Caller caller, Client client, Slots slots, Seeking seeker) {
         this.caller = caller;
         this.client = client;
         this.slots = slots;

@@ -47,7 +47,7 @@ final class Runner {
 
     private final Caller caller;
     private final Outbox outbox;
-    private final MatchSlots slots;
+    private final Slots slots;
     private final Policies policies;
     private final Thinking thinking;
     private final long mostEnded;
@@ -58,7 +58,7 @@ final class Runner {
     private long countEnded;
 
     /** The run is done after {@code mostEnded} matches; 0 for never. */
-    Runner(Caller caller, Client client, Outbox outbox, MatchSlots slots, Policies policies, int thinkers, long mostEnded) {
+    Runner(Caller caller, Client client, Outbox outbox, Slots slots, Policies policies, int thinkers, long mostEnded) {
         this.caller = caller;
         this.outbox = outbox;
         this.slots = slots;

@@ -16,7 +16,7 @@ import java.util.function.Consumer;
  * Keeps a seek open for each of several terms, while the bot has room for a match. One thread makes and withdraws them, so
  * that no seek is made twice; everything else only wakes it.
  */
-final class Seeker {
+final class Seeking {
     private static final Logger LOG = System.getLogger("arbiter.client");
     private static final int MOST_LISTED = 100_000; // the bot's own seeks are found among everybody's
 
@@ -32,7 +32,7 @@ final class Seeker {
 
     private final List<Place> places;
     private final Client client;
-    private final MatchSlots slots;
+    private final Slots slots;
     private final Consumer<ClientException> fail;
     private final Set<String> closed = new HashSet<>(); // ids that were closed during the call to the server
     private final ReentrantLock busy = new ReentrantLock(); // held while the server is being asked
@@ -42,7 +42,7 @@ final class Seeker {
     private boolean woken;
 
     /** Takes a listener for the error that ends the run: the server does not accept the terms of a seek. */
-    Seeker(List<Terms> seeks, Client client, MatchSlots slots, Consumer<ClientException> fail) {
+    Seeking(List<Terms> seeks, Client client, Slots slots, Consumer<ClientException> fail) {
         this.fail = fail;
         this.places = seeks.stream().map(Place::new).toList();
         this.client = client;

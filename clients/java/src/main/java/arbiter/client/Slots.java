@@ -10,7 +10,7 @@ import java.util.Set;
  * The number of a bot's matches: those under way, and those agreed on that the stream has not announced yet. Only the
  * loop changes it; any thread may read it.
  */
-final class MatchSlots {
+final class Slots {
     private static final int REMEMBERED_ENDS = 10_000;
 
     private final int most;
@@ -25,7 +25,7 @@ final class MatchSlots {
     private final List<Runnable> watchers = new ArrayList<>();
 
     /** Takes how many matches there may be at once, and how many in all; 0 for no limit. */
-    MatchSlots(int most, long mostInAll) {
+    Slots(int most, long mostInAll) {
         this.most = most;
         this.mostInAll = mostInAll;
         count();

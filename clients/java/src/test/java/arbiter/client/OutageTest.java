@@ -52,7 +52,7 @@ class OutageTest {
 
     @Test
     void aBotThatStopsAfterSomeMatchesHasSoManyLeft() {
-        MatchSlots slots = new MatchSlots(0, 2);
+        Slots slots = new Slots(0, 2);
         slots.begun("m1");
         assertEquals(1, slots.left());
         slots.expect("m2");
@@ -61,6 +61,6 @@ class OutageTest {
         slots.ended("m1");
         assertEquals(0, slots.left());
         assertEquals(1, slots.playing());
-        assertFalse(new MatchSlots(0, 0).full());
+        assertFalse(new Slots(0, 0).full());
     }
 }

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** The bot's own seeks, and the terms that it accepts. */
 @Timeout(value = 1_200, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
-class SeekerTest {
+class SeekingTest {
     private final BlockingQueue<String> noted = new LinkedBlockingQueue<>();
     private Peer peer;
     private Playing playing;
