@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from arbiter.cli.terminal import write_text
-from arbiter.games import registry
 from arbiter.games.contract import Seat
 from arbiter.matches.clock import SeatClock
 from arbiter.matches.commands import ResultKind
@@ -100,7 +99,7 @@ def _score(row: MatchRow, seat: Seat) -> float | None:
 
 MATCHES: Final[tuple[Column[MatchRow], ...]] = (
     Column("match_id", TEXT, "the id of the match", lambda row: row.match.id),
-    Column("game", TEXT, "the game: `circle-of-life`", lambda row: registry.game(row.match.created.game).facts.id),
+    Column("game", TEXT, "the game: `circle-of-life`", lambda row: row.match.game.facts.id),
     Column(
         "variant",
         TEXT,

@@ -125,11 +125,15 @@ def _summary(file: Path, verified: Verified) -> str:
     moves, events = counted(match.ply, "move"), counted(match.revision, "event")
     if match.created.opening:
         moves += f", {len(match.created.opening)} of them the opening,"
+    checked = (
+        "follow from the rules; clocks, credit and strikes are as reckoned again"
+        if verified.rules_checked
+        else "were NOT CHECKED, since the rules of the game are not installed here; nor were clocks, credit and strikes"
+    )
     return (
         f"{file} holds: match {match.id}, {match.created.game}, {' against '.join(match.players)}, "
-        f"{match.created.time}; {_result(ended, match.players)}, {instant(ended.at)}. {moves} in {events} follow from "
-        "the rules; clocks, credit and strikes are as reckoned again; the chain is unbroken; signed by key "
-        f"{verified.signature.statement.key}."
+        f"{match.created.time}; {_result(ended, match.players)}, {instant(ended.at)}. {moves} in {events} {checked}; "
+        f"the chain is unbroken; signed by key {verified.signature.statement.key}."
     )
 
 

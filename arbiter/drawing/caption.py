@@ -17,6 +17,8 @@ class GameNumbers(NamedTuple):
 
 def state(game: AnyGame, position: Any) -> str:
     """Return whose move it is, or how the game ended: `Orca to move`, `Humpback wins: territory`, `a draw: length`."""
+    if not game.installed:
+        return "the rules are not installed here, so there is no board"
     outcome = position.outcome
     if outcome is None:
         claim = game.claim(position)

@@ -32,7 +32,7 @@ class Skeleton:
     """The geometry of a board's drawing: its size, and the centre of each cell."""
 
     def __init__(self, board: Board) -> None:
-        xs, ys = [x for x, _ in board.centres], [y for _, y in board.centres]
+        xs, ys = [x for x, _ in board.centres] or [0.0], [y for _, y in board.centres] or [0.0]
         self.board = board
         self._rim = RIM if board.tile is Tile.SQUARE else 0.0
         left, top = EDGE + self._rim + 0.58 * UNIT, EDGE + 0.58 * UNIT
@@ -50,7 +50,8 @@ class Skeleton:
             for name, (x, y) in zip(board.names, self.centres, strict=True):
                 yield label(name, (x + dx * UNIT, y + dy * UNIT), NAME_SIZE, "name", anchor)
             return
-        left, bottom = min(x for x, _ in self.centres), max(y for _, y in self.centres)
+        left = min((x for x, _ in self.centres), default=0.0)
+        bottom = max((y for _, y in self.centres), default=0.0)
         for name, (x, y) in zip(board.names, self.centres, strict=True):
             if x == left:
                 yield label(name[1:], (x - UNIT / 2 - 0.6 * RIM, y), 0.2 * UNIT, "name")

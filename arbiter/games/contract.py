@@ -250,6 +250,7 @@ class Game(ABC, Generic[P]):
     facts: ClassVar[Facts]
     board: Board
     bound: int  #: maximum number of plies of a game from the initial position
+    installed: ClassVar[bool] = True  #: whether this is the game, and not the stand-in for one that is not installed
 
     def __init__(self, **values: Value) -> None:
         self.values: dict[str, Value] = {p.name: values.get(p.name, p.default) for p in self.facts.parameters}

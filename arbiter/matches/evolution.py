@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from arbiter.errors import Refusal, argument_invalid
 from arbiter.games.contract import AnyGame, Seat
 from arbiter.games.line import follow
+from arbiter.games.missing import Missing
 from arbiter.games.registry import game as registered_game
 from arbiter.matches import clock, ends, time_control
 from arbiter.matches.adjudication import Lead, lead_after
@@ -146,8 +148,18 @@ def evolve(match: Match, event: Event, *, trust: bool = False) -> Match:
     return after
 
 
+def _known(games: Games, variant: str) -> AnyGame:
+    """Return the game of a variant's name in a record, or the stand-in for one whose rules are not installed here."""
+    try:
+        return games(variant)
+    except Refusal:
+        return Missing(variant)
+
+
 def replay(events: Iterable[Event], games: Games = registered_game, *, trust: bool = False) -> Match:
     """Return the match after all its events, from the first one on. `trust` is as in `evolve`.
+
+    With `trust`, a match of a game whose rules are not installed is read too: its game is then a stand-in.
 
     Raises ContradictionError for impossible events, RecordError if there are none.
     """
@@ -156,7 +168,7 @@ def replay(events: Iterable[Event], games: Games = registered_game, *, trust: bo
         if match is not None:
             match = evolve(match, event, trust=trust)
         elif isinstance(event, Created):
-            match = begin(event, games)
+            match = begin(event, partial(_known, games) if trust else games)
         else:
             raise ContradictionError(f"revision 1: {event.kind.value} is not the first event of a match")
     if match is None:
@@ -194,8 +206,11 @@ def _left(match: Match, event: Left, after: Match) -> None:
 
 
 def _started(match: Match, event: Started, after: Match) -> None:
-    _expect(match, event, "position", event.position, match.text)
-    _expect(match, event, "turn", event.turn, match.turn)
+    if match.game.installed:
+        _expect(match, event, "position", event.position, match.text)
+        _expect(match, event, "turn", event.turn, match.turn)
+    else:
+        after.text, after.turn = event.position, event.turn
     _expect(match, event, "clocks", event.clocks, match.clocks)
     after.phase = Phase.ACTIVE
     after.since = event.at

@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from arbiter.errors import Reason, Refusal
 from arbiter.games.registry import game as registered_game
 from arbiter.matches.canonical import MalformedRecordError, NotCanonicalError, RecordError, decode, digest, encode
-from arbiter.matches.events import FIRST_PREVIOUS, Ended, Event
+from arbiter.matches.events import FIRST_PREVIOUS, Created, Ended, Event
 from arbiter.matches.evolution import Games
 from arbiter.matches.match import Match
 from arbiter.matches.record import ChainedEvent, read_record
 from arbiter.matches.signing import KIND, CheckSignature, Signature, read_signature
-from arbiter.matches.verification import Verification
+from arbiter.matches.verification import Outline, Verification
 
 
 class TranscriptError(RecordError):
@@ -29,11 +30,15 @@ class TranscriptError(RecordError):
 
 
 class Verified(NamedTuple):
-    """A valid transcript: the match as it ended, its events, and the signature."""
+    """A valid transcript: the match as it ended, its events, and the signature.
+
+    rules_checked: False if the rules of the game are not installed: then neither moves nor clocks were checked.
+    """
 
     match: Match
     events: tuple[Event, ...]
     signature: Signature
+    rules_checked: bool = True
 
 
 def write(records: Iterable[bytes], signature: Signature | None = None) -> bytes:
@@ -61,14 +66,18 @@ def split(data: bytes) -> tuple[list[bytes], Signature | None]:
 def verify(data: bytes, check_signature: CheckSignature, games: Games = registered_game) -> Verified:
     """Return a transcript's content after verifying all of it: format, chain, rules, clocks, ledgers, signature.
 
-    Raises TranscriptError for the first fault; it names the line, the field and what was expected.
+    Where the rules of the game are not installed, it verifies what can be without them: format, chain, signature, and
+    that each event may follow the one before. Raises TranscriptError for the first fault; it names the line, the field
+    and what was expected.
     """
     *lines, rest = data.split(b"\n")
     reader, events = _Reader(), []
-    verification = Verification(games)
+    verification: Verification | Outline = Verification(games)
     signed = len(lines) - 1 if lines and not rest and _is_signature(lines[-1]) else len(lines)
     for number, line in enumerate(lines[:signed], 1):
         event = _read(reader, line, number)
+        if isinstance(event, Created) and number == 1 and not _is_known(event.game, games):
+            verification = Outline(games)
         _verify_event(verification, event, reader.previous, number)
         events.append(event)
     if rest:
@@ -83,7 +92,15 @@ def verify(data: bytes, check_signature: CheckSignature, games: Games = register
     if signed == len(lines):
         raise TranscriptError(signed + 1, "expected the signature, found the end of the file")
     signature = _signature(lines[-1], match, ended, check_signature)
-    return Verified(match, tuple(events), signature)
+    return Verified(match, tuple(events), signature, match.game.installed)
+
+
+def _is_known(variant: str, games: Games) -> bool:
+    try:
+        games(variant)
+    except Refusal as refusal:
+        return refusal.reason is not Reason.GAME_UNKNOWN
+    return True
 
 
 class _Reader:
@@ -131,7 +148,7 @@ def _check_place(reader: _Reader, record: ChainedEvent, number: int) -> None:
         raise TranscriptError(number, f"at is {record.event.at}, expected {reader.at} or later")
 
 
-def _verify_event(verification: Verification, event: Event, head: str, number: int) -> None:
+def _verify_event(verification: Verification | Outline, event: Event, head: str, number: int) -> None:
     try:
         verification.step(event, head)
     except RecordError as error:

@@ -42,7 +42,7 @@ from arbiter.matches.events import (
     Rejected,
     Resumed,
 )
-from arbiter.matches.evolution import ContradictionError, Games, begin, evolve
+from arbiter.matches.evolution import ContradictionError, Games, begin, evolve, replay
 from arbiter.matches.match import Match, Phase, deadline
 from arbiter.matches.origins import origin_of, request_of
 
@@ -113,6 +113,33 @@ class Verification:
         _compare(event, decided[0])
         self._due = decided[1:]
         return begin(event, self._games)
+
+
+class Outline:
+    """Follows the events of a match of a game whose rules are not installed: only whether each may come after another.
+
+    Neither moves nor clocks are checked.
+    """
+
+    __slots__ = ("_games", "_match")
+
+    due: Final[Event | None] = None
+
+    def __init__(self, games: Games) -> None:
+        self._games = games
+        self._match: Match | None = None
+
+    @property
+    def match(self) -> Match | None:
+        """The match after the events so far, or None before the first."""
+        return self._match
+
+    def step(self, event: Event, digest: str) -> None:
+        """Take the next event; `digest` is the hash of its bytes. Raises ContradictionError for an impossible one."""
+        after = (
+            replay([event], self._games, trust=True) if self._match is None else evolve(self._match, event, trust=True)
+        )
+        self._match = replace(after, digest=digest)
 
 
 def _decided(match: Match, event: Event) -> tuple[Event, ...]:

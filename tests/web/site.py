@@ -43,10 +43,14 @@ class Site(NamedTuple):
 
 
 @asynccontextmanager
-async def site(folder: Path, servers: int = 1, **given: Any) -> AsyncIterator[Site]:
-    """Serve pages in memory, with keys that sign. Requests go to several servers that share a store in turn."""
-    journal = MemoryJournal()
-    store = Store(journal, MemoryDirectory(), replicas=MemoryReplicas() if servers > 1 else None)
+async def site(folder: Path, servers: int = 1, kept: Store | None = None, **given: Any) -> AsyncIterator[Site]:
+    """Serve pages in memory, with keys that sign. Requests go to several servers that share a store in turn.
+
+    kept: the store of an earlier server.
+    """
+    journal = kept.journal if kept is not None else MemoryJournal()
+    assert isinstance(journal, MemoryJournal)
+    store = kept or Store(journal, MemoryDirectory(), replicas=MemoryReplicas() if servers > 1 else None)
     ring = open_ring(folder / "ring.keys", structlog.get_logger())
     server = InMemoryArbiter(store, ring, **{"web": "127.0.0.1:0", **given})
     all_servers = [server, *(server.beside() for _ in range(servers - 1))]

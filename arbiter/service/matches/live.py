@@ -18,7 +18,7 @@ from arbiter.matches.events import Created
 from arbiter.matches.match import Match, with_position
 from arbiter.service.matches.live_match import Answer, LiveMatch
 from arbiter.service.matches.timers import cancel
-from arbiter.service.ports.journal import RecordTooNew, RecordUnreadable
+from arbiter.service.ports.journal import RecordTooNew, RecordUnreadable, RulesMissing
 from arbiter.service.ports.log import Logger
 
 SEATS: Final[tuple[Seat, Seat]] = (1, 2)
@@ -156,7 +156,8 @@ class LiveMatches:
         if not isinstance(damage, RecordTooNew):
             self._log.error("match_set_aside", match=match_id, error=damage.why)
             return
-        self._log.warning("match_too_new", match=match_id, error=damage.why)
+        event = "match_rules_missing" if isinstance(damage, RulesMissing) else "match_too_new"
+        self._log.warning(event, match=match_id, error=damage.why)
         self._too_new.add(match_id)
         for player in damage.players:
             self.presence.turn_away(player, match_id, damage)

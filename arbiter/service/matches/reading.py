@@ -113,7 +113,7 @@ class MatchReader:
             raise not_found(match_id)
         if not isinstance(event_of(records[-1]), Ended):
             match = load_match(records)
-            if records[-1].sequence <= self._began:
+            if records[-1].sequence <= self._began and match.game.installed:
                 raise RecordDamaged(match_id, records[-1].revision, SET_ASIDE)
             return match  # it may go on: the caller continues without an await
         loading = Loading()

@@ -88,9 +88,9 @@ class Recovery:
 
         If its creation here failed, the match is interrupted, because its players may be waiting for it. Otherwise
         another server has created it and may be serving it: its clocks go on, and the events that the other server has
-        appended meanwhile are applied.
+        appended meanwhile are applied. A match of a game whose rules are not installed waits, and does not become live.
         """
-        if self._live.draining or self._live.find(match.id) is not None:
+        if self._live.draining or self._live.find(match.id) is not None or not match.game.installed:
             return match
         live = self._live.enter(match)
         if match.id in self._unsure:

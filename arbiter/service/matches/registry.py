@@ -14,6 +14,7 @@ from arbiter.errors import Reason, Refusal
 from arbiter.games.contract import Seat
 from arbiter.matches import transitions
 from arbiter.matches.commands import Command, Interruption, Play, SeatRequest
+from arbiter.matches.match import Phase
 from arbiter.matches.requests import Receipt
 from arbiter.service.alone import OtherServers
 from arbiter.service.matches.attendance import Attendance
@@ -24,7 +25,7 @@ from arbiter.service.matches.live_match import Answer
 from arbiter.service.matches.reading import MatchReader
 from arbiter.service.matches.recovery import Recovery
 from arbiter.service.ports.environment import Clock
-from arbiter.service.ports.journal import StoreFailed
+from arbiter.service.ports.journal import RulesMissing, StoreFailed
 
 
 class MatchRegistry:
@@ -163,6 +164,8 @@ class MatchRegistry:
         live = self.live.find(match_id)
         if live is not None:
             return await self.decisions.decide(live, command)
+        if match.phase is not Phase.ENDED and not match.game.installed:
+            return RulesMissing(match_id, match.created.game, match.holders)
         return transitions.decide(match, command, self._clock.now_ms()).answer  # it has ended: nothing changes
 
 

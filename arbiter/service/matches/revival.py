@@ -25,7 +25,7 @@ from arbiter.service.matches.live import DRAINING
 from arbiter.service.matches.live_match import LiveMatch
 from arbiter.service.matches.recovery import RETRY_S
 from arbiter.service.matches.unfinished import read_unfinished
-from arbiter.service.ports.journal import Journal
+from arbiter.service.ports.journal import Journal, RulesMissing
 from arbiter.service.ports.log import Logger
 
 READ_AT_ONCE: Final = 50  #: matches in one read: single reads take longer, and larger ones hold up other tasks
@@ -144,7 +144,10 @@ class Revival:
                 raise DRAINING
             entered = [self._live.enter(match) for match in matches]
             for damage in damages:
-                self._log.error("match_set_aside", error=damage.why)
+                if isinstance(damage, RulesMissing):  # it waits for the package of its game, and nothing is damaged
+                    self._log.warning("match_rules_missing", error=damage.why)
+                else:
+                    self._log.error("match_set_aside", error=damage.why)
             for match_id in match_ids:
                 del self._waiting[match_id]
             await self._interrupt(entered)

@@ -61,7 +61,7 @@ class Transcripts:
             if not goes_on:
                 raise RecordDamaged(match_id, last.revision, SET_ASIDE)
             goes_on = self._matches.live.find(match_id) is not None
-            if goes_on:
+            if goes_on or not (await self._matches.begun(match_id)).game.installed:
                 return  # otherwise it may have ended meanwhile: read once more
 
 

@@ -7,7 +7,14 @@ from itertools import groupby
 from operator import attrgetter
 
 from arbiter.matches.match import Match, Phase
-from arbiter.service.ports.journal import Journal, RecordDamaged, RecordUnreadable, StoreDamaged, StoredRecord
+from arbiter.service.ports.journal import (
+    Journal,
+    RecordDamaged,
+    RecordUnreadable,
+    RulesMissing,
+    StoreDamaged,
+    StoredRecord,
+)
 from arbiter.service.record.matches import load_match
 
 CUT = "later records are missing in the log, up to number {gap}: its end may have been one of them"
@@ -33,6 +40,8 @@ async def read_unfinished(journal: Journal, ids: Sequence[str], gap: int) -> tup
             continue
         if match.phase is Phase.ENDED:
             wrong[match_id] = "has ended"
+        elif not match.game.installed:
+            damages.append(RulesMissing(match.id, match.created.game, match.holders))
         elif records[-1].sequence < gap:
             damages.append(RecordDamaged(match.id, match.revision, CUT.format(gap=gap)))
         else:

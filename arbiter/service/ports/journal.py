@@ -259,6 +259,16 @@ class RecordTooNew(RecordUnreadable):
         Refusal.__init__(self, Reason.STORE_UNAVAILABLE, message, retry_after_ms=RETRY_MS)
 
 
+class RulesMissing(RecordTooNew):
+    """A match of a game whose rules are not installed here goes on elsewhere, or waits until they are installed."""
+
+    def __init__(self, match_id: str, game: str, players: tuple[str, ...] = ()) -> None:
+        self.why = f"the rules of {game!r} are not installed on this server, and match {match_id} waits for them"
+        self.players = players
+        message = f"{self.why}: its operator has to install the package of the game"
+        Refusal.__init__(self, Reason.STORE_UNAVAILABLE, message, retry_after_ms=RETRY_MS)
+
+
 class StoreDamaged(RecordUnreadable):
     """The stored data is not what was written; reading it again does not help. `why` says where.
 

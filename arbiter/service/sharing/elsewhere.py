@@ -14,7 +14,7 @@ from arbiter.service.matches.attendance import Attendance
 from arbiter.service.matches.decisions import Decisions
 from arbiter.service.matches.live_match import LiveMatch, is_settled
 from arbiter.service.matches.recovery import Recovery
-from arbiter.service.ports.journal import RecordUnreadable, StoredRecord, Subject
+from arbiter.service.ports.journal import RecordUnreadable, RulesMissing, StoredRecord, Subject
 from arbiter.service.record.matches import Loading, event_of
 from arbiter.service.record.published import Published, published
 
@@ -65,6 +65,9 @@ class MatchesElsewhere:
             self._live.note_unreadable(records[0].match_id, damage)
             return
         match = loading.match
+        if not match.game.installed:
+            self._live.note_unreadable(match.id, RulesMissing(match.id, match.created.game, match.holders))
+            return
         live = self._live.enter(match)
         self._decisions.became_durable(live, live.newest, published(records, events, match.created.label))
         if match.phase is not Phase.ENDED:
