@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final
 
-from arbiter.service.tournaments.adjudicators import AdjudicatedEnd, AdjudicatorFailed, Case
-from arbiter.workers.jobs import JobProcess
+from arbiter.service.tournaments.adjudicators import AdjudicatedEnd, Adjudicator, AdjudicatorFailed, Case, checked
+from arbiter.workers.pool import JobProcess
+from arbiter.workers.process import Jobs
 
 GROUP: Final = "arbiter.adjudicators"
 LONGEST_S: Final = 5.0  #: time limit for one case; a plug-in process that takes longer is killed
@@ -22,7 +24,7 @@ class AdjudicatorProcess:
 
     def __init__(self, longest_s: float = LONGEST_S) -> None:
         self._names = frozenset(installed())
-        self._jobs = JobProcess("arbiter.workers.adjudicator_worker", "judges", longest_s, AdjudicatorFailed)
+        self._jobs = JobProcess("arbiter.workers.adjudicators", "judges", longest_s, AdjudicatorFailed)
 
     @property
     def names(self) -> frozenset[str]:
@@ -37,3 +39,20 @@ class AdjudicatorProcess:
         """Return a plug-in's verdict; see the port."""
         verdict: Any = await self._jobs.ask("judge", (name, tuple(case)))
         return None if verdict is None else AdjudicatedEnd(*verdict)
+
+
+@cache
+def _load(name: str) -> Adjudicator:
+    plugin: Adjudicator = installed()[name].load()
+    return plugin
+
+
+def _judge(name: str, case: tuple[Any, ...]) -> tuple[int, str] | None:
+    """Return a plug-in's verdict on a case, as plain values. The plug-in's own objects stay in this process."""
+    verdict = checked(_load(name)(Case(*case)))
+    return None if verdict is None else (verdict.winner, verdict.note)
+
+
+def jobs() -> Jobs:
+    """Return the job handlers, by kind."""
+    return {"judge": _judge}

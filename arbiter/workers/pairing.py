@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from arbiter.service.ports.journal import Journal, StoredRecord, Subject
 from arbiter.service.ports.meter import NO_METER, Meter
 from arbiter.service.record import tournaments as tournament_log
-from arbiter.service.record.tournaments import StoredLog
-from arbiter.service.shielding import Shielded
+from arbiter.service.record.tournaments import Chain, StoredLog
 from arbiter.service.tournaments.ports import PairingFailed
+from arbiter.tournaments import formats
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.formats import FreePlayers
 from arbiter.tournaments.openings import Turn, opening
 from arbiter.tournaments.spec import Openings
-from arbiter.tournaments.tournament import Tournament
-from arbiter.workers.jobs import JobProcess
+from arbiter.tournaments.tournament import Tournament, replay
+from arbiter.workers.pool import JobProcess
+from arbiter.workers.process import Jobs
 
 KEPT: Final = 8  #: tournaments that the process keeps in memory
 LONGEST_S: Final = 600.0  #: time limit of a job; only a job that never ends takes longer
@@ -34,9 +36,8 @@ class PairingProcess:
         self._journal = journal
         self._revisions: OrderedDict[str, int] = OrderedDict()  # revisions of the tournaments that the worker keeps
         self._jobs = JobProcess(
-            "arbiter.workers.pairing_worker", "pairs", LONGEST_S, PairingFailed, self._revisions.clear, meter
+            "arbiter.workers.pairing", "pairs", LONGEST_S, PairingFailed, self._revisions.clear, meter
         )
-        self._shielded = Shielded()
 
     async def close(self) -> None:
         """Stop the worker; pending jobs fail."""
@@ -44,7 +45,7 @@ class PairingProcess:
 
     async def propose(self, tournament: Tournament, field: FreePlayers) -> Arrange | None:
         """Return what a tournament's format proposes; see the port. Also raises StoreFailed."""
-        proposal: Arrange | None = await self._shielded.run(self._propose(tournament.id, field))
+        proposal: Arrange | None = await self._jobs.ask_then("propose", partial(self._arguments, tournament.id, field))
         return proposal
 
     async def opening(self, openings: Openings, game: str, turn: Turn) -> tuple[str, ...]:
@@ -61,14 +62,53 @@ class PairingProcess:
         """
         return await asyncio.to_thread(tournament_log.load, tournament, records)
 
-    async def _propose(self, tournament: str, field: FreePlayers) -> Any:
-        async with self._jobs.turn:
-            await self._jobs.ready()
-            known = self._revisions.pop(tournament, 0)
-            records = await self._journal.read(tournament, known, subject=Subject.TOURNAMENT)
-            forget = [self._revisions.popitem(last=False)[0] for _ in range(len(self._revisions) - KEPT + 1)]
-            if not known:
-                forget.append(tournament)  # the worker may have an old state from a job that failed
-            self._revisions[tournament] = known + len(records)
-            bodies = [record.body for record in records]
-            return await self._jobs.exchange("propose", (tournament, bodies, field, forget))
+    async def _arguments(self, tournament: str, field: FreePlayers) -> tuple[Any, ...]:
+        """Return what the worker needs to propose: the records that it does not have, and what it is to forget."""
+        known = self._revisions.pop(tournament, 0)
+        records = await self._journal.read(tournament, known, subject=Subject.TOURNAMENT)
+        forget = [self._revisions.popitem(last=False)[0] for _ in range(len(self._revisions) - KEPT + 1)]
+        if not known:
+            forget.append(tournament)  # the worker may have an old state from a job that failed
+        self._revisions[tournament] = known + len(records)
+        return tournament, [record.body for record in records], field, forget
+
+
+# In the process
+
+
+class PairingJobs:
+    """The worker's state and its jobs."""
+
+    def __init__(self) -> None:
+        self._tournaments: dict[str, tuple[Tournament, Chain]] = {}
+
+    def propose(
+        self, tournament: str, bodies: Sequence[bytes], field: FreePlayers, forget: Iterable[str]
+    ) -> Arrange | None:
+        """Add new records to a tournament, return what its format proposes, and forget other tournaments."""
+        for each in forget:
+            self._tournaments.pop(each, None)
+        known = self._tournaments.pop(tournament, None)
+        if known is None:
+            chain = Chain(tournament)
+            followed = replay(chain.follow(bodies))
+        else:
+            followed, chain = known
+            for event in chain.follow(bodies):
+                followed.apply(event)
+        self._tournaments[tournament] = followed, chain
+        return formats.of(followed.spec).propose(followed, field)
+
+    def opening(self, openings: Openings, game: str, turn: Turn) -> tuple[str, ...]:
+        """Return the opening of a meeting's games."""
+        return opening(openings, game, turn)
+
+    @property
+    def jobs(self) -> Jobs:
+        """Return the job handlers, by kind."""
+        return {"propose": self.propose, "opening": self.opening}
+
+
+def jobs() -> Jobs:
+    """Return the job handlers of a new worker, by kind."""
+    return PairingJobs().jobs

@@ -13,7 +13,8 @@ from arbiter.ratings.record import Result
 from arbiter.service.ports.journal import MatchSummary, Tally
 from arbiter.service.ports.meter import NO_METER, Meter
 from arbiter.service.ratings.ports import ComparisonRequest, RatingFailed
-from arbiter.workers.jobs import JobProcess
+from arbiter.workers.pool import JobProcess
+from arbiter.workers.process import Jobs
 
 LONGEST_S: Final = 60.0  #: time limit of a job
 PACKED: Final = 1_000  #: items to serialize at a time: takes a fraction of a millisecond
@@ -23,7 +24,7 @@ class RatingProcess:
     """A worker process behind the port `arbiter.service.ratings.ports.RatingWorker`."""
 
     def __init__(self, meter: Meter = NO_METER) -> None:
-        self._jobs = JobProcess("arbiter.workers.rating_worker", "fits ratings", LONGEST_S, RatingFailed, meter=meter)
+        self._jobs = JobProcess("arbiter.workers.rating", "fits ratings", LONGEST_S, RatingFailed, meter=meter)
 
     async def close(self) -> None:
         """Stop the worker; pending jobs fail."""
@@ -73,3 +74,19 @@ async def packed(items: Iterable[Any]) -> list[bytes]:
 def unpacked(parts: Iterable[bytes]) -> list[Any]:
     """Deserialize the items of a job."""
     return [item for part in parts for item in pickle.loads(part)]
+
+
+def jobs() -> Jobs:
+    """Return the job handlers, by kind. The worker caches the last few fits, so that a comparison needs no new fit."""
+    # A server does not need what these need: numpy and scipy.
+    from arbiter.ratings.rating_list import rating_list
+    from arbiter.service.ratings.worker import comparison_of, history_of, rating_list_of
+
+    return {
+        "rating_list": lambda tallies, anchors: rating_list_of(unpacked(tallies), anchors),
+        "fit": lambda results: rating_list(unpacked(results), {}),
+        "history": lambda tallies, *rest: history_of(unpacked(tallies), *rest),
+        "comparison": lambda contest, tallies, encounters, anchors: comparison_of(
+            contest, unpacked(tallies), unpacked(encounters), anchors
+        ),
+    }

@@ -1,32 +1,18 @@
-"""A worker process for rules: `python -m arbiter.workers.rules_worker MEMORY_BYTES NICE`.
-
-It reads jobs from standard input and writes answers to standard output as frames. A frame is a header (see HEAD) and a
-pickled value. Once the modules of all games are loaded it sends ("done", None). Then it takes jobs. A job is (kind,
-arguments). Its answer is any number of chunk frames and one last frame: ("done", value), ("refused", refusal), or
-("failed", traceback) for an error in the rules' code. The parent process kills the worker when a job takes too long.
-The worker exits at the end of its input. Both ends are this program, so pickle is safe here.
-"""
+"""The jobs of the workers for rules (`arbiter.workers.process`)."""
 
 from __future__ import annotations
 
-import os
-import pickle
-import resource
-import struct
-import sys
-import traceback
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Any, BinaryIO
+from typing import Any
 
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
 from arbiter.games.contract import AnyGame
 from arbiter.games.line import Line, follow, replay
 from arbiter.service.ports.rules import LinePosition, ListedMove
-
-HEAD = struct.Struct(">?I")  #: whether a frame is the last one of its answer, and its length in bytes
+from arbiter.workers.process import Jobs
 
 
 def legal_moves(
@@ -103,65 +89,11 @@ def _board(game: AnyGame, position: Any) -> tuple[tuple[str, int, str, int, int,
     )
 
 
-_JOBS: dict[str, Callable[..., Iterator[object]]] = {"legal_moves": legal_moves, "play_moves": play_moves}
+def jobs() -> Jobs:
+    """Return the job handlers, by kind, once the modules of all games are loaded.
 
-
-def frame(value: object, last: bool) -> bytes:
-    """Encode a value as a frame."""
-    body = pickle.dumps(value)
-    return HEAD.pack(last, len(body)) + body
-
-
-def answer(kind: str, arguments: tuple[Any, ...]) -> Iterator[bytes]:
-    """Yield the frames that answer a job. Refusals, exhausted memory and failures are answers too."""
-    try:
-        held: list[object] = []
-        for item in _JOBS[kind](*arguments):
-            if held:
-                yield frame(held.pop(), last=False)
-            held.append(item)
-        yield frame(("done", held[0]), last=True)
-    except Refusal as refusal:
-        yield frame(("refused", refusal), last=True)
-    except (MemoryError, SystemError):  # the interpreter raises SystemError where it runs out of memory itself
-        yield frame(("refused", spent("more memory than a request may take")), last=True)
-    except Exception:
-        yield frame(("failed", traceback.format_exc(limit=-8)), last=True)
-
-
-def spent(what: str) -> Refusal:
-    """Return the refusal of a request that costs too much. `what` names the resource."""
-    return Refusal(Reason.BUDGET_SPENT, f"the answer takes {what}: ask for less at once", limit=what, retry_after_ms=0)
-
-
-def serve(jobs: BinaryIO, answers: BinaryIO) -> None:
-    """Announce that the worker is ready, and answer jobs until the stream ends."""
-    answers.write(frame(("done", None), last=True))
-    answers.flush()
-    while head := jobs.read(HEAD.size):
-        _, length = HEAD.unpack(head)
-        for part in answer(*pickle.loads(jobs.read(length))):
-            answers.write(part)
-        answers.flush()
-
-
-def load_games() -> None:
-    """Load the modules of all games. The tables of a game are computed with its first job: a tenth of a second."""
+    The tables of a game are computed with its first job: a tenth of a second.
+    """
     with suppress(Exception):  # a packaged game that cannot be loaded fails only the jobs that name it
         registry.classes()
-
-
-def main() -> None:
-    """Serve jobs on standard input and output, within a memory limit and at a lower priority."""
-    memory, nice = int(sys.argv[1]), int(sys.argv[2])
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    os.nice(nice)
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # a game's print must not mix with the answers
-    load_games()
-    with suppress(BrokenPipeError):  # the parent process has ended
-        serve(sys.stdin.buffer, answers)
-
-
-if __name__ == "__main__":
-    main()
+    return {"legal_moves": legal_moves, "play_moves": play_moves}

@@ -1,4 +1,4 @@
-"""A worker process and the pipes to it, as its parent sees them (frames: `arbiter.workers.rules_worker`)."""
+"""A worker process and the pipes to it, as its parent sees them (frames: `arbiter.workers.process`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import subprocess
 import sys
 from typing import IO, Self, cast
 
-from arbiter.workers.rules_worker import HEAD
+from arbiter.workers.process import HEAD
 
 STARTING_S = 60.0  #: time limit for a process to become ready
 
@@ -32,11 +32,11 @@ class Worker:
 
     @classmethod
     async def start(cls, module: str, *arguments: str) -> Self:
-        """Start a module as a process; `ready` waits until it takes jobs."""
+        """Start a process for a module's jobs; `ready` waits until it takes them. arguments: see `process`."""
         # Not by the event loop: uvloop forks, and gRPC's threads may hold locks then. Popen executes without such a
         # fork.
         process = subprocess.Popen(  # noqa: ASYNC220 - it returns once the program runs, after a millisecond or so
-            [sys.executable, "-m", module, *arguments],
+            [sys.executable, "-m", "arbiter.workers.process", module, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C in the terminal is for the server to handle

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
 from arbiter.workers import rules_worker
-from arbiter.workers.rules_worker import HEAD, answer, frame, play_moves, serve
+from arbiter.workers.process import HEAD, Jobs, answer, frame, serve
+from arbiter.workers.rules_worker import jobs, play_moves
 
 GAME = "circle-of-life"
 
@@ -28,9 +29,9 @@ def decoded(data: bytes) -> list[tuple[bool, Any]]:
     return frames
 
 
-def result(kind: str, *arguments: Any) -> list[Any]:
+def result(kind: str, *arguments: Any, among: Jobs | None = None) -> list[Any]:
     """Return an answer with refusals as plain values, so that answers can be compared."""
-    frames = decoded(b"".join(answer(kind, arguments)))
+    frames = decoded(b"".join(answer(among or jobs(), kind, arguments)))
     assert [last for last, _ in frames] == [False] * (len(frames) - 1) + [True]
     said, value = frames[-1][1]
     shown = (value.reason, value.message, value.facts) if isinstance(value, Refusal) else value
@@ -97,9 +98,9 @@ def test_the_cache_has_a_maximal_number_of_lines() -> None:
 
 
 def test_a_worker_says_when_it_is_ready_and_answers_until_its_input_ends() -> None:
-    jobs = [("play_moves", (GAME, "", (), 0, False, 9)), ("legal_moves", ("ludo", "", (), False, 9, 9, 9))]
+    asked = [("play_moves", (GAME, "", (), 0, False, 9)), ("legal_moves", ("ludo", "", (), False, 9, 9, 9))]
     out = io.BytesIO()
-    serve(io.BytesIO(b"".join(frame(job, last=True) for job in jobs)), out)
+    serve(jobs(), io.BytesIO(b"".join(frame(job, last=True) for job in asked)), out)
     frames = decoded(out.getvalue())
     assert [last for last, _ in frames] == [True, False, True, True]
     assert [value[0] for last, value in frames if last] == ["done", "done", "refused"]
@@ -112,19 +113,18 @@ def test_an_error_is_answered_with_its_traceback() -> None:
     assert "TypeError" in text
 
 
-def test_an_interpreter_without_memory_reports_that(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interpreter_without_memory_reports_that() -> None:
     """If its own C code finds no memory, CPython may raise a SystemError in place of a MemoryError."""
 
     def starved(*_: object) -> Iterator[object]:
         yield []
         raise SystemError("error return without exception set")
 
-    monkeypatch.setitem(rules_worker._JOBS, "legal_moves", starved)
-    said, (reason, _, facts) = result("legal_moves")[-1]
+    said, (reason, _, facts) = result("legal_moves", among={"legal_moves": starved})[-1]
     assert (said, reason) == ("refused", Reason.BUDGET_SPENT)
     assert "memory" in facts["limit"]
 
 
 def test_the_games_can_all_be_loaded_beforehand() -> None:
-    rules_worker.load_games()
+    jobs()
     assert set(registry.BUNDLED) <= set(registry.classes())

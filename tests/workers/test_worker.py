@@ -23,7 +23,7 @@ async def test_a_cancelled_start_leaves_no_process(monkeypatch: pytest.MonkeyPat
         return process
 
     monkeypatch.setattr(worker, "subprocess", type("", (), {"Popen": popen, "PIPE": subprocess.PIPE}))
-    starting = asyncio.create_task(Worker.start("arbiter.workers.rules_worker", str(1 << 30), "0"))
+    starting = asyncio.create_task(Worker.start("arbiter.workers.rules_worker", "0", str(1 << 30)))
     for _ in range(turns):
         await asyncio.sleep(0)
     if not starting.done():
