@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ import arbiter_client as arb
 import grpc
 import pytest
 from arbiter_client import bridge
+from arbiter_client.bridge.program import Program
 from arbiter_protos.v1 import game_pb2
 from arbiter_protos.v1.play_pb2 import RecentMove
 
@@ -287,6 +289,31 @@ async def test_a_program_without_an_introduction_is_named(tmp_path: Path, text: 
     file.write_text(text)
     with pytest.raises(bridge.ProgramFailed, match=why):
         await bridge.introduce([sys.executable, str(file)], limit_s=0.5 if "0.5" in why else 240)
+
+
+async def test_a_program_that_has_written_more_than_was_read_can_be_ended(tmp_path: Path) -> None:
+    file = tmp_path / "program.py"
+    file.write_text("print('ready', flush=True)\nwhile True: print('#' * 99_999, flush=True)")
+    program = await Program.start([sys.executable, str(file)], bridge.Words(), 240)
+    program._listening.cancel()  # nobody reads what it writes, as after an error
+    output = program._process.stdout
+    assert output is not None
+    async with asyncio.timeout(240):
+        while not output._paused:  # type: ignore[attr-defined]  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        await program.kill()
+    assert not program.running
+
+
+async def test_a_process_that_a_program_has_left_behind_is_not_waited_for(tmp_path: Path) -> None:
+    file = tmp_path / "program.py"
+    behind = "import subprocess, sys; print(subprocess.Popen(['sleep', '600'], start_new_session=True).pid, flush=True)"
+    file.write_text(f"{behind}\nprint('ready', flush=True)\ninput(); input()")
+    program = await Program.start([sys.executable, str(file)], bridge.Words(), 240)
+    async with asyncio.timeout(240):
+        await program.kill()
+    assert not program.running
+    os.kill(int(program._misread.split("'")[1]), signal.SIGKILL)
 
 
 async def test_a_program_may_introduce_itself_before_it_reads(tmp_path: Path) -> None:

@@ -142,8 +142,19 @@ class Program:
         await self._end()
 
     async def _end(self) -> None:
+        """End it and all that it has started, and wait until it has ended.
+
+        asyncio waits for the end of its output too, which never comes where more was written than is read, or where a
+        process that has left the group holds it. So its pipes are closed, after what it wrote is read.
+        """
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
+        if asyncio.current_task() is not self._listening:
+            await asyncio.wait([self._listening], timeout=FAREWELL_S)
+        for end in (0, 1):
+            pipe = self._process._transport.get_pipe_transport(end)  # type: ignore[attr-defined]  # no public way
+            if pipe is not None:
+                pipe.close()
         await self._process.wait()
 
     async def _writes_at_the_end(self) -> bool:
