@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import pickle
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -58,3 +60,30 @@ def test_a_noun_has_its_article() -> None:
     assert [with_article(noun) for noun in ("fish", "eel", "arena", "Elevation")] == [
         *("a fish", "an eel", "an arena", "an Elevation")
     ]
+
+
+MAKERS = {"Refusal", "_ends_with", "end_stream"}  #: what takes a reason and its facts, as keywords
+
+
+def made() -> Iterator[tuple[str, Reason, set[str]]]:
+    """Yield each place of `arbiter` that names a reason and its facts: where, the reason, the names of the facts."""
+    for path in sorted(ROOT.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call) or not node.args or any(word.arg is None for word in node.keywords):
+                continue
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            said = node.args[0]
+            if name in MAKERS and isinstance(said, ast.Attribute) and getattr(said.value, "id", "") == "Reason":
+                where = f"{path.relative_to(ROOT)}:{node.lineno}"
+                yield where, Reason[said.attr], {word.arg for word in node.keywords if word.arg is not None}
+
+
+def test_every_refusal_is_made_with_the_facts_of_its_reason() -> None:
+    places = list(made())
+    assert len(places) > 40
+    wrong = []
+    for where, reason, facts in places:
+        known = {*reason.always, *(name for each in reason.sometimes.values() for name in each)}
+        if not reason.always.keys() <= facts <= known:
+            wrong.append(f"{where}: {reason} has the facts {', '.join(known)}, not {', '.join(facts)}")
+    assert wrong == []

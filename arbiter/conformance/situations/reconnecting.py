@@ -338,7 +338,7 @@ def _ends_with(reason: Reason, title: str, **facts: str | int) -> None:
 
 
 _ends_with(Reason.DRAINING, "reconnects when it was asked to", retry_after_ms=2_000)
-_ends_with(Reason.SESSION_SILENT, "reconnects after a session that ended in silence")
+_ends_with(Reason.SESSION_SILENT, "reconnects after a session that ended in silence", limit=1)
 _ends_with(Reason.READER_TOO_SLOW, "reconnects after it read too slowly", resume_from="")
 _ends_with(Reason.RATE_LIMITED, "reconnects after it sent too much", limit=1, retry_after_ms=1_000)
 
