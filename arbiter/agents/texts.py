@@ -31,22 +31,25 @@ def quoted(text: str) -> Json:
     return {"quoted": shown + (" …" if len(text) > LONGEST else "")}
 
 
-def board(game: str, moves: Sequence[str]) -> str:
-    """Return the board after these moves as lines of text, or '' if this machine does not know the game's rules."""
+def board(game: str, start: str, moves: Sequence[str]) -> str:
+    """Return the board after these moves as lines of text; '' if this machine does not know the game's rules.
+
+    start: the position from which the moves begin; '' for the initial one.
+    """
     try:
         rules = registry.game(game)
-        line = follow(rules, rules.initial(), moves)
+        line = follow(rules, rules.start(start), moves)
         steps = rules.steps(line.positions[-2], moves[-1]) if moves else None
     except Refusal:
         return ""
     return draw(rules, line.final, steps)
 
 
-def picture(game: str, moves: Sequence[str]) -> bytes:
+def picture(game: str, start: str, moves: Sequence[str]) -> bytes:
     """Return the board after these moves as a PNG of `PIXELS` pixels in width; nothing if the rules are not known."""
     try:
         rules = registry.game(game)
-        line = follow(rules, rules.initial(), moves)
+        line = follow(rules, rules.start(start), moves)
         before = line.positions[-2] if moves else None
         steps = rules.steps(before, moves[-1]) if moves else None
     except Refusal:
@@ -72,7 +75,7 @@ def turn(of: arb.Turn) -> Json:
         "opponent": quoted(of.opponent),
         "game": of.game,
         "position": of.position,
-        "board": board(of.game, of.match.moves),
+        "board": board(of.game, of.match.start_position, of.match.moves),
         "moves_since_your_last": [recent.move for recent in of.last_moves],
         "your_time_ms": None if left is None else round(left),
         "draw_claim": of.draw_claim or None,
@@ -96,7 +99,7 @@ def match(of: arb.Match, player: str) -> Json:
         "position": of.position,
     }
     if of.moves:
-        seen |= {"moves": list(of.moves[-40:]), "board": board(of.game, of.moves)}
+        seen |= {"moves": list(of.moves[-40:]), "board": board(of.game, of.start_position, of.moves)}
     if of.result is not None:
         seen["result"] = result(of.result, seats[0] if seats else 0)
     return seen

@@ -266,7 +266,7 @@ class Tools:
         me = (await answered(player.calls.myself())).player.name
         seen: list[Any] = [texts.match(match, me)]
         if picture:
-            drawn = await asyncio.to_thread(texts.picture, match.game, match.moves)
+            drawn = await asyncio.to_thread(texts.picture, match.game, match.start_position, match.moves)
             seen.append(Image(data=drawn, format="png") if drawn else "This machine does not know the game's rules.")
         return seen
 

@@ -33,6 +33,14 @@ def test_a_turn_puts_up_the_whole_match(game: str, size: str, komi: str) -> None
     assert untimed == [*board, "time_settings 0 10 1", "3 genmove w"]
 
 
+def test_a_match_from_a_position_is_put_up_stone_by_stone() -> None:
+    start = "........./........./........./........./....s..../...S...../........./........./s........ 2 0 0"
+    match = arb.LiveMatch("m1", "go", 1, "bob", "none", moves=("b2",), start_position=start)
+    turn = arb.Turn("go", 1, 1, "", (), (), 0, 0, "", False, "bob", (), None, (), 0, 1, match)
+    asked = GTP.question(bridge.Question(turn, None, None, None))
+    assert asked[3:7] == ["play w e5", "play b d4", "play w a1", "play w b2"]
+
+
 def test_an_engine_introduces_itself() -> None:
     assert GTP.greeting() == ["1 name", "2 version"]
     said, complete = GTP.introduction("=1 GNU Go", bridge.Introduction())

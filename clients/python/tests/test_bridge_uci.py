@@ -58,6 +58,14 @@ def test_a_limit_stands_in_place_of_the_clock(search: bridge.Search, go: str) ->
     assert asked == ["position startpos moves e2e4 e7e5", go]
 
 
+def test_a_match_from_a_position_is_put_up_as_fen() -> None:
+    fen = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"
+    match = arb.LiveMatch("m1", "chess", 1, "bob", "none", moves=("e2e4",), start_position=fen)
+    turn = arb.Turn("chess", 1, 1, "", (), (), 0, 0, "", False, "bob", (), None, (), 0, 1, match)
+    asked = bridge.Uci().question(bridge.Question(turn, None, None, None))
+    assert asked == [f"position fen {fen} moves e2e4", "go movetime 1000"]
+
+
 def test_an_engine_introduces_itself_after_it_has_its_options() -> None:
     uci = bridge.Uci({"hash": "16"})
     assert uci.greeting() == ["uci", "setoption name hash value 16", "isready"]

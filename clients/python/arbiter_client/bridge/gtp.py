@@ -20,6 +20,7 @@ GAME: Final = "go"
 SIZE, KOMI = "9", "7.5"  #: of the game without parameters
 COLOURS: Final = ("b", "w")  #: of the seats
 NAME, VERSION, GENMOVE = 1, 2, 3  #: ids of requests; the requests that put up a position have none
+COLUMNS: Final = "abcdefghjklmnopqrst"  #: there is no `i`
 UNTIMED_S: Final = 10  #: of a move without a clock
 
 _ANSWER: Final = re.compile(r"([=?])(\d*)\s*(.*)", re.DOTALL)
@@ -54,9 +55,10 @@ class Gtp:
         turn = question.turn
         given = dict(_PARAMETER.findall(turn.game))
         colour = COLOURS[turn.seat - 1]
-        moves = turn.match.moves
+        first, stones = _start(turn.match.start_position)
         lines = [f"boardsize {given.get('size', SIZE)}", f"komi {given.get('komi', KOMI)}", "clear_board"]
-        lines += [f"play {COLOURS[ply % 2]} {move}" for ply, move in enumerate(moves)]
+        lines += [f"play {COLOURS[seat]} {vertex}" for seat, vertex in stones]
+        lines += [f"play {COLOURS[(first + ply) % 2]} {move}" for ply, move in enumerate(turn.match.moves)]
         if question.left_ms is None:
             lines.append(f"time_settings 0 {UNTIMED_S} 1")
         else:
@@ -86,3 +88,22 @@ class Gtp:
     def goodbye(self) -> list[str]:
         """Return the line that asks an engine to end."""
         return ["quit"]
+
+
+def _start(position: str) -> tuple[int, list[tuple[int, str]]]:
+    """Return who begins from a position, 0 for Black, and its stones, each with its colour.
+
+    The position is ranks from the top down, `S` for Black and `s` for White, then the seat to move. Its stones can be
+    played one by one in any order: each group has as many liberties meanwhile as in the end, or more.
+    """
+    if not position:
+        return 0, []
+    board, turn, *_ = position.split()
+    ranks = board.split("/")
+    stones = [
+        ("Ss".index(stone), f"{COLUMNS[column]}{len(ranks) - row}")
+        for row, rank in enumerate(ranks)
+        for column, stone in enumerate(rank)
+        if stone in "Ss"
+    ]
+    return int(turn) - 1, stones

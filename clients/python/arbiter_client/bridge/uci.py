@@ -83,9 +83,10 @@ class Uci:
     def question(self, question: Question) -> list[str]:
         """Return the lines that ask for a move: all moves of the match, and the clocks or limits."""
         self._evaluation, self._expected = None, ()
-        moves = question.turn.match.moves
-        line = " ".join(("moves", *moves)) if moves else ""
-        return [f"position startpos {line}".rstrip(), f"go {self._go(question)}"]
+        match = question.turn.match
+        start = f"fen {match.start_position}" if match.start_position else "startpos"
+        line = " ".join(("moves", *match.moves)) if match.moves else ""
+        return [f"position {start} {line}".rstrip(), f"go {self._go(question)}"]
 
     def _go(self, question: Question) -> str:
         fixed = [
