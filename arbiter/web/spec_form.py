@@ -60,7 +60,6 @@ _TABLES: Final = ("time_odds", "policy")  #: `name = value`, one a line
 
 
 _WRITTEN: Final[Mapping[str, str]] = {
-    "time": "Written as 3m+2s; none for no clock.",
     "options.duration": "Written as 90s, 5m, 2h or 1d.",
     "entry.versions": "One a line.",
     "entry.forbidden": "Two names a line.",
