@@ -92,6 +92,7 @@ class Connection:
         self.patience_s = patience_s
         self.outages = 0  #: how many calls have failed because the arbiter was away or busy
         self.on_wait: Callable[[ConnectionFailed], None] = lambda error: None  #: called with the reason of each wait
+        self.up = False  #: whether a Play stream has been greeted, and has not ended
         self.greetings = 0  #: how many Play streams have begun: the arbiter was there then
         self._greeted = asyncio.Event()
         self._tls = tls

@@ -239,7 +239,8 @@ class BotRunner:
             except Exception as error:
                 if connection.outages == outages and not away(error):
                     raise
-                logger.log(level_of(error), "the choice in match %s is made again: %s", turn.match.match_id, error)
+                level = level_of(error) if connection.up else logging.DEBUG
+                logger.log(level, "the choice in match %s is made again: %s", turn.match.match_id, error)
             await connection.pause(backoff.next_s(), greetings)
 
     async def _choose_again(self, seat: Seat, turn: Turn, refusal: ArbiterError) -> None:

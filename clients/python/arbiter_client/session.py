@@ -69,7 +69,6 @@ class Session:
         self._tries = connection.tries()
         self._silence_s = HELLO_WAIT_S
         self._met = False
-        self._up = False  # between a hello and the end of its stream
         self._lost_s: float | None = None  # when the connection was lost; None while there is one
         self._stopping = asyncio.Event()
         self._notice: ArbiterError | None = None
@@ -83,8 +82,8 @@ class Session:
             error = await self._one_stream()
             if self._stopping.is_set():
                 return
-            if self._up:
-                self._up = False
+            if self._connection.up:
+                self._connection.up = False
                 call(self._hooks.disconnected, address, error)
             if isinstance(error, ArbiterError) and not passes(error):
                 raise error
@@ -116,7 +115,7 @@ class Session:
             away_s = asyncio.get_running_loop().time() - self._lost_s
             logger.warning("connected to %s as %s again, after %.1f s", address, player, away_s)
         self._lost_s = None
-        self._met = self._up = True
+        self._met = self._connection.up = True
         call(self._hooks.connected, address, player)
 
     def stop(self) -> None:
