@@ -124,7 +124,17 @@ def absent(case: RunEvidence, match_id: str, entries: list[RecordedEvent]) -> st
         return "was won by the absence of a player by one who was not there either"
     no_show = end["reason"] == "no_show"
     due = waiting + policy["no_show_ms"] if no_show else max(since[n - 1] for n in gone) + policy["abandon_ms"]
+    if not no_show and len(gone) == 2 and entries[0].event["time"] != "none":
+        due = min(due, _earliest_flag(entries))  # nobody wins on time who is not there
     return "" if end["at"] >= due else f"came before {due}"
+
+
+def _earliest_flag(entries: list[RecordedEvent]) -> int:
+    """Return the instant before which the flag of the player to move can't have fallen, whatever its credit."""
+    begun = next(entry.event for entry in reversed(entries) if entry.kind in ("started", "resumed", "moved"))
+    remaining_ms: int = begun["clocks"][begun["turn"] - 1]["remaining_ms"]
+    at: int = begun["at"]
+    return at + remaining_ms
 
 
 def _organised(case: RunEvidence, match_id: str, entries: list[RecordedEvent]) -> str:
