@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from arbiter.drawing.caption import sentence
 from arbiter.drawing.contents import Contents, GroupLink
+from arbiter.drawing.looks import over, tile_of, under
 from arbiter.drawing.palette import LIGHT, Palette, css, seat_classes
 from arbiter.drawing.shapes import element, label, number, words
 from arbiter.drawing.skeleton import skeleton
@@ -99,7 +100,9 @@ class _Times:
 def _board(game: AnyGame, frames: Sequence[Frame], times: _Times) -> Iterator[str]:
     """Yield the layers of the board, from the ground up."""
     shape = skeleton(game.board)
-    yield "".join(element("use", href="#tile", x=x, y=y) for x, y in shape.centres)
+    yield from under(game, shape)
+    yield "".join(element("use", href=f"#{tile_of(game, cell)}", x=x, y=y) for cell, (x, y) in enumerate(shape.centres))
+    yield from over(game, shape)
     yield from _items(game, [frame.shown.ground for frame in frames], times)
     yield from _items(game, [frame.shown.last for frame in frames], times)
     yield from _ways(frames, times)

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import dist
 from typing import Any, Final, NamedTuple
 
-from arbiter.drawing.caption import cased
+from arbiter.drawing.caption import cased, signs
 from arbiter.drawing.palette import SHADES, is_deep
+from arbiter.drawing.piece_shapes import SHAPES
 from arbiter.drawing.shapes import arrow
 from arbiter.drawing.skeleton import UNIT, Skeleton, skeleton
 from arbiter.drawing.symbols import Placed
@@ -69,7 +70,7 @@ def contents(
     board, pieces, steps = game.board, game.pieces(position), last_move or ()
     regions = game.regions(position)
     groups = [region for region in regions if region.kind == "group"]
-    signs = {cell: region.sign for region in groups for cell in region.cells if region.sign}
+    on_groups = {cell: region.sign for region in groups for cell in region.cells if region.sign}
     index = board.index
     arrived = [index[step.target] for step in steps if step.target]
     left = [index[step.source] for step in steps if step.source]
@@ -85,7 +86,7 @@ def contents(
         ),
         links=tuple(_links(game, groups)),
         pieces=_placed(
-            (_body(game, piece), signs.get(cell) or letter(game, piece), cell)
+            (_body(game, piece), on_groups.get(cell) or letter(game, piece), cell)
             for cell, piece in enumerate(pieces)
             if piece.letter
         ),
@@ -99,8 +100,16 @@ def contents(
     )
 
 
+def drawn_signs(game: AnyGame, position: Any) -> Iterator[tuple[str, str]]:
+    """Yield what the texts on pieces mean, as `signs` does; nothing for pieces whose shapes say what they are."""
+    if game.facts.id not in SHAPES:
+        yield from signs(game, position)
+
+
 def letter(game: AnyGame, piece: Piece) -> str:
     """Return what is written on a piece: its letter and face, or '' in a game whose pieces are all alike."""
+    if piece.letter.upper() in SHAPES.get(game.facts.id, ()):
+        return ""  # its shape says what it is
     if len(game.facts.letters or ()) == 1 and piece.letter.upper() not in game.facts.faces:
         return ""
     return cased(piece.letter, piece.owner) + (str(piece.facing) if _has_face(game, piece) else "")
@@ -122,11 +131,13 @@ def _placed(items: Iterable[tuple[str, str, int]]) -> tuple[Placed, ...]:
 def _ground(pieces: Sequence[Piece], regions: Iterable[Region]) -> tuple[Placed, ...]:
     heights = [(f"h{min(piece.height, SHADES)}", "", cell) for cell, piece in enumerate(pieces) if piece.height >= 0]
     lands = [(f"land{region.owner}", "", c) for region in regions if region.kind == "territory" for c in region.cells]
-    marks = [("mark", "", cell) for cell, piece in enumerate(pieces) if piece.mark]
+    marks = [("mark-arrow" if piece.mark == "arrow" else "mark", "", c) for c, piece in enumerate(pieces) if piece.mark]
     return _placed([*heights, *lands, *marks])
 
 
 def _body(game: AnyGame, piece: Piece) -> str:
+    if piece.letter.upper() in SHAPES.get(game.facts.id, ()):
+        return f"{piece.letter.upper()}{piece.owner}"
     turned = piece.facing >= 0 and not _has_face(game, piece)
     return f"p{piece.owner}-{piece.facing}" if turned else f"p{piece.owner}"
 

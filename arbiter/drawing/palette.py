@@ -43,7 +43,8 @@ NAMED: Final = {"yellow": "gold", "blue": "navy"} | {name: name for name in ("wh
 class Palette(NamedTuple):
     """The colours of everything but pieces. ground: of the lowest and the highest height. edges: outlines of pieces.
 
-    Pieces without an entry in `edges` have the outline of `INKS`.
+    Pieces without an entry in `edges` have the outline of `INKS`. squares: light and dark ones. wood, line: of a board
+    of points.
     """
 
     paper: str
@@ -56,6 +57,9 @@ class Palette(NamedTuple):
     territory: tuple[str, str]
     ground: tuple[str, str]
     edges: Mapping[str, str]
+    squares: tuple[str, str] = ("#e6ecee", "#9fb3bd")
+    wood: str = "#e9cf9c"
+    line: str = "#6b5430"
 
     def ink(self, name: str) -> Ink:
         """Return the colours of pieces, with their outline on this board."""
@@ -85,6 +89,9 @@ DARK: Final = Palette(
     territory=("#6b5320", "#34507c"),
     ground=("#3a352d", "#d9bf9a"),
     edges=DARK_EDGES,
+    squares=("#5b6c75", "#37464e"),
+    wood="#8d7145",
+    line="#2b2010",
 )
 
 SHADES: Final = 12  #: heights from here on have the same shade and the same bricks, and differ by their number
@@ -110,6 +117,12 @@ def css(palette: Palette) -> str:
         "text": f"font-family:{FONT};fill:{palette.text}",
         ".paper": f"fill:{palette.paper}",
         ".tile": f"fill:{palette.tile};stroke:{palette.paper};stroke-width:3;stroke-linejoin:round",
+        ".pale": f"fill:{palette.squares[0]}",
+        ".dark": f"fill:{palette.squares[1]}",
+        ".wood": f"fill:{palette.wood};stroke:{palette.wood};stroke-width:1",
+        ".shut": f"fill:none;stroke:{palette.text};stroke-width:7;stroke-linecap:round;opacity:.75",
+        ".line": f"fill:none;stroke:{palette.line};stroke-width:1.5",
+        ".star": f"fill:{palette.line}",
         ".name,.quiet": f"fill:{palette.quiet}",
         ".mark": f"fill:{palette.leaf};stroke:{palette.leaf_edge};stroke-width:2;stroke-linejoin:round",
         ".land1": f"fill:{first}",
@@ -135,6 +148,10 @@ def css(palette: Palette) -> str:
         **{f".{name}": f"fill:{ink.fill};stroke:{ink.edge};stroke-width:2.5" for name, ink in inks.items()},
         **{f".rim-{name}": f"fill:none;stroke:{ink.edge};stroke-width:19" for name, ink in inks.items()},
         **{f".link-{name}": f"fill:none;stroke:{ink.fill};stroke-width:14" for name, ink in inks.items()},
+        **{
+            f".side-{name}": f"fill:none;stroke:{ink.fill};stroke-width:9;stroke-linejoin:round"
+            for name, ink in inks.items()
+        },
         **{f".on-{name}": f"fill:{ink.text}" for name, ink in inks.items()},
     }
     return "\n".join(f"{selector}{{{rule}}}" for selector, rule in rules.items())

@@ -52,11 +52,12 @@ class Skeleton:
             return
         left = min((x for x, _ in self.centres), default=0.0)
         bottom = max((y for _, y in self.centres), default=0.0)
-        for name, (x, y) in zip(board.names, self.centres, strict=True):
-            if x == left:
-                yield label(name[1:], (x - UNIT / 2 - 0.6 * RIM, y), 0.2 * UNIT, "name")
-            if y == bottom:
-                yield label(name[:1], (x, y + UNIT / 2 + 0.6 * RIM), 0.2 * UNIT, "name")
+        ranks = {y: name[1:] for name, (_, y) in zip(board.names, self.centres, strict=True)}
+        files = {x: name[:1] for name, (x, _) in zip(board.names, self.centres, strict=True)}
+        for y, name in ranks.items():
+            yield label(name, (left - UNIT / 2 - 0.6 * RIM, y), 0.2 * UNIT, "name")
+        for x, name in files.items():
+            yield label(name, (x, bottom + UNIT / 2 + 0.6 * RIM), 0.2 * UNIT, "name")
 
 
 @lru_cache(maxsize=64)

@@ -10,8 +10,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from arbiter.drawing.caption import counts, numbers, sentence, signs, state
-from arbiter.drawing.contents import Contents, GroupLink, contents
+from arbiter.drawing.caption import counts, numbers, sentence, state
+from arbiter.drawing.contents import Contents, GroupLink, contents, drawn_signs
+from arbiter.drawing.looks import over, tile_class, under
 from arbiter.drawing.palette import LIGHT, Palette, css, seat_classes
 from arbiter.drawing.shapes import Point, element, label, number, polygon, words
 from arbiter.drawing.skeleton import Skeleton, skeleton, tile
@@ -78,9 +79,13 @@ def _board(game: AnyGame, shape: Skeleton, pieces: Sequence[Piece], shown: Conte
     known = symbols(game)
     inks = seat_classes(game.facts)
     corners = game.board.tile
-    for name, at, piece in zip(game.board.names, shape.centres, pieces, strict=True):
+    yield from under(game, shape)
+    for cell, (name, at, piece) in enumerate(zip(game.board.names, shape.centres, pieces, strict=True)):
         title = element("title", words(cell_title(game, name, piece)))
-        yield element("g", title, polygon(tile(corners, at), class_="tile"), class_="cell", data_cell=name)
+        yield element(
+            "g", title, polygon(tile(corners, at), class_=tile_class(game, cell)), class_="cell", data_cell=name
+        )
+    yield from over(game, shape)
     yield _layer("ground", _all(known, shape, shown.ground))
     yield _layer("last", _all(known, shape, shown.last))
     yield _layer("ways", (part for way in shown.ways for part in _arrow(*way)))
@@ -149,13 +154,13 @@ def _header(game: AnyGame, position: Any, width: float) -> Iterator[str]:
 def _beside(game: AnyGame, position: Any) -> Iterator[tuple[int, str, str]]:
     """Yield the lines beside the board: (seat or 0, sign, words); seat -1 is a blank line, sign '#' a heading."""
     of_seats = counts(game, position).of_seats
-    if not any(signs(game, position)) or not any(of_seats):
+    if not any(drawn_signs(game, position)) or not any(of_seats):
         return  # a line below the board is enough
     for seat, found in enumerate(of_seats, 1):
         yield (seat, "#", sentence(game.facts.seat_name(seat)))
         yield from ((seat, "", f"{what}: {count}") for what, count in found.items())
         yield (-1, "", "")
-    yield from ((0, sign, meaning) for sign, meaning in signs(game, position))
+    yield from ((0, sign, meaning) for sign, meaning in drawn_signs(game, position))
 
 
 def _column(game: AnyGame, lines: Sequence[tuple[int, str, str]], at: Point) -> Iterator[str]:
@@ -175,7 +180,7 @@ def _footer(game: AnyGame, position: Any, last_move: Sequence[Step] | None) -> l
     found = counts(game, position).others if is_beside else game.counters(position)
     beside = [f"{what}: {count}" for what, count in found.items()]
     if not is_beside:
-        beside += [f"{sign} {meaning}" for sign, meaning in signs(game, position)]
+        beside += [f"{sign} {meaning}" for sign, meaning in drawn_signs(game, position)]
     return [*beside, *f"last move: {said_steps(last_move)}".split(", ")] if last_move else beside
 
 

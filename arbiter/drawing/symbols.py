@@ -5,11 +5,12 @@ without a position, whatever pieces it has: a letter is a text, not a symbol.
 
 | id | what it is |
 | --- | --- |
-| `tile` | an empty cell |
+| `tile`, `tile-dark` | an empty cell |
 | `h0` … `h12` | the ground of a cell with so many tiles, and bricks to count; `height`: its number |
 | `land1`, `land2` | a cell of a seat's territory |
 | `mark` | a cell with a property, such as a lily |
 | `from`, `to` | a cell that the last move left, or reached |
+| `K1`, `P2` | a piece with a shape of its own: its letter and its seat |
 | `p0` … `p2`, `p1-3` | a piece of nobody or of a seat; one that faces direction 3 |
 | `taken`, `changed` | where the last move took a piece off the board, or made another piece of one |
 | `threat` | a piece that may be lost with the next move, with a sign |
@@ -23,12 +24,15 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from arbiter.boards.board import Board, Tile
+from arbiter.drawing.looks import TILES
 from arbiter.drawing.palette import SHADES, is_deep, seat_classes
+from arbiter.drawing.piece_shapes import SHAPES
 from arbiter.drawing.shapes import Point, around, drop, element, label, number, polygon
 from arbiter.drawing.skeleton import UNIT, angle, tile
-from arbiter.games.contract import AnyGame
+from arbiter.games.contract import AnyGame, Look
 
 RADIUS: Final = 0.305 * UNIT  #: of a piece
+RADII: Final = {Look.POINTS: 0.465 * UNIT, Look.SIDES: 0.38 * UNIT}  #: of a piece, where it is another
 BRICK: Final = 0.072 * UNIT  #: pixels from one brick to the next
 LETTER: Final = 0.38 * UNIT  #: font sizes: of a letter, and of a text of more characters
 LONGER: Final = 0.3 * UNIT
@@ -53,15 +57,33 @@ class Placed(NamedTuple):
 
 def symbols(game: AnyGame) -> dict[str, Symbol]:
     """Return the symbols of a game by id."""
-    return _symbols(game.board, seat_classes(game.facts))
+    found = _symbols(game.board, seat_classes(game.facts), game.facts.look)
+    return found | _shaped(game.facts.id, seat_classes(game.facts)) if game.facts.id in SHAPES else found
 
 
 @lru_cache(maxsize=64)
-def _symbols(board: Board, seats: tuple[str, str, str]) -> dict[str, Symbol]:
+def _shaped(game: str, seats: tuple[str, str, str]) -> dict[str, Symbol]:
+    """Return the symbols of pieces that have a shape of their own: `K1` is a king of seat 1."""
+    return {
+        f"{letter}{owner}": Symbol(
+            element("path", class_="piece", d=shape.body, fill="none", stroke_width=5.0)
+            + element("path", class_=seats[owner], d=shape.body)
+            + (element("path", class_=f"on-{seats[owner]}", d=shape.details) if shape.details else "")
+        )
+        for letter, shape in SHAPES[game].items()
+        for owner in (1, 2)
+    }
+
+
+@lru_cache(maxsize=64)
+def _symbols(board: Board, seats: tuple[str, str, str], look: Look) -> dict[str, Symbol]:
     corners = tile(board.tile)
+    radius = RADII.get(look, RADIUS)
     found = {
-        "tile": Symbol(polygon(corners, class_="tile")),
+        "tile": Symbol(polygon(corners, class_=TILES.get(look, "tile"))),
+        "tile-dark": Symbol(polygon(corners, class_="dark")),
         "mark": Symbol(_leaf()),
+        "mark-arrow": Symbol(element("path", class_="shut", d=_cross(0.3 * UNIT))),
         "from": Symbol(polygon(tile(board.tile, scale=0.92), class_="from")),
         "to": Symbol(polygon(tile(board.tile, scale=0.92), class_="to")),
         "land1": Symbol(_land(board.tile, 1)),
@@ -81,8 +103,10 @@ def _symbols(board: Board, seats: tuple[str, str, str]) -> dict[str, Symbol]:
     for height in range(SHADES + 1):
         found[f"h{height}"] = Symbol(polygon(corners, class_=f"tile h{height}") + "".join(_bricks(height)))
     for owner, ink in enumerate(seats):
-        halo = element("circle", class_="piece", r=RADIUS + 3, fill="none", stroke_width=3.0)
-        disc = element("circle", class_=ink, r=RADIUS)
+        halo = element("circle", class_="piece", r=radius + 3, fill="none", stroke_width=3.0)
+        disc = element("circle", class_=ink, r=radius)
+        if look is Look.POINTS:
+            halo = ""  # stones touch
         found[f"p{owner}"] = Symbol(halo + disc, f"letter on-{ink}")
         for direction in range(len(board.directions)):
             body = drop((0.0, 0.0), RADIUS, 0.49 * UNIT, angle(board, direction), class_=ink)

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from arbiter.boards.board import rays
 from arbiter.boards.squares import squares
-from arbiter.games.contract import Basis, EndReason, Facts, Game, Outcome, Piece, Ruling, Seat, Step, Value
+from arbiter.games.contract import Basis, EndReason, Facts, Game, Look, Outcome, Piece, Ruling, Seat, Step, Value
 from arbiter.games.rows import EMPTY, Rows, other, read_fields, read_seat
 
 REASONS = (EndReason("no_moves", "The player to move has no legal move, and loses.", Basis.TEXT),)
@@ -53,6 +53,7 @@ class Amazons(Game[AmazonsPosition]):
         parameters=(),
         reasons=REASONS,
         rulings=RULINGS,
+        look=Look.CHEQUERED,
         letters={"A": "amazon"},
         aliases=(("D1-D7/G7", "d1-d7/g7"), ("d1-d7(g7)", "d1-d7/g7")),
     )

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from arbiter.boards.squares import squares
-from arbiter.games.contract import Basis, EndReason, Facts, Game, Outcome, Piece, Ruling, Seat, Step, Value
+from arbiter.games.contract import Basis, EndReason, Facts, Game, Look, Outcome, Piece, Ruling, Seat, Step, Value
 from arbiter.games.rows import EMPTY, Rows, other, read_fields, read_seat
 
 REASONS = (
@@ -55,6 +55,7 @@ class Breakthrough(Game[BreakthroughPosition]):
         parameters=(),
         reasons=REASONS,
         rulings=RULINGS,
+        look=Look.CHEQUERED,
         letters={"P": "piece"},
         material="pieces",
         aliases=(("a2a3", "a2-a3"), ("a2xb3", "a2-b3")),

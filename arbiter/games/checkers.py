@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from arbiter.boards.squares import dark_squares
-from arbiter.games.contract import Basis, EndReason, Facts, Game, Outcome, Piece, Ruling, Seat, Step, Value
+from arbiter.games.contract import Basis, EndReason, Facts, Game, Look, Outcome, Piece, Ruling, Seat, Step, Value
 from arbiter.games.rows import EMPTY, Rows, other, read_fields, read_number, read_seat
 
 REASONS = (
@@ -73,6 +73,7 @@ class Checkers(Game[CheckersPosition]):
         rulings=RULINGS,
         draw_offers=True,
         letters={"M": "man", "K": "king"},
+        look=Look.CHEQUERED,
         material="men, and kings as two",
         aliases=(("11-15", "f6-e5"), ("D6-C5", "d6-c5")),
         cell_text="Only the dark cells are used. Files have letters, `a` is at the left; ranks have numbers, 1 is at "

@@ -27,7 +27,7 @@ from arbiter.games.chess_board import (
     targets,
 )
 from arbiter.games.chess_fen import Fields, read_fen, written
-from arbiter.games.contract import Basis, EndReason, Facts, Game, Outcome, Piece, Ruling, Seat, Step, Value
+from arbiter.games.contract import Basis, EndReason, Facts, Game, Look, Outcome, Piece, Ruling, Seat, Step, Value
 
 REASONS = (
     EndReason("checkmate", "The player to move is in check and has no legal move, and loses.", Basis.TEXT),
@@ -101,6 +101,7 @@ class Chess(Game[ChessPosition]):
         rulings=RULINGS,
         draw_offers=True,
         letters={"P": "pawn", "N": "knight", "B": "bishop", "R": "rook", "Q": "queen", "K": "king"},
+        look=Look.CHEQUERED,
         material="pieces by value: pawn 1, knight and bishop 3, rook 5, queen 9",
         aliases=(("e2-e4", "e2e4"), ("d4xe5", "d4e5"), ("e7e8=Q", "e7e8q"), ("e7e8N", "e7e8n")),
         position_text="Forsyth–Edwards Notation (FEN): the ranks from the top down with the empty squares counted, "

@@ -35,6 +35,15 @@ class Basis(StrEnum):
     OURS = "ours"
 
 
+class Look(StrEnum):
+    """How a board is drawn: plain cells, chequered squares, points where lines cross, or with coloured sides."""
+
+    PLAIN = "plain"
+    CHEQUERED = "chequered"
+    POINTS = "points"
+    SIDES = "sides"
+
+
 class Outcome(NamedTuple):
     """How a game ended by its rules. `winner` is 1 or 2, or 0 for a draw; `reason` is one of the game's end reasons."""
 
@@ -207,6 +216,7 @@ class Facts:
     draw_offers: bool = False
     letters: Mapping[str, str] | None = None  #: piece letter (upper case) to the piece's name
     material: str = ""  #: what `Game.material` counts, in words; '' if a count does not show who is ahead
+    look: Look = Look.PLAIN
     position_text: str = ""
     cell_text: str = ""
     aliases: tuple[tuple[str, str], ...] = ()

@@ -16,6 +16,7 @@ from arbiter.games.contract import (
     EndReason,
     Facts,
     Game,
+    Look,
     Outcome,
     Piece,
     Region,
@@ -79,6 +80,7 @@ class Go(Game[GoPosition]):
         ),
         reasons=REASONS,
         rulings=RULINGS,
+        look=Look.POINTS,
         letters={"S": "stone"},
         aliases=(("D4", "d4"), ("PASS", "pass")),
         cell_text="Columns have letters, `a` is at the left, and there is no `i`; rows have numbers, 1 is at the "

@@ -14,6 +14,7 @@ from arbiter.games.contract import (
     EndReason,
     Facts,
     Game,
+    Look,
     Outcome,
     Piece,
     Ruling,
@@ -63,6 +64,7 @@ class Hex(Game[HexPosition]):
         ),
         reasons=REASONS,
         rulings=RULINGS,
+        look=Look.SIDES,
         letters={"S": "stone"},
         aliases=(("swap-pieces", "swap"),),
         cell_text="Columns have letters, `a` is at the left; rows have numbers, 1 is at the top. Each row lies half a "

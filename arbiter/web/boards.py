@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from arbiter.drawing.caption import counts, sentence, signs, state
-from arbiter.drawing.contents import Contents, MoveArrow, as_json, contents
+from arbiter.drawing.caption import counts, sentence, state
+from arbiter.drawing.contents import Contents, MoveArrow, as_json, contents, drawn_signs
+from arbiter.drawing.looks import over, tile_of, under
 from arbiter.drawing.palette import DARK, LIGHT, css, seat_classes
 from arbiter.drawing.shapes import element, number
 from arbiter.drawing.skeleton import Skeleton, skeleton
@@ -45,7 +46,10 @@ def shown(game: AnyGame, position: Any, steps: Sequence[Step] | None = None, bef
     first, second = found.of_seats
     numbers = tuple(first.items()), tuple(second.items()), tuple(found.others.items())
     return Shown(
-        contents(game, position, steps, before), sentence(state(game, position)), numbers, tuple(signs(game, position))
+        contents(game, position, steps, before),
+        sentence(state(game, position)),
+        numbers,
+        tuple(drawn_signs(game, position)),
     )
 
 
@@ -114,10 +118,12 @@ def _symbols(game: AnyGame) -> str:
 def _skeleton(game: AnyGame) -> str:
     shape = skeleton(game.board)
     tiles = (
-        element("use", href=f"#{game.facts.id}-tile", x=x, y=y, data_cell=name)
-        for name, (x, y) in zip(game.board.names, shape.centres, strict=True)
+        element("use", href=f"#{game.facts.id}-{tile_of(game, cell)}", x=x, y=y, data_cell=name)
+        for cell, (name, (x, y)) in enumerate(zip(game.board.names, shape.centres, strict=True))
     )
-    return element("g", *tiles, class_="tiles")
+    below, above = "".join(under(game, shape)), "".join(over(game, shape))
+    lines = element("g", above, class_="lines", pointer_events="none") if above else ""
+    return below + element("g", *tiles, class_="tiles") + lines
 
 
 def _layers(game: AnyGame, shape: Skeleton, placed: Contents, named: bool = True) -> Iterator[str]:
