@@ -35,6 +35,7 @@ def create(
     opening: str = "",
     position: str = "",
     at_once: Annotated[bool, Parameter(negative=())] = False,
+    abandon_ms: int | None = None,
     connection: Connection | None = None,
 ) -> None:
     """Create a match and print its id. It starts when both players are connected; in unrated matches they may be one.
@@ -49,6 +50,8 @@ def create(
     :param opening: Moves that are played at the start without the players, separated by spaces: `"a1 e5 b1"`.
     :param position: The position that it starts from, as `arbiter show` writes it. [default: the game's initial one]
     :param at_once: Start at once, even if the players are not connected.
+    :param abandon_ms: How many milliseconds a player may be away before it has lost; 0: as long as its clock allows.
+        A person, or a bot in a debugger, may need more than the server's minute. [default: the server's]
     """
     start = arb.StartRule.AT_ONCE if at_once else arb.StartRule.UNSPECIFIED
     with connected(connection) as client:
@@ -61,6 +64,7 @@ def create(
             start=start,
             opening=opening.split(),
             position=position,
+            policy=None if abandon_ms is None else arb.Policy(abandon_ms=abandon_ms),
         )
     if on_terminal():
         say(

@@ -229,6 +229,7 @@ ASKED: dict[tuple[str, str], list[str]] = {
     ("leaderboard", "GAME"): ["pods"],
     ("leaderboard", "--all-versions"): [],
     ("leaderboard", "--most"): ["7"],
+    ("match create", "--abandon-ms"): ["0"],
     ("rating", "PLAYER"): ["ben"],
     ("rating", "--game"): ["pods"],
     ("rating", "--points"): ["7"],
