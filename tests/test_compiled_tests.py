@@ -22,6 +22,8 @@ OTHER_NAMES = {
     "arbiter/runtime/clock.py": "tests/runtime/test_clock_and_ids.py",
     "arbiter/observability/counts.py": "tests/observability/test_metrics.py",
     "arbiter/observability/traced_moves.py": "tests/observability/test_traces.py",
+    "arbiter/service/record/matches.py": "tests/service/matches/test_registry.py",
+    "arbiter/service/record/published.py": "tests/service/observing/test_feed.py",
     "arbiter/store/_commit_thread.c": "tests/store/test_unlocked.py",
     "arbiter/store/jobs.py": "tests/store/test_writer.py",
     "arbiter/store/records.py": "tests/store/test_seals.py",

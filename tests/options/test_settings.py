@@ -34,8 +34,8 @@ from arbiter.testing.server import served
 from arbiter.workers import rules_worker
 from tests.options.reaching import Reached, call_of, reaching
 from tests.rpc.calls import Stubs
-from tests.service.play.sharing import events
 from tests.service.play.test_stalls import watched
+from tests.service.sharing.servers import events
 
 SECTIONS: dict[str, type[BaseModel]] = {"matches": Matches, "credit": Credit}
 OF_MATCHES = [

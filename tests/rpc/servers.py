@@ -49,7 +49,7 @@ class Servers(Served):
 class InTurn:
     """A channel to several servers. Unary calls find them level, and leave them so.
 
-    What a server does that has not read the newest records is tested in `tests/service/matches/test_several_servers.py`
+    What a server does that has not read the newest records is tested in `tests/service/sharing/test_several_servers.py`
     and by the simulation.
     """
 
@@ -110,7 +110,7 @@ async def read_all(arbiters: Sequence[Arbiter], journal: MemoryJournal) -> None:
     """Have servers read what is stored.
 
     On its own a server shows what was done at others up to 50 ms later. Up to a quarter of a second later it refuses a
-    token that was revoked there: `tests/service/play/test_notices.py` tests that it does. A tournament reads its own
+    token that was revoked there: `tests/service/sharing/test_notices.py` tests that it does. A tournament reads its own
     events once the log has shown that there are some.
     """
     for arbiter in arbiters:

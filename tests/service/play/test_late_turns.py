@@ -21,7 +21,7 @@ from arbiter.service.ports.journal import StoredRecord, StoreFailed, Subject
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
-from tests.service.play.sharing import AT_ONCE, events, servers
+from tests.service.sharing.servers import AT_ONCE, events, servers
 
 LATE_S = Limits().stall_ms / 1_000
 THINKS_S = 0.5

@@ -15,7 +15,7 @@ from arbiter.matches.policy import Policy
 from arbiter.service.play.stalls import watch_for_stalls
 from arbiter.testing.clock import VirtualLoop, settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter
-from tests.service.play.sharing import events
+from tests.service.sharing.servers import events
 
 LOG = structlog.get_logger()
 

@@ -26,7 +26,7 @@ from arbiter.testing.clock import virtually
 from arbiter.testing.guarantees import Received, kept
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.memory import MemoryBroker, MemoryDirectory, MemoryJournal, MemoryReplicas
-from tests.service.play.sharing import SILENCE_MS
+from tests.service.sharing.servers import SILENCE_MS
 
 AT_ONCE = Policy(start=ClockStart.AT_ONCE)
 AT_ONCE_S = 0.004  #: much less than any interval of polling

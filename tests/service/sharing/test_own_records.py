@@ -15,7 +15,7 @@ from arbiter.service.sharing.replica import BEAT_S
 from arbiter.testing.clock import virtually
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
-from tests.service.play.sharing import SILENCE_MS
+from tests.service.sharing.servers import SILENCE_MS
 
 AT_ONCE = Policy(start=ClockStart.AT_ONCE)
 AT_ONCE_S = 0.001  #: much less than any interval between two reads

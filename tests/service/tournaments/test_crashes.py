@@ -24,7 +24,7 @@ from arbiter.tournaments import events as ev
 from arbiter.tournaments.spec import Format, Spec
 from arbiter.tournaments.standings import standings
 from arbiter.tournaments.tournament import TournamentPhase
-from tests.service.play.sharing import servers
+from tests.service.sharing.servers import servers
 from tests.service.tournaments.contest import Contest, spec_of
 
 pytestmark = pytest.mark.long

@@ -16,7 +16,7 @@ from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal
 from arbiter.tournaments import commands as do
 from arbiter.tournaments.spec import Format, Schedule
-from tests.service.play.sharing import AT_ONCE, NOTICED_S, RemoteReplicas, events, kinds, servers
+from tests.service.sharing.servers import AT_ONCE, NOTICED_S, RemoteReplicas, events, kinds, servers
 from tests.service.tournaments.contest import spec_of
 
 

@@ -17,7 +17,7 @@ from arbiter.service.play.session import (
 )
 from arbiter.service.players.accounts import Caller, Scope
 from arbiter.testing.clock import virtually
-from tests.service.play.sharing import items, servers
+from tests.service.sharing.servers import items, servers
 
 TERMS = Terms("pods", "1m+1s", False, 1)
 

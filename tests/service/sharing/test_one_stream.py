@@ -14,7 +14,7 @@ from arbiter.matches.match import Match
 from arbiter.service.play import session
 from arbiter.testing.clock import virtually
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
-from tests.service.play.sharing import AT_ONCE, kinds, servers
+from tests.service.sharing.servers import AT_ONCE, kinds, servers
 
 
 async def two_results_of_which_one_is_told() -> tuple[InMemoryArbiter, InMemoryArbiter, StreamReader, list[Match]]:

@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 from arbiter.errors import Reason
 from arbiter.matches import Receipt
 from arbiter.testing.clock import virtually
-from tests.service.play.sharing import AT_ONCE, NOTICED_S, kinds, servers
+from tests.service.sharing.servers import AT_ONCE, NOTICED_S, kinds, servers
 
 
 class TestDrainAndSuspension:

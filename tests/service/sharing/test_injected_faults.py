@@ -26,13 +26,14 @@ from arbiter.service.sharing.whereabouts import Whereabouts
 from arbiter.testing.clock import NOON_MS
 from arbiter.testing.memory import MemoryJournal, MemoryReplicas
 from tests.replaced import check_arguments
-from tests.service.matches import test_following, test_several_servers
-from tests.service.play import (
+from tests.service.sharing import (
     test_cleaning_up,
     test_cut_thoughts,
     test_dead_servers,
+    test_following,
     test_notices,
     test_one_stream,
+    test_several_servers,
     test_shared_time,
 )
 

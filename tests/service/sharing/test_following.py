@@ -30,7 +30,7 @@ from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplica
 from arbiter.tournaments import commands as do
 from arbiter.tournaments.spec import Format
 from arbiter.tournaments.tournament import TournamentPhase
-from tests.service.play.sharing import events
+from tests.service.sharing.servers import events
 from tests.service.tournaments.contest import Contest, spec_of
 
 AT_ONCE = Policy(start=ClockStart.AT_ONCE)

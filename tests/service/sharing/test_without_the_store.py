@@ -16,7 +16,7 @@ from arbiter.service.ports.journal import StoreFailed
 from arbiter.service.sharing.replica import BEAT_S
 from arbiter.testing.clock import virtually
 from arbiter.testing.memory import MemoryDirectory, MemoryReplicas
-from tests.service.play.sharing import AT_ONCE, NOTICED_S, SILENCE_MS, events, kinds, servers
+from tests.service.sharing.servers import AT_ONCE, NOTICED_S, SILENCE_MS, events, kinds, servers
 
 
 class TestWithoutTheStore:

@@ -18,7 +18,7 @@ from arbiter.service.sharing.replica import BEAT_S
 from arbiter.testing.clock import virtually
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
-from tests.service.play.sharing import AT_ONCE, NOTICED_S, bot, events, kinds, servers
+from tests.service.sharing.servers import AT_ONCE, NOTICED_S, bot, events, kinds, servers
 
 
 class DeafReplicas(MemoryReplicas):
