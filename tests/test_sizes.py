@@ -96,6 +96,7 @@ LONG_MODULES: Final[Mapping[str, str]] = {
 
 STARTED: Final[Mapping[str, str]] = {
     "arbiter/store/migrations/env.py": "Alembic runs it",
+    "clients/python/arbiter_client/bots/mcts.py": "`arbiter serve --bot` and others find bots by their files",
     "clients/python/arbiter_client/bots/wire.py": "`arbiter serve --bot` and others find bots by their files",
     "tests/clients/flaky.py": "maintainers run it, as it says itself",
     "tests/sandbox/escapes/attempts.py": "it runs as a file in the sandbox, where there is no package",

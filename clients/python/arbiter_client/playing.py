@@ -82,22 +82,27 @@ async def play(
         stack.enter_context(running(bot, run))
         runner = BotRunner(bot, run, outbox, hooks, on_error, thinkers, matches)
         session = Session(bot, connection, outbox, runner, patience_s, waiting)
-        stream = asyncio.create_task(session.run())
-        try:
-            await asyncio.wait({stream, runner.outcome}, return_when=asyncio.FIRST_COMPLETED)
-            if not runner.outcome.done():
-                await stream
-            else:
-                await _farewell(session, runner, stream)
-                runner.outcome.result()
-        except asyncio.CancelledError:
-            runner.stop_thinking()
+        await _until_done(session, runner)
+
+
+async def _until_done(session: Session, runner: BotRunner) -> None:
+    """Hold the stream until the run is done or fails; say farewell at its end, and when it is cancelled."""
+    stream = asyncio.create_task(session.run())
+    try:
+        await asyncio.wait({stream, runner.outcome}, return_when=asyncio.FIRST_COMPLETED)
+        if not runner.outcome.done():
+            await stream
+        else:
             await _farewell(session, runner, stream)
-            raise
-        finally:
-            runner.close()
-            stream.cancel()
-            await asyncio.wait([stream])
+            runner.outcome.result()
+    except asyncio.CancelledError:
+        runner.stop_thinking()
+        await _farewell(session, runner, stream)
+        raise
+    finally:
+        runner.close()
+        stream.cancel()
+        await asyncio.wait([stream])
 
 
 def _check_time_controls(bot: Bot) -> None:
