@@ -14,9 +14,12 @@ from rich.live import Live
 from arbiter.cli import ids, words
 from arbiter.cli import tournament_view as view
 from arbiter.cli.connection import Connection, connected
+from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import PlainConsole, instant, on_terminal, say, table, tell, write_line
 from arbiter.cli.tournament_spec import read_all
+from arbiter.tournaments.rulings import RESULTS
 from arbiter.tournaments.spec import Format
+from arbiter.tournaments.standings import points_text
 
 app = App(name="tournament", help="Make tournaments on a server, enter them, watch them.")
 
@@ -182,6 +185,54 @@ def cancel(tournament_id: str, /, *, note: str = "", connection: Connection | No
         say(view.state(client.cancel_tournament(tournament_id, note)))
 
 
+@app.command
+def rule(
+    tournament_id: str,
+    game: int,
+    result: str,
+    /,
+    *,
+    note: str = "",
+    revision: int = 0,
+    preview: Annotated[bool, Parameter(negative=())] = False,
+    connection: Connection | None = None,
+) -> None:
+    """Rule on a game that has a result, also after the end of its tournament, and show which places change.
+
+    The match stays as it was played. The ruling is an event of the tournament's log; `stands` takes back earlier ones.
+
+    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
+    :param game: The number of the game, as `arbiter tournament watch` and the page show it.
+    :param result: 1-0, 0-1, 1/2-1/2, 1/2-0, 0-1/2, 0-0 (seat 1 first), void or stands.
+    :param note: Why; everybody can read it.
+    :param revision: Refuse if the result of the game has changed since this revision of the tournament.
+    :param preview: Only show what would change.
+    """
+    if result not in RESULTS:
+        raise Failure(f"{result} is no ruling: say one of {', '.join(RESULTS)}")
+    decision, points = RESULTS[result]
+    with connected(connection) as client:
+        tournament_id = ids.tournament_id(client, tournament_id)
+        ruled = client.rule_on_game(
+            tournament_id,
+            game,
+            arb.RulingDecision[decision.name],
+            points,
+            note=note,
+            revision=revision,
+            preview=preview,
+        )
+    rows = (
+        (
+            each.player,
+            f"{each.place_before} → {each.place}",
+            f"{points_text(each.half_points_before)} → {points_text(each.half_points)}",
+        )
+        for each in ruled.changes
+    )
+    table(("player", "place", "points"), rows, f"Nothing {'would change' if preview else 'changes'} in the standings.")
+
+
 @app.command(name="list")
 def list_tournaments(
     *,
@@ -279,7 +330,9 @@ def watch(tournament_id: str, /, *, connection: Connection | None = None) -> Non
 
 
 def _watch_plainly(client: arb.BlockingClient, tournament_id: str) -> None:
-    client.get_tournament(tournament_id)  # fail early: a tournament that does not exist would be waited for
+    found = client.get_tournament(tournament_id)  # fails early: one that does not exist would be waited for
+    last = found.revision if found.phase is arb.TournamentPhase.ENDED else 0  # rulings may come after the end
+    over = False
     games: dict[int, arb.PairedGame] = {}
     for event in client.observe_tournament(tournament_id, "0"):
         if not isinstance(event, arb.TournamentEvent):
@@ -288,7 +341,8 @@ def _watch_plainly(client: arb.BlockingClient, tournament_id: str) -> None:
             games |= {game.number: game for game in event.what.games}
         at = time.strftime("%H:%M:%S", time.localtime(event.at_ms / 1000))
         write_line(f"{at}  {words.tournament_happening(event, games)}")
-        if isinstance(event.what, arb.TournamentEnded):
+        over = over or isinstance(event.what, arb.TournamentEnded)
+        if over and event.revision >= last:
             break
     write_line()
     table(*view.lines(client.get_standings(tournament_id), brief=False), "")

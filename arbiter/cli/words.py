@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import arbiter_client as arb
 
+from arbiter.tournaments.rulings import in_words
+
 PHASES = {
     arb.Phase.PENDING: "waiting for players",
     arb.Phase.ACTIVE: "under way",
@@ -103,12 +105,15 @@ def tournament_happening(event: arb.TournamentEvent, games: Mapping[int, arb.Pai
 
 def _game_happening(event: arb.TournamentEvent, games: Mapping[int, arb.PairedGame]) -> str:
     what = event.what
-    if not isinstance(what, arb.GameBegun | arb.GameEnded | arb.GameVoided):
+    if not isinstance(what, arb.GameBegun | arb.GameEnded | arb.GameVoided | arb.GameRuled):
         return event.kind
     players = games[what.number].players if what.number in games else ()
     game = ", ".join([f"game {what.number}", *([" against ".join(players)] if players else [])])
     if isinstance(what, arb.GameBegun):
         return f"{game} begins: match {what.match_id}"
+    if isinstance(what, arb.GameRuled):
+        why = f": {what.note}" if what.note else ""
+        return f"{game}: {what.caller} rules {in_words(what.decision, what.half_points)}{why}"
     reason = what.reason.replace("_", " ")
     if isinstance(what, arb.GameVoided):
         return f"{game} is void ({reason}): attempt {what.attempt}"

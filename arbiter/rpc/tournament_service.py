@@ -13,6 +13,8 @@ from arbiter.service.gate.tournaments import Change, EntryRequest, TournamentGat
 from arbiter.wire.tournaments import (
     correction_of,
     entrant_message,
+    place_change_message,
+    ruling_of,
     spec_of,
     standings_message,
     summary_message,
@@ -89,6 +91,16 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
         cancelled = await self._tournaments.cancel(call_of(context), _change(request), request.note)
         return pb.CancelTournamentResponse(tournament=tournament_message(cancelled))
 
+    async def RuleOnGame(  # noqa: N802
+        self, request: pb.RuleOnGameRequest, context: Context
+    ) -> pb.RuleOnGameResponse:
+        """Rule on a game that has a result."""
+        ruled = await self._tournaments.rule(
+            call_of(context), _change(request), partial(ruling_of, request), request.preview
+        )
+        changes = map(place_change_message, ruled.changes)
+        return pb.RuleOnGameResponse(tournament=tournament_message(ruled.tournament), changes=changes)
+
     # -- looking -------------------------------------------------------------------------------------------------
 
     async def GetTournament(  # noqa: N802
@@ -124,6 +136,7 @@ _Changing = (
     | pb.PauseTournamentRequest
     | pb.ResumeTournamentRequest
     | pb.CancelTournamentRequest
+    | pb.RuleOnGameRequest
 )
 """A request that changes a tournament."""
 

@@ -69,6 +69,8 @@ class _Check(EarlierRounds):
             case ev.Voided():
                 if self.open.pop(event.game, None) != event.match:
                     self.say(f"game {event.game} was void without being under way")
+            case ev.Ruled():
+                self._ruled(event)
             case ev.Ended() if event.end is ev.End.COMPLETE:
                 self._complete()
 
@@ -196,6 +198,15 @@ class _Check(EarlierRounds):
                 self.say(f"game {event.game}: {player} won by walkover, though it had withdrawn")
             elif event.winner == seat and not self.came.get(player, True):
                 self.say(f"game {event.game}: {player} won by walkover, though it did not come to its own last game")
+
+    def _ruled(self, event: ev.Ruled) -> None:
+        if event.game not in self.results:
+            self.say(f"game {event.game} was ruled on without a result")
+        if (event.decision is ev.Decision.POINTS) != (len(event.points) == 2) or sum(event.points) > 2:
+            self.say(f"game {event.game}: the ruling gives {event.points} half points")
+        self.rulings.pop(event.game, None)
+        if event.decision is not ev.Decision.STANDS:
+            self.rulings[event.game] = event
 
     def _complete(self) -> None:
         left = [number for number in self.meeting_of_game if number not in self.results]

@@ -17,7 +17,7 @@ _KINDS: Final[Mapping[str, type[Any]]] = {
     kind.kind.value: kind
     for kind in (
         ev.Created, ev.Entered, ev.Withdrawn, ev.EntryChanged, ev.StartMissed, ev.Started, ev.Paused, ev.Continued,
-        ev.Paired, ev.Begun, ev.EndedGame, ev.Voided, ev.Ended,
+        ev.Paired, ev.Begun, ev.EndedGame, ev.Voided, ev.Ruled, ev.Ended,
     )
 }  # fmt: skip
 
@@ -43,6 +43,8 @@ def write_event(event: ev.Event) -> dict[str, Any]:
                     values[field.name] = list(value) if isinstance(value, tuple) else value
             if isinstance(event, ev.Ended):
                 values["end"] = event.end.value
+            if isinstance(event, ev.Ruled):
+                values["decision"] = event.decision.value
     return values
 
 
@@ -74,6 +76,7 @@ def _read(kind: type[Any], values: Mapping[str, Any]) -> ev.Event:
         "byes": (),
         "seeds": (),
         "opening": (),
+        "points": (),
         "versions": (),
         "caller": "",
         "request": "",
@@ -89,6 +92,8 @@ def _read(kind: type[Any], values: Mapping[str, Any]) -> ev.Event:
     fields = {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
     if kind is ev.Ended:
         fields["end"] = ev.End(fields["end"])
+    if kind is ev.Ruled:
+        fields["decision"] = ev.Decision(fields["decision"])
     event: ev.Event = kind(**fields)
     return event
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from arbiter.tournaments.events import Decision
 from arbiter.tournaments.game_ends import Winner
 from arbiter.tournaments.meetings import Pair
 
@@ -87,6 +88,23 @@ class Cancel:
 
 
 @dataclass(frozen=True, slots=True)
+class Rule:
+    """Rule on a game that has a result. The fields are those of `events.Ruled`.
+
+    revision: of the tournament that the caller has seen, 0 for any: refused if the result of this game has changed
+    since.
+    """
+
+    caller: str
+    request: str
+    game: int
+    decision: Decision
+    points: tuple[int, ...] = ()
+    note: str = ""
+    revision: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Arrange:
     """Pair players as a pairer proposed. `revision`: the tournament's revision for which the proposal was made.
 
@@ -144,7 +162,7 @@ class Tick:
     """Check whether the tournament is due to start or is over: time has passed, or something has changed."""
 
 
-Request = Enter | Withdraw | ChangeEntry | Start | Pause | Continue | Cancel
+Request = Enter | Withdraw | ChangeEntry | Start | Pause | Continue | Cancel | Rule
 """Commands of external callers, with a request id."""
 
 Command = Request | Arrange | Begin | ReportResult | Decide | Tick

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from arbiter.errors import Reason, Refusal, parameter_invalid, with_article
+from arbiter.errors import Reason, Refusal, argument_invalid, parameter_invalid, with_article
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
-from arbiter.tournaments import formats
+from arbiter.tournaments import formats, rulings
 from arbiter.tournaments.entry import EntryChange, why_not, wrong_byes
 from arbiter.tournaments.game_reports import report
 from arbiter.tournaments.meetings import Pair, make_meetings
@@ -221,6 +221,17 @@ def _tick(tournament: Tournament, command: do.Tick, at: int) -> list[ev.Event]:
     return []
 
 
+def _rule(tournament: Tournament, command: do.Rule, at: int) -> list[ev.Event]:
+    if not rulings.are_valid(command.decision, command.points):
+        allowed = "half points of seat 1 and seat 2 that add up to 2 at most, and none with another decision"
+        raise argument_invalid(list(command.points), "points", allowed)
+    refused = rulings.why_not(tournament, command)
+    if refused:
+        raise closed(tournament, refused)
+    what = (command.game, command.decision, command.points, command.note)
+    return [ev.Ruled(at, *what, command.caller, command.request)]
+
+
 # Play
 
 
@@ -280,6 +291,7 @@ _HANDLERS: Final[dict[type, Callable[[Tournament, Any, int], list[ev.Event]]]] =
     do.Pause: _pause,
     do.Continue: _continue,
     do.Cancel: _cancel,
+    do.Rule: _rule,
     do.Tick: _tick,
     do.Arrange: _arrange,
     do.Begin: _begin,
@@ -295,6 +307,7 @@ _LEAVES: Final = {
     do.Pause: ev.Paused,
     do.Continue: ev.Continued,
     do.Cancel: ev.Ended,
+    do.Rule: ev.Ruled,
 }
 """The event that a request leaves when it is carried out."""
 
@@ -302,7 +315,7 @@ _LEAVES: Final = {
 def _check_same(known: ev.Event, command: do.Request) -> None:
     same = isinstance(known, _LEAVES[type(command)]) and all(
         getattr(known, name) == getattr(command, name)
-        for name in ("player", "version", "rating", "byes", "note")
+        for name in ("player", "version", "rating", "byes", "game", "decision", "points", "note")
         if getattr(command, name, None) is not None
     )
     if not same:

@@ -30,6 +30,7 @@ class TournamentEventKind(StrEnum):
     BEGUN = "game_begun"
     ENDED_GAME = "game_ended"
     VOIDED = "game_voided"
+    RULED = "ruled"
     ENDED = "tournament_ended"
 
 
@@ -207,6 +208,31 @@ class Voided:
     reason: str
 
 
+class Decision(StrEnum):
+    """What an organiser rules on a game that has a result."""
+
+    POINTS = "points"  #: it has other points
+    VOID = "void"  #: it does not count
+    STANDS = "stands"  #: its result counts, and earlier rulings do not
+
+
+@dataclass(frozen=True, slots=True)
+class Ruled:
+    """An organiser has ruled on a game that had a result, also after the end of the tournament. Nothing is edited.
+
+    decision: one of `Decision`. points: half points by seat; () unless it is `points`. note: why, for everybody.
+    """
+
+    kind: ClassVar[TournamentEventKind] = TournamentEventKind.RULED
+    at: int
+    game: int
+    decision: Decision
+    points: tuple[int, ...]
+    note: str
+    caller: str
+    request: str
+
+
 @dataclass(frozen=True, slots=True)
 class Ended:
     """The tournament is over. If an organiser cancelled it, `caller` and `request` are the organiser's."""
@@ -232,6 +258,7 @@ Event = (
     | Begun
     | EndedGame
     | Voided
+    | Ruled
     | Ended
 )
 """Every event of a tournament that exists."""

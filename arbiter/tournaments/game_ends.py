@@ -20,6 +20,14 @@ And this is what the result of a game means:
 | won because the other did not come, or has withdrawn | 1 : 0 | a forfeit: the two have not met | does not count | who has won, and why |
 | neither has won: both did not come, or have withdrawn, or all matches were void | 0 : 0 | a forfeit of both | does not count | both lost |
 
+An organiser may rule on a game that has a result (`arbiter.tournaments.rulings`). From then on the ruling counts:
+
+| ruling | points | tie-breaks, pairing | ratings |
+| --- | --- | --- | --- |
+| points for each side: 1 : 0, ½ : ½, ½ : 0, 0 : 0, … | these | played, or a forfeit, as before it | count if it was played and they add up to 1 |
+| void | 0 : 0, and the game is not counted | the two have not met | does not count |
+| stands | those of the result | as before all rulings | as before all rulings |
+
 So a void match is never a draw. Servers of earlier versions recorded one that both players had left as a result without
 a winner; it is read as a game that both have lost.
 """  # noqa: E501 - a row of a table is one line
@@ -52,10 +60,24 @@ _FAULTS: Final = {"time": "timeouts", ABSENCE: "crashes", "rule_violation": "vio
 """How the cause of an end counts for the player who has lost by it."""
 
 
+class Ruling(NamedTuple):
+    """What an organiser has ruled on a game. points: half points by seat; None: the game is void.
+
+    before: the half points of its result without rulings. played: whether it was played.
+    """
+
+    points: tuple[int, int] | None
+    before: tuple[int, int]
+    played: bool
+    by: str
+    note: str
+
+
 class GameResult(NamedTuple):
     """A game's result: `match` is '' if no match counts; `reason` and `cause` are those of the match's end.
 
-    moves, versions: as in `arbiter.tournaments.events.EndedGame`.
+    moves, versions: as in `arbiter.tournaments.events.EndedGame`. ruling: the ruling that counts instead; `winner` is
+    then its winner, 0 if neither has the whole point.
     """
 
     winner: Winner
@@ -64,24 +86,47 @@ class GameResult(NamedTuple):
     cause: str
     moves: str = ""
     versions: tuple[str, ...] = ()
+    ruling: Ruling | None = None
+
+    @property
+    def void(self) -> bool:
+        """Whether an organiser has ruled that the game does not count."""
+        return self.ruling is not None and self.ruling.points is None
 
     @property
     def played(self) -> bool:
         """Whether the game was played: a match counts, and both players came to it."""
+        if self.ruling is not None:
+            return self.ruling.played and not self.void
         return bool(self.match) and self.reason != NO_SHOW and (bool(self.winner) or self.cause != ABSENCE)
 
     @property
     def lost_by_both(self) -> bool:
         """Whether neither player has won, and it is no draw."""
+        if self.ruling is not None:
+            return not any(self.ruling.points or ())
         return not self.winner and not self.played
+
+    @property
+    def rated(self) -> bool:
+        """Whether it counts for ratings: it was played, and one point was shared."""
+        return self.played and self.half_points(1) + self.half_points(2) == WIN
 
     def half_points(self, seat: int) -> int:
         """Return what a seat scored."""
+        if self.ruling is not None:
+            return LOSS if self.ruling.points is None else self.ruling.points[seat - 1]
         return LOSS if self.lost_by_both else HALF_POINTS[self.winner][seat - 1]
+
+    def ruled(self, points: tuple[int, int] | None, by: str, note: str) -> GameResult:
+        """Return this result, which has no ruling, with one. points: half points by seat; None: void."""
+        winner: Winner = 1 if points == (WIN, LOSS) else 2 if points == (LOSS, WIN) else 0
+        before = (self.half_points(1), self.half_points(2))
+        return self._replace(winner=winner, ruling=Ruling(points, before, self.played, by, note))
 
     def fault(self, seat: int) -> str:
         """Return the fault of its own by which a seat lost, a field of `standings.Faults`; '' if it did not."""
-        if self.half_points(seat) != LOSS:
+        if self.half_points(seat) != LOSS or self.ruling is not None:
             return ""
         return "walkovers" if self.reason == WALKOVER else _FAULTS.get(self.cause, "")
 

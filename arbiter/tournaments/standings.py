@@ -134,6 +134,30 @@ def standings(tournament: Tournament, ratings: Mapping[str, Rating] | None = Non
     return Table(tournament.revision, order, tuple(rows))
 
 
+class PlaceChange(NamedTuple):
+    """A player whose place or points differ between two standings. Points are in halves; in an arena its own."""
+
+    player: str
+    place_before: int
+    place: int
+    points_before: int
+    points: int
+
+
+def place_changes(before: Table, after: Table) -> list[PlaceChange]:
+    """Return the players whose place or points differ between two standings, in the order of the second."""
+    earlier = {row.player: row for row in before.rows}
+    return [
+        PlaceChange(row.player, old.place, row.place, _counted(old), _counted(row))
+        for row, old in ((row, earlier[row.player]) for row in after.rows)
+        if (row.place, _counted(row)) != (old.place, _counted(old))
+    ]
+
+
+def _counted(row: StandingsRow) -> int:
+    return row.points if row.arena_points is None else row.arena_points
+
+
 class GameForFit(NamedTuple):
     """A game for a rating fit. variant, moves: two games with the same of both went the same way; moves '': unknown.
 
@@ -159,7 +183,7 @@ def rated_games(tournament: Tournament) -> list[GameForFit]:
     return [
         GameForFit(game.seat1, game.seat2, each.winner, game.game, each.moves, *_versions(game, each, entered))
         for game, each in games
-        if each.played and game.seat1 != game.seat2
+        if each.rated and game.seat1 != game.seat2
     ]
 
 
@@ -199,7 +223,7 @@ def _games(tournament: Tournament, players: Iterable[str]) -> dict[str, list[_Se
     games: dict[str, list[_Seat]] = {player: [] for player in players}
     for number in sorted(tournament.results):
         game, played = tournament.games[number - 1], tournament.results[number]
-        if game.seat1 != game.seat2:
+        if game.seat1 != game.seat2 and not played.void:
             games[game.seat1].append(_Seat(game, played, 1))
             games[game.seat2].append(_Seat(game, played, 2))
     return games
@@ -226,10 +250,8 @@ def _meeting(tournament: Tournament, meeting: Meeting, player: str) -> Encounter
         return Encounter(meeting.round, opponent, 0, EncounterKind.OPEN)
     results = [(game, tournament.results[game.number]) for game in meeting.games]
     played = [(game, result) for game, result in results if result.played]
-    margin = tournament.score(meeting, player) - tournament.score(meeting, opponent)
     second = [result.winner == 2 for game, result in played if game.seat2 == player]
-    # A level meeting without play: both have lost it.
-    score = WIN if margin > 0 else DRAW if margin == 0 and played else LOSS
+    score = tournament.meeting_points(meeting, player)
     return Encounter(
         meeting.round,
         opponent,

@@ -13,7 +13,7 @@ from functools import singledispatchmethod
 from typing import NamedTuple
 
 from arbiter.tournaments import events as ev
-from arbiter.tournaments.game_ends import UNPLAYED, WALKOVER, GameResult
+from arbiter.tournaments.game_ends import DRAW, LOSS, UNPLAYED, WALKOVER, WIN, GameResult
 from arbiter.tournaments.meetings import Meeting, ScheduledGame
 
 
@@ -73,7 +73,8 @@ class Tournament:
     each game. byes: full-point byes by round. rounds: the last paired round. rules: as in `events.Started`. met: for
     how many meetings two players have been paired; lead: in how many more of its meetings a player first had seat 1
     than seat 2. encounters: whose each meeting is, by number − 1. attended: whether each player came to the last of its
-    games that was not decided by a walkover, and stayed; a player without one has no entry.
+    games that was not decided by a walkover, and stayed; a player without one has no entry. rulings: of each game, in
+    order; changed: the revision with which each game got its result, or the last ruling on it.
     """
 
     def __init__(self, created: ev.Created) -> None:
@@ -101,6 +102,9 @@ class Tournament:
         self.met: defaultdict[frozenset[str], int] = defaultdict(int)
         self.encounters: list[Encounter] = []
         self.attended: dict[str, bool] = {}
+        self.rulings: defaultdict[int, list[ev.Ruled]] = defaultdict(list)
+        self.changed: dict[int, int] = {}
+        self._as_played: dict[int, GameResult] = {}  # results without rulings, of games with some
         self.lead: defaultdict[str, int] = defaultdict(int)
         self._pairs: dict[frozenset[str], int] = {}
         self.ends: dict[int, MeetingEnd] = {}
@@ -138,6 +142,19 @@ class Tournament:
             for game in meeting.games
             if game.number in self.results
         )
+
+    def meeting_points(self, meeting: Meeting, player: str) -> int:
+        """Return what a player has won by a meeting that is over, in half points: by more points in its games.
+
+        Both have lost a level meeting in which nobody scored, or without play. If the meeting is a single game, its
+        points count, which a ruling can make any.
+        """
+        opponent = meeting.second if meeting.first == player else meeting.first
+        mine, other = self.score(meeting, player), self.score(meeting, opponent)
+        if len(meeting.games) == 1 or mine != other:
+            return mine if len(meeting.games) == 1 else WIN if mine > other else LOSS
+        played = any(self.results[game.number].played for game in meeting.games)
+        return DRAW if mine and played else LOSS
 
     def all_decided(self) -> bool:
         """Return whether every paired game has its result."""
@@ -271,6 +288,7 @@ class Tournament:
         self.running.pop(event.game, None)
         result = GameResult(event.winner, event.match, event.reason, event.cause, event.moves, event.versions)
         self.results[event.game] = result
+        self.changed[event.game] = self.revision + 1
         game = self.games[event.game - 1]
         for seat, player in ((1, game.seat1), (2, game.seat2)):
             if result.fault(seat) == "crashes":
@@ -287,6 +305,16 @@ class Tournament:
     def _voided(self, event: ev.Voided) -> None:
         self.running.pop(event.game, None)
         self._wait(self.games[event.game - 1])
+
+    @_take.register
+    def _ruled(self, event: ev.Ruled) -> None:
+        self.rulings[event.game].append(event)
+        self.changed[event.game] = self.revision + 1
+        result = self._as_played.setdefault(event.game, self.results[event.game])
+        if event.decision is not ev.Decision.STANDS:
+            points = (event.points[0], event.points[1]) if event.decision is ev.Decision.POINTS else None
+            result = result.ruled(points, event.caller, event.note)
+        self.results[event.game] = result
 
     @_take.register
     def _ended(self, event: ev.Ended) -> None:

@@ -1,4 +1,4 @@
-"""The pages of organisers, which create, start, pause and cancel tournaments, and enter players, through the gate."""
+"""The pages of organisers, which create and run tournaments, enter players and rule on games, through the gate."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from arbiter.service.gate.admission import Call
 from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.pages import PageRequest
 from arbiter.service.gate.tournaments import Change, EntryCorrection, EntryRequest, TournamentQuery
+from arbiter.tournaments.commands import Rule
+from arbiter.tournaments.rulings import RESULTS
 from arbiter.tournaments.spec import Format
 from arbiter.web.callers import call_of, status_of
 from arbiter.web.forms import fields
@@ -60,13 +62,24 @@ class OrganiserPages:
         return RedirectResponse(f"/tournaments/{made.tournament.id}", 303)
 
     async def act(self, request: Request) -> Response:
-        """Start, pause, resume or cancel a tournament, enter or withdraw players; show its page again."""
+        """Start, pause, resume or cancel a tournament, enter or withdraw players, rule on a game; show its page."""
         sent, tournament_id = await fields(request), request.path_params["tournament"]
         try:
+            if sent.get("act", "") in ("rule", "preview"):
+                return await self._rule(request, sent)
             await self._act(call_of(request), tournament_id, sent)
         except Refusal as refusal:
             return await self._pages.tournament(request, refusal)
         return RedirectResponse(f"/tournaments/{tournament_id}", 303)
+
+    async def _rule(self, request: Request, sent: Mapping[str, str]) -> Response:
+        """Rule on a game, or show what a ruling would change."""
+        tournament_id, preview = request.path_params["tournament"], sent.get("act", "") == "preview"
+        change = Change(tournament_id, sent.get("request", ""))
+        ruled = await self._gate.tournaments.rule(call_of(request), change, partial(_ruling, sent), preview)
+        if not preview:
+            return RedirectResponse(f"/tournaments/{tournament_id}", 303)
+        return await self._pages.tournament(request, preview=(ruled, sent))
 
     async def _act(self, call: Call, tournament_id: str, sent: Mapping[str, str]) -> None:
         tournaments, change = self._gate.tournaments, Change(tournament_id, sent.get("request", ""))
@@ -143,6 +156,16 @@ def _correction(sent: Mapping[str, str]) -> EntryCorrection:
         raise argument_invalid(sent["byes"], "byes", "the numbers of rounds, as 2 5")
     byes = None if rounds is None else [int(each) for each in rounds]
     return EntryCorrection(sent.get("player", "").strip(), int(rating) if rating else None, byes)
+
+
+def _ruling(sent: Mapping[str, str], caller: str) -> Rule:
+    """Return the ruling that a form asks for. Raises Refusal ARGUMENT_INVALID."""
+    game, result = sent.get("game", "").strip(), sent.get("result", "")
+    if not _is_number(game):
+        raise argument_invalid(game, "game", "the number of a game in the list")
+    if result not in RESULTS:
+        raise argument_invalid(result, "result", f"one of {', '.join(RESULTS)}")
+    return Rule(caller, sent.get("request", ""), int(game), *RESULTS[result], sent.get("note", "").strip())
 
 
 def _is_number(text: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from starlette.requests import Request
@@ -10,8 +11,10 @@ from starlette.responses import Response
 
 from arbiter.errors import Refusal
 from arbiter.service.gate.gate import Gate
+from arbiter.service.gate.tournaments import RuledOn
 from arbiter.tournaments import formats
 from arbiter.tournaments.entry import EntryChange, allowed
+from arbiter.tournaments.rulings import RESULTS, in_words
 from arbiter.tournaments.standings import StandingsRow
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
 from arbiter.web.brackets import bracket
@@ -24,6 +27,11 @@ from arbiter.web.tournaments import TIE_BREAKS, crosstable, game_list
 LARGEST = 10**9  #: largest number of a round or a game in an address
 
 MOST_CONNECTED = 100  #: connected bots in the list for an organiser
+
+RULINGS = tuple((name, in_words(*ruling)) for name, ruling in RESULTS.items())
+"""What an organiser can rule: the value in a form, and its words."""
+
+NO_RULING = {"game": "", "result": "", "note": ""}  #: the fields of the form for a ruling
 
 PHASES = {"entry": "open for entries", "running": "under way", "paused": "paused", "ended": "over"}
 
@@ -42,8 +50,13 @@ class TournamentPages:
         self._gate = gate
         self._templates = templates
 
-    async def tournament(self, request: Request, refusal: Refusal | None = None) -> Response:
-        """Show a tournament, with the actions that its viewer may take. `refusal`: the answer to the last action."""
+    async def tournament(
+        self, request: Request, refusal: Refusal | None = None, preview: tuple[RuledOn, Mapping[str, str]] | None = None
+    ) -> Response:
+        """Show a tournament, with the actions that its viewer may take.
+
+        refusal: the answer to the last action. preview: what a ruling would change, and the form that asks for it.
+        """
         call, name, query = call_of(request), request.path_params["tournament"], request.query_params
         tournament = await self._gate.tournaments.get(call, name)
         _, table = await self._gate.tournaments.standings(call, name)
@@ -65,6 +78,9 @@ class TournamentPages:
             connected=[view.player.name for view in connected],
             wrong=refusal.message if refusal is not None else "",
             request_id=secrets.token_urlsafe(12),
+            ruled={**NO_RULING, **(preview[1] if preview is not None else {})},
+            would=preview[0].changes if preview is not None else None,
+            rulings=RULINGS if tournament.results and not formats.of(tournament.spec).ends_by_test else (),
             tournament=tournament,
             phases=PHASES,
             format_title=formats.of(tournament.spec).title,

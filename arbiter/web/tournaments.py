@@ -8,8 +8,10 @@ from typing import Final, NamedTuple
 
 from arbiter.tournaments import formats
 from arbiter.tournaments.early_leavers import early_leavers
+from arbiter.tournaments.events import Decision, Ruled
 from arbiter.tournaments.game_ends import GameResult
 from arbiter.tournaments.meetings import ScheduledGame
+from arbiter.tournaments.rulings import in_words
 from arbiter.tournaments.tournament import Tournament
 
 MOST_IN_CROSSTABLE: Final = 24  #: players; a larger table is wider than a screen
@@ -44,7 +46,7 @@ class PairScore(NamedTuple):
 class ListedGame(NamedTuple):
     """A game of a tournament: its result, None until it has one; the id of its match, '' for none.
 
-    attempt: the number of matches so far; more than one if the others were void.
+    attempt: the number of matches so far; more than one if the others were void. ending: how it ended, in words.
     """
 
     game: ScheduledGame
@@ -53,6 +55,7 @@ class ListedGame(NamedTuple):
     match: str
     running: bool
     attempt: int
+    ending: str = ""
 
 
 class GameList(NamedTuple):
@@ -79,6 +82,8 @@ def crosstable(tournament: Tournament, players: Sequence[str]) -> list[list[Pair
     scores: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for number, result in tournament.results.items():
         game = tournament.games[number - 1]
+        if result.void:
+            continue
         first, second = result.half_points(1), result.half_points(2)
         scores[game.seat1, game.seat2].append(first)
         scores[game.seat2, game.seat1].append(second)
@@ -119,6 +124,22 @@ def game_list(tournament: Tournament, round_: int, before: int, players: Sequenc
     return GameList(found, (), 0, 0)
 
 
+def ending(game: ScheduledGame, result: GameResult, rulings: Sequence[Ruled]) -> str:
+    """Return how a game ended, with the newest ruling on it: `ann wins: territory`, `1–0, changed to 0–1 by org: why`.
+
+    rulings: on this game, in order.
+    """
+    newest = rulings[-1] if rulings else None
+    said = f" by {newest.caller}{f': {newest.note}' if newest.note else ''}" if newest is not None else ""
+    if result.ruling is not None and newest is not None:
+        before = in_words(Decision.POINTS, result.ruling.before)
+        return f"{before}, changed to {in_words(newest.decision, newest.points)}{said}"
+    who = "both lost" if result.lost_by_both else "a draw"
+    if result.winner:
+        who = f"{game.seat1 if result.winner == 1 else game.seat2} wins"
+    return f"{who}: {result.reason.replace('_', ' ')}{f' (stands, ruled{said})' if said else ''}"
+
+
 def points(halves: int) -> str:
     """Return half points as people write them: `2`, `½`, `3½`."""
     whole, half = divmod(halves, 2)
@@ -135,4 +156,5 @@ def _listed(tournament: Tournament, game: ScheduledGame) -> ListedGame:
     result, running = tournament.results.get(game.number), tournament.running.get(game.number)
     match = result.match if result else running.match if running else ""
     round_, attempt = tournament.meetings[game.meeting - 1].round, tournament.attempts.get(game.number, 0)
-    return ListedGame(game, round_, result, match, running is not None, attempt)
+    said = ending(game, result, tournament.rulings.get(game.number, ())) if result is not None else ""
+    return ListedGame(game, round_, result, match, running is not None, attempt, said)

@@ -113,5 +113,18 @@ def _voided(event: ev.Voided, message: pb.TournamentEvent) -> None:
 
 
 @_fill.register
+def _ruled(event: ev.Ruled, message: pb.TournamentEvent) -> None:
+    message.ruled.CopyFrom(
+        pb.GameRuled(
+            number=event.game,
+            decision=event.decision.value,
+            half_points=event.points,
+            note=event.note,
+            caller=event.caller,
+        )
+    )
+
+
+@_fill.register
 def _ended(event: ev.Ended, message: pb.TournamentEvent) -> None:
     message.ended.CopyFrom(pb.TournamentEnded(end=event.end.value, note=event.note, caller=event.caller))

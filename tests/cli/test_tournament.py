@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from arbiter.cli import tournament_view as view
 from arbiter.cli.tournament_spec import read_all, read_file
 from arbiter.wire.tournaments import spec_message, spec_of
 from tests.cli.command import WAIT_S, Arbiter, Server
-from tests.documents import block
+from tests.documents import block, commands
 
 SPEC = """
 name = "Evening cup"
@@ -77,6 +78,15 @@ def test_a_tournament_is_made_entered_watched_and_read(server: Server, arbiter: 
     assert {row[-2] for row in rows} == {"no"}, "each player has met all others"
     assert {row[1] for row in rows} == set(names)
     assert sorted(row[2] for row in rows) in (["0", "1"], ["½", "½"])
+
+    for number, line in enumerate(commands(block("deploy/TOURNAMENTS.md", "arbiter tournament rule")), 1):
+        program, *words = shlex.split(line.replace("last 7", "last 1"))
+        ran = arbiter(*words)
+        assert (program, ran.code) == ("arbiter", 0), ran.err
+        assert ran.out.startswith(("player\tplace\tpoints\n", "Nothing ")), number
+    assert arbiter("tournament", "standings", tournament_id).out == standings, "the last of them takes back the others"
+    assert "org rules stands" in arbiter("tournament", "watch", tournament_id).out.replace("admin", "org")
+    assert "say one of 1-0" in arbiter("tournament", "rule", "last", "1", "2-0").complaint
 
 
 @pytest.mark.long
@@ -333,6 +343,12 @@ PAIRED = {3: arb.PairedGame(3, ("ann", "ben"), "pods(size=5)")}
         ("paused", arb.OrganiserEvent("org"), "paused by org"),
         ("paired", arb.GamesPaired(2, (PAIRED[3],), ("cat",)), "round 2: ann against ben, cat sits out"),
         ("game_begun", arb.GameBegun(9, "m9", 1), "game 9 begins: match m9"),
+        (
+            "ruled",
+            arb.GameRuled(3, "points", (1, 0), "an engine", "org"),
+            "game 3, ann against ben: org rules ½–0: an engine",
+        ),
+        ("ruled", arb.GameRuled(3, "stands", (), "", "org"), "game 3, ann against ben: org rules stands"),
         ("game_ended", arb.GameEnded(3, "m3", 2, "no_show", "absence"), "game 3, ann against ben: ben wins (no show)"),
         (
             "game_ended",

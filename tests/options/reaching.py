@@ -42,6 +42,7 @@ def call_of(words: list[str]) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
 
 
 MORE = {
+    "tournament rule": ["p0", "1", "1-0"],
     "archive": ["--days", "7"],
     "bot run": ["--exec", "true", "--sandbox", "off"],
     "conformance": ["--bot", "true", "--badge", "ann"],

@@ -59,6 +59,8 @@ VALUES: Final[Mapping[str, tuple[Any, Any]]] = {
     "accept": (False, True),
     "at": (arb.Line("pods"), arb.MatchPly("m1", 3)),
     "byes": ((), (2,)),
+    "decision": (arb.RulingDecision.VOID, arb.RulingDecision.STANDS),
+    "half_points": ((), (1, 1)),
     "change_entry.rating": (None, 7),
     "evaluation": (None, 500),
     "format": (arb.TournamentFormat.UNSPECIFIED, arb.TournamentFormat.SWISS),

@@ -80,6 +80,7 @@ TABLE = {
     "TournamentService.PauseTournament": RUNS,
     "TournamentService.ResumeTournament": RUNS,
     "TournamentService.CancelTournament": RUNS,
+    "TournamentService.RuleOnGame": RUNS,
     "TournamentService.GetTournament": {"any": ANY_TOKEN},
     "TournamentService.ListTournaments": {"any": ANY_TOKEN},
     "TournamentService.GetStandings": {"any": ANY_TOKEN},
@@ -346,8 +347,8 @@ async def make_tournament_request(factory: Factory, method: str, relation: str) 
             pause = pb.PauseTournamentRequest(request_id=factory.name(), tournament_id=tournament_id)
             await factory.stubs.tournaments.PauseTournament(pause, metadata=factory.by(relation))
             return pb.ResumeTournamentRequest(request_id=factory.name(), tournament_id=tournament_id)
-        case "CancelTournament":
-            return await factory.changing(pb.CancelTournamentRequest, relation)
+        case "CancelTournament" | "RuleOnGame":
+            return await factory.changing(getattr(pb, f"{method}Request"), relation)
         case "GetTournament":
             return pb.GetTournamentRequest(tournament_id=await factory.tournament(factory.erin))
         case "GetStandings":

@@ -111,6 +111,7 @@ async def test_a_round_robin_from_its_specification_to_its_standings(world: Worl
     started = await organiser.start_tournament(made.tournament_id)
     assert started.phase is arb.TournamentPhase.RUNNING
     await world.over(made.tournament_id)
+    await level(world.server)
     found = await players["ann"].get_tournament(made.tournament_id)
     assert (found.phase, found.end) == (arb.TournamentPhase.ENDED, arb.TournamentEnd.COMPLETE)
     assert (found.games, found.games_ended, found.running) == (3, 3, ())
@@ -323,6 +324,53 @@ async def test_a_change_of_an_entry_notes_the_version_of_a_bot_that_has_come_sin
     changed = await organiser.change_entry(made.tournament_id, "ann", byes=(), request_id="note")
     assert changed.version == "7"
     assert await organiser.change_entry(made.tournament_id, "ann", byes=(), request_id="note") == changed
+
+
+async def test_an_organiser_rules_on_a_game_after_the_end(world: World) -> None:
+    organiser = await world.client("org", Scope.ORGANISE)
+    made = await organiser.create_tournament(LEAGUE)
+    tournament_id = made.tournament_id
+    for name in ("ann", "ben", "cat"):
+        await (await world.bot(name, RandomBot(1))).enter_tournament(tournament_id)
+    await organiser.start_tournament(tournament_id)
+    await world.over(tournament_id)
+    await level(world.server)
+    before = await organiser.get_standings(tournament_id)
+    seen = before.revision
+    points = {row.player: row.half_points for row in before.rows}
+
+    void = arb.RulingDecision.VOID
+    would = await organiser.rule_on_game(tournament_id, 1, void, preview=True)
+    assert await organiser.get_standings(tournament_id) == before, "nothing has happened"
+    ruled = await organiser.rule_on_game(tournament_id, 1, void, note="late", revision=seen, request_id="r")
+    assert ruled.changes == would.changes
+    assert ruled.tournament.revision == seen + 1
+    after = await organiser.get_standings(tournament_id)
+    assert {row.player: row.half_points for row in after.rows} == points | {
+        each.player: each.half_points for each in ruled.changes
+    }
+    assert sum(row.games for row in after.rows) == sum(row.games for row in before.rows) - 2
+
+    assert (await organiser.rule_on_game(tournament_id, 1, void, note="late", request_id="r")).changes == ()
+    with pytest.raises(arb.ArbiterError) as caught:
+        await organiser.rule_on_game(tournament_id, 1, arb.RulingDecision.POINTS, (0, 2), revision=seen)
+    assert caught.value.reason is arb.Reason.TOURNAMENT_CLOSED
+    assert "has changed since" in caught.value.facts["why"]
+    for decision, given in ((arb.RulingDecision.UNSPECIFIED, ()), (arb.RulingDecision.POINTS, (2, 2))):
+        with pytest.raises(arb.ArbiterError) as caught:
+            await organiser.rule_on_game(tournament_id, 1, decision, given)
+        assert caught.value.reason is arb.Reason.ARGUMENT_INVALID
+    back = await organiser.rule_on_game(tournament_id, 1, arb.RulingDecision.STANDS, note="no")
+    assert back.tournament.phase is arb.TournamentPhase.ENDED
+    assert (await organiser.get_standings(tournament_id)).rows == before.rows
+
+    found = []
+    async for event in organiser.observe_tournament(tournament_id, "0"):
+        if isinstance(event.what, arb.GameRuled):
+            found.append(event.what)
+            if event.what.decision == "stands":
+                break
+    assert found == [arb.GameRuled(1, "void", (), "late", "org"), arb.GameRuled(1, "stands", (), "no", "org")]
 
 
 async def test_only_its_creator_runs_a_tournament(world: World, stubs: Stubs) -> None:

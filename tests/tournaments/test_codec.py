@@ -48,6 +48,7 @@ FIELDS = {
     "game_begun": ("game", "attempt", "match", "opening"),
     "game_ended": ("game", "match", "winner", "reason", "cause", "moves", "versions"),
     "game_voided": ("game", "attempt", "match", "reason"),
+    "ruled": ("game", "decision", "points", "note", "caller", "request"),
     "tournament_ended": ("end", "caller", "request", "note"),
 }
 

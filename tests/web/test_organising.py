@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from arbiter.matches.commands import Play
+from arbiter.matches.commands import Adjudicate, Play, ResultKind
 from arbiter.service.play.pings import silent
 from arbiter.service.players.accounts import Scope
 from arbiter.web.forms import MOST_FIELDS
@@ -84,6 +84,40 @@ async def test_a_tournament_is_made_entered_started_paused_resumed_and_cancelled
         tournament = await page.server.arbiter.tournaments.get(tournament.id)
         assert tournament.phase == phase
     assert "Start" not in (await page.get(where)).text
+
+
+async def test_an_organiser_rules_on_a_game_and_sees_before_what_would_change(page: Site) -> None:
+    await sign_in(page, "org", *ORGANISER)
+    for name in ("alice", "bob"):
+        await page.server.caller(name)
+    where = await make(page, format="round_robin")
+    assert "Rule on a game" not in (await page.get(where)).text
+    for act in ("enter-all", "start"):
+        assert (await post(page, where, act=act, names="alice bob", request=act)).status_code == 303
+    arbiter, tournament_id = page.server.arbiter, where.rpartition("/")[2]
+    while not (running := (await arbiter.tournaments.get(tournament_id)).running):
+        await page.get(where)
+    award = Adjudicate("org", "j", ResultKind.WIN, 1, "")
+    await arbiter.matches.act(running[1].match, award)
+    while not (await arbiter.tournaments.get(tournament_id)).results:
+        await page.get(where)
+    ruling = {"game": "1", "result": "0-1", "note": "<b>both</b> left"}
+    would = await post(page, where, act="preview", request="p", **ruling)
+    assert would.status_code == 200
+    words = Elements(would.text).words
+    assert "→" in words
+    assert 'value="1"' in would.text
+    assert "changed to" not in words
+    answer = await post(page, where, act="rule", request="r", **ruling)
+    assert answer.status_code == 303, answer.text
+    shown = (await page.get(where)).text
+    assert "changed to" in shown
+    assert "&lt;b&gt;both&lt;/b&gt; left" in shown
+    assert "Rule on a game" in shown, "also after the end"
+    for wrong in ({"game": "x"}, {"result": "2-0"}, {"game": "99"}):
+        refused = await post(page, where, act="rule", request=f"r {wrong}", **{**ruling, **wrong})
+        assert refused.status_code == 400
+        assert 'role="alert"' in refused.text
 
 
 async def test_an_organiser_reads_before_the_start_that_openings_come_again(page: Site) -> None:

@@ -60,6 +60,7 @@ class Action(StrEnum):
     PAUSE_TOURNAMENT = auto()
     RESUME_TOURNAMENT = auto()
     CANCEL_TOURNAMENT = auto()
+    RULE_ON_GAME = auto()
     GET_TOURNAMENT = auto()
     LIST_TOURNAMENTS = auto()
     GET_STANDINGS = auto()
@@ -145,6 +146,7 @@ RIGHTS: Final[Mapping[Action, Row]] = {
     Action.PAUSE_TOURNAMENT: _RUN,
     Action.RESUME_TOURNAMENT: _RUN,
     Action.CANCEL_TOURNAMENT: _RUN,
+    Action.RULE_ON_GAME: _RUN,
     Action.GET_TOURNAMENT: _READ,
     Action.LIST_TOURNAMENTS: _READ,
     Action.GET_STANDINGS: _READ,

@@ -23,9 +23,10 @@ from arbiter.service.tournaments.registry import TournamentRegistry
 from arbiter.service.tournaments.standings_cache import StandingsCache
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import formats
+from arbiter.tournaments.commands import Rule
 from arbiter.tournaments.events import Entered, EntryChanged, Event
 from arbiter.tournaments.spec import Spec
-from arbiter.tournaments.standings import Table
+from arbiter.tournaments.standings import PlaceChange, Table, place_changes
 from arbiter.tournaments.tournament import Entrant, Tournament, TournamentPhase
 
 LAST_ROUND: Final = 100  #: the last round that a player may ask to sit out
@@ -85,6 +86,13 @@ class TournamentQuery(NamedTuple):
     format: str | None = ""
     creator: str = ""
     ended: bool | None = None
+
+
+class RuledOn(NamedTuple):
+    """The tournament of a ruling, and which places it changes, or would change."""
+
+    tournament: Tournament
+    changes: Sequence[PlaceChange]
 
 
 class TournamentGate:
@@ -247,6 +255,24 @@ class TournamentGate:
         caller = await self._organiser(call, Action.CANCEL_TOURNAMENT, change)
         check_plain(note, "note", LONGEST_NOTE)
         return await self._tournaments.act(change.tournament_id, do.Cancel(caller.player, change.request_id, note))
+
+    async def rule(self, call: Call, change: Change, command: Callable[[str], Rule], preview: bool) -> RuledOn:
+        """Rule on a game; return what that changes. preview: only what it would change.
+
+        command: of the caller's name.
+        """
+        caller = await self._organiser(call, Action.RULE_ON_GAME, change)
+        wanted = command(caller.player)
+        check_plain(wanted.note, "note", LONGEST_NOTE)
+        tournament = await self._tournaments.get(change.tournament_id)
+        self._admission.charge(caller, 2 * len(tournament.entrants))
+        before = await self._tables.of(tournament)
+        if preview:
+            after = await self._tables.after(await self._tournaments.preview(tournament.id, wanted))
+        else:
+            tournament = await self._tournaments.act(tournament.id, wanted)
+            after = await self._tables.of(tournament)
+        return RuledOn(tournament, place_changes(before, after))
 
     async def _organiser(self, call: Call, action: Action, change: Change) -> Caller:
         """Return the caller, if it may run a tournament. Raises Refusal SCOPE_MISSING."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from arbiter.errors import Refusal
+from arbiter.errors import Reason, Refusal
 from arbiter.matches.events import Ended, Moved
 from arbiter.matches.match import Match
 from arbiter.matches.match import Phase as MatchPhase
@@ -36,6 +36,10 @@ from arbiter.tournaments.tournament import Tournament, TournamentPhase
 
 MOST_MAKING: Final = 32  #: matches that a tournament creates at the same time; more would wait for each other
 LOOK_S: Final = 1.0  #: time between two checks of a running tournament: players may have come, or be free again
+HAS_JUST_ENDED: Final = Refusal(
+    Reason.TOURNAMENT_CLOSED, "the tournament has just ended: send the request again", phase="ended", why="it is over"
+)
+"""The answer to a ruling that came with the end; the registry makes it then."""
 MOST_PATIENCE_S: Final = 60.0  #: longest pause before a game is played again that was void several times
 
 
@@ -109,7 +113,7 @@ class TournamentDriver:
         """Queue a command. The future gets a refusal, or None once the command's events are durable."""
         answer: asyncio.Future[Refusal | None] = asyncio.get_running_loop().create_future()
         if self._over:
-            answer.set_result(self._state.decide(command).refusal)
+            answer.set_result(self._after_the_end(command))
         else:
             self._queue.append(QueuedCommand(command, answer))
             self.wake()
@@ -159,11 +163,15 @@ class TournamentDriver:
                 await self._wait()
         self._over = True
         for waiting in self._queue:  # commands that came after the end
-            waiting.settle(self._state.decide(waiting.command).refusal)
+            waiting.settle(self._after_the_end(waiting.command))
         rest = self._tasks - {asyncio.current_task()}
         await asyncio.gather(self._judging.close(), *rest, return_exceptions=True)
         self._dependencies.capacity.hold(self.id, 0)
         ended(self)
+
+    def _after_the_end(self, command: do.Command) -> Refusal | None:
+        """Return the answer to a command that came after the end: it changes nothing, or is for the registry."""
+        return HAS_JUST_ENDED if isinstance(command, do.Rule) else self._state.decide(command).refusal
 
     async def _wait(self) -> None:
         """Wait until a command is queued, or the next check is due."""

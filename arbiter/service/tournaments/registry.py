@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -37,13 +38,14 @@ from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.record.published import Published
 from arbiter.service.record.tournaments import Chain, StoredLog
 from arbiter.service.shielding import Shielded
-from arbiter.service.tournaments.driver import TournamentDriver
-from arbiter.service.tournaments.log import Listener
+from arbiter.service.tournaments.driver import HAS_JUST_ENDED, TournamentDriver
+from arbiter.service.tournaments.log import Listener, TournamentLog
 from arbiter.service.tournaments.matches import abort, check, tournament_of
 from arbiter.service.tournaments.ports import Dependencies
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine
 from arbiter.tournaments import events as ev
+from arbiter.tournaments.snapshot import snapshot
 from arbiter.tournaments.spec import OpeningOrder, Spec
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
 
@@ -66,6 +68,7 @@ class TournamentRegistry:
         self._listeners = listeners
         self._reading: dict[str, asyncio.Task[tuple[StoredLog, int]]] = {}
         self._turn = asyncio.Lock()
+        self._ruling = asyncio.Lock()  # one ruling after the end of a tournament at a time
         self._shielded = Shielded()
         self._aside: set[str] | None = None  # tournaments that were set aside at the start; None before it is over
         self._aborting: set[asyncio.Task[None]] = set()
@@ -210,13 +213,44 @@ class TournamentRegistry:
             raise DRAINING
         tournament = await self.get(tournament_id)
         driver = self._drivers.get(tournament_id)
+        if driver is None and isinstance(command, do.Rule):
+            return await self._shielded.run(self._rule_after_the_end(tournament_id, command))
         if driver is None:  # it has ended: the request changes nothing
             refusal = engine.decide(tournament, command, self._dependencies.clock.now_ms()).refusal
         else:
             refusal = await driver.submit(command)
+        if refusal is HAS_JUST_ENDED and isinstance(command, do.Rule):
+            return await self._shielded.run(self._rule_after_the_end(tournament_id, command))
         if refusal is not None:
             raise refusal
         return tournament if driver is None else driver.tournament
+
+    async def _rule_after_the_end(self, tournament_id: str, command: do.Rule) -> Tournament:
+        """Rule on a game of a tournament that has ended, and so has no driver: its log goes on. Raises Refusal."""
+        dependencies = self._dependencies
+        async with self._ruling:
+            while True:
+                log, _ = await self._read(tournament_id)
+                state = TournamentLog(
+                    dependencies.journal, dependencies.feed, dependencies.clock, log, self._call_listeners, self._log
+                )
+                refusal = state.decide(command).refusal
+                if refusal is not None:
+                    raise refusal
+                with suppress(JournalConflict):  # another server has ruled meanwhile: decide anew
+                    await state.store()
+                    self._keep(state.durable)
+                    return state.durable
+
+    async def preview(self, tournament_id: str, command: do.Rule) -> Tournament:
+        """Return a tournament as a ruling would leave it. Raises as `act`."""
+        twin = snapshot(await self.get(tournament_id))
+        decision = engine.decide(twin, command, self._dependencies.clock.now_ms())
+        if decision.refusal is not None:
+            raise decision.refusal
+        for event in decision.events:
+            twin.apply(event)
+        return twin
 
     def match_changed(self, match: Match, published: Sequence[Published]) -> None:
         """Inform tournaments of events of a match that have just become durable."""
@@ -237,7 +271,10 @@ class TournamentRegistry:
                 driver = self._drivers.get(record.match_id)
                 if driver is not None:
                     driver.log_grown(record.revision)
-                elif record.match_id not in self._ended and not self._stopped:
+                elif record.match_id in self._ended:
+                    if record.revision > self._ended[record.match_id].revision:
+                        del self._ended[record.match_id]  # another server has ruled on a game: read it again
+                elif not self._stopped:
                     self._take_up(record.match_id, record.revision)
 
     # -- reading -------------------------------------------------------------------------------------------------
@@ -341,6 +378,9 @@ class TournamentRegistry:
         self._keep(driver.tournament)
 
     def _keep(self, tournament: Tournament) -> None:
+        known = self._ended.get(tournament.id)
+        if known is not None and known.revision > tournament.revision:
+            return  # there was a ruling meanwhile
         self._ended[tournament.id] = tournament
         if len(self._ended) > ENDED_KEPT:
             self._ended.popitem(last=False)

@@ -44,6 +44,11 @@ class StandingsCache:
                 working = self._working[tournament.id] = asyncio.create_task(self._work(tournament))
             await asyncio.shield(working)  # other callers wait for it too
 
+    async def after(self, changed: Tournament) -> Table:
+        """Return the standings of a copy of a tournament that nobody else has; they are not kept."""
+        async with self._turn:
+            return await asyncio.to_thread(standings, changed, await self._rated(changed))
+
     async def _rated(self, tournament: Tournament) -> Mapping[str, Rating]:
         try:
             return {} if self._rater is None else await own_ratings(tournament, self._rater)

@@ -20,6 +20,7 @@ from arbiter.service.tournaments.exported import SIGNATURE, final_table, read_si
 from arbiter.service.tournaments.matches import DAMAGED, creation, occasion_of, report
 from arbiter.service.tournaments.own_ratings import Rater
 from arbiter.service.tournaments.trial import PairTest
+from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine, formats
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checker import violations
@@ -147,6 +148,8 @@ class _Replay:
             self._begun(event)
         elif isinstance(event, ev.EndedGame | ev.Voided):
             self._ended(event)
+        elif isinstance(event, ev.Ruled):
+            self._ruled(event)
         self.tournament.apply(event)
 
     def _begun(self, event: ev.Begun) -> None:
@@ -178,6 +181,12 @@ class _Replay:
             follows = "; ".join(map(str, decided)) or "nothing"
             raise ValueError(f"{event} does not follow from match {event.match}, from which follows {follows}")
 
+    def _ruled(self, event: ev.Ruled) -> None:
+        command = do.Rule(event.caller, event.request, event.game, event.decision, event.points, event.note)
+        decided = engine.decide(self.tournament, command, event.at)
+        if decided.events != (event,):
+            raise ValueError(f"{event} is not allowed: {decided.refusal or 'the request was made before'}")
+
     def _game(self, number: int) -> ScheduledGame:
         if not 1 <= number <= len(self.tournament.games):
             raise ValueError(f"game {number} was not paired")
@@ -207,7 +216,7 @@ def _replayed(
     replay = _Replay(created, transcripts, check_signature)
     for number, event in enumerate(events[1:], 2):
         try:
-            if replay.tournament.end is not None:
+            if replay.tournament.end is not None and not isinstance(event, ev.Ruled):
                 raise ValueError("expected the standings: the tournament has ended")
             replay.take(event)
         except ValueError as error:

@@ -28,6 +28,7 @@ class EarlierRounds:
     seed. rules: by which the rounds are paired, with their edition. open: the match of each running game. attempts: the
     number of matches of each game. meetings_of: each player's meetings, in order. going_on: meetings without all
     results. met: how often two players have been paired. came: whether each player came to its last game, and stayed.
+    rulings: that count now, by game.
     paired_at, ended_at: instants by meeting; the latter in the order of the log.
     """
 
@@ -52,6 +53,7 @@ class EarlierRounds:
         self.going_on: dict[int, Meeting] = {}
         self.met: Counter[frozenset[str]] = Counter()
         self.came: dict[str, bool] = {}
+        self.rulings: dict[int, ev.Ruled] = {}
         self.paired_at: dict[int, int] = {}
         self.ended_at: dict[int, int] = {}
 
@@ -61,17 +63,31 @@ class EarlierRounds:
             yield from meetings
 
     def margin(self, meeting: Meeting, player: str) -> int:
-        """Return by how many points a player has won a meeting so far."""
+        """Return by how many half points a player has won a meeting so far."""
         total = 0
         for game in meeting.games:
-            result = self.results.get(game.number)
-            if result is not None and result.winner:
-                total += 1 if (game.seat1, game.seat2)[result.winner - 1] == player else -1
+            result, ruling = self.results.get(game.number), self.rulings.get(game.number)
+            if ruling is not None:
+                first, second = ruling.points or (0, 0)
+                total += first - second if game.seat1 == player else second - first
+            elif result is not None and result.winner:
+                total += 2 if (game.seat1, game.seat2)[result.winner - 1] == player else -2
         return total
+
+    def meeting_points(self, meeting: Meeting, player: str) -> int:
+        """Return the half points of a player for a meeting that is over."""
+        ruling = self.rulings.get(meeting.games[0].number) if len(meeting.games) == 1 else None
+        if ruling is not None:
+            return (ruling.points or (0, 0))[0 if meeting.games[0].seat1 == player else 1]
+        margin, ruled = self.margin(meeting, player), [self.rulings.get(game.number) for game in meeting.games]
+        nobody = all(each is not None and not any(each.points) for each in ruled)
+        return 2 if margin > 0 else 1 if margin == 0 and self.played(meeting) and not nobody else 0
 
     def played(self, meeting: Meeting) -> bool:
         """Return whether any game of a meeting was played, by a match to which both players came."""
-        results = [self.results[game.number] for game in meeting.games if game.number in self.results]
+        void = {number for number, ruling in self.rulings.items() if ruling.decision is ev.Decision.VOID}
+        numbers = [game.number for game in meeting.games if game.number not in void]
+        results = [self.results[number] for number in numbers if number in self.results]
         return any(result.match and result.reason != NO_SHOW and not is_void(result) for result in results)
 
     def done(self, meeting: Meeting) -> bool:

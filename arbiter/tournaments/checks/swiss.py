@@ -110,7 +110,7 @@ class _Before:
                 self.met.add(frozenset((meeting.first, meeting.second)))
             for seat, player in ((1, meeting.first), (2, meeting.second)):
                 margin = history.margin(meeting, player)
-                self._scores[player] += 2 if margin > 0 else 1 if margin == 0 and played else 0
+                self._scores[player] += history.meeting_points(meeting, player)
                 if played:
                     self._seats.setdefault(player, []).append(seat)
                 elif margin > 0:

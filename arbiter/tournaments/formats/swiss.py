@@ -146,10 +146,8 @@ def _result(
         return dutch.Result(points=DRAW if round_ in entrant.byes and round_ >= entrant.joined else 0)
     first = meeting.first == player
     opponent = meeting.second if first else meeting.first
-    margin = tournament.score(meeting, player) - tournament.score(meeting, opponent)
     played = any(tournament.results[game.number].played for game in meeting.games)
-    points = WIN if margin > 0 else DRAW if margin == 0 and played else 0
-    return dutch.Result(numbers[opponent], 1 if first else 2, points, played)
+    return dutch.Result(numbers[opponent], 1 if first else 2, tournament.meeting_points(meeting, player), played)
 
 
 def baku(tournament: Tournament) -> dict[str, list[int]]:

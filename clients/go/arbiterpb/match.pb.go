@@ -3123,7 +3123,7 @@ type TournamentEvent struct {
 	// When it happened.
 	AtMs int64 `protobuf:"varint,3,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
 	// Its kind, as in the record: "tournament_created", "entered", "withdrawn", "entry_changed", "start_missed", "tournament_started", "paused",
-	// "continued", "paired", "game_begun", "game_ended", "game_voided", "tournament_ended".
+	// "continued", "paired", "game_begun", "game_ended", "game_voided", "ruled", "tournament_ended".
 	Kind string `protobuf:"bytes,4,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The event.
 	//
@@ -3140,6 +3140,7 @@ type TournamentEvent struct {
 	//	*TournamentEvent_Ended
 	//	*TournamentEvent_EntryChanged
 	//	*TournamentEvent_StartMissed
+	//	*TournamentEvent_Ruled
 	Event isTournamentEvent_Event `protobuf_oneof:"event"`
 	// The exact bytes of the record (canonical JSON, RFC 8785), if requested.
 	Record        []byte `protobuf:"bytes,14,opt,name=record,proto3" json:"record,omitempty"`
@@ -3311,6 +3312,15 @@ func (x *TournamentEvent) GetStartMissed() *StartMissed {
 	return nil
 }
 
+func (x *TournamentEvent) GetRuled() *GameRuled {
+	if x != nil {
+		if x, ok := x.Event.(*TournamentEvent_Ruled); ok {
+			return x.Ruled
+		}
+	}
+	return nil
+}
+
 func (x *TournamentEvent) GetRecord() []byte {
 	if x != nil {
 		return x.Record
@@ -3377,6 +3387,11 @@ type TournamentEvent_StartMissed struct {
 	StartMissed *StartMissed `protobuf:"bytes,16,opt,name=start_missed,json=startMissed,proto3,oneof"`
 }
 
+type TournamentEvent_Ruled struct {
+	// The organiser has ruled on a game that had a result, also after the end of the tournament.
+	Ruled *GameRuled `protobuf:"bytes,17,opt,name=ruled,proto3,oneof"`
+}
+
 func (*TournamentEvent_Created) isTournamentEvent_Event() {}
 
 func (*TournamentEvent_Entrant) isTournamentEvent_Event() {}
@@ -3398,6 +3413,8 @@ func (*TournamentEvent_Ended) isTournamentEvent_Event() {}
 func (*TournamentEvent_EntryChanged) isTournamentEvent_Event() {}
 
 func (*TournamentEvent_StartMissed) isTournamentEvent_Event() {}
+
+func (*TournamentEvent_Ruled) isTournamentEvent_Event() {}
 
 // A tournament was created. TournamentService.GetTournament returns its specification.
 type TournamentCreated struct {
@@ -4179,6 +4196,88 @@ func (x *GameVoided) GetReason() string {
 	return ""
 }
 
+// The organiser has ruled on a game that had a result. The newest ruling on a game counts.
+type GameRuled struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The game, as it was paired.
+	Number int32 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	// "points": it has these points; "void": it does not count; "stands": its result counts, and earlier rulings do not.
+	Decision string `protobuf:"bytes,2,opt,name=decision,proto3" json:"decision,omitempty"`
+	// The points of seat 1 and seat 2, in halves; empty unless `decision` is "points".
+	HalfPoints []int32 `protobuf:"varint,3,rep,packed,name=half_points,json=halfPoints,proto3" json:"half_points,omitempty"`
+	// Why, for everybody.
+	Note string `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
+	// The organiser.
+	Caller        string `protobuf:"bytes,5,opt,name=caller,proto3" json:"caller,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GameRuled) Reset() {
+	*x = GameRuled{}
+	mi := &file_arbiter_v1_match_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GameRuled) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GameRuled) ProtoMessage() {}
+
+func (x *GameRuled) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_match_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GameRuled.ProtoReflect.Descriptor instead.
+func (*GameRuled) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *GameRuled) GetNumber() int32 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *GameRuled) GetDecision() string {
+	if x != nil {
+		return x.Decision
+	}
+	return ""
+}
+
+func (x *GameRuled) GetHalfPoints() []int32 {
+	if x != nil {
+		return x.HalfPoints
+	}
+	return nil
+}
+
+func (x *GameRuled) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+func (x *GameRuled) GetCaller() string {
+	if x != nil {
+		return x.Caller
+	}
+	return ""
+}
+
 // A tournament has ended.
 type TournamentEnded struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -4194,7 +4293,7 @@ type TournamentEnded struct {
 
 func (x *TournamentEnded) Reset() {
 	*x = TournamentEnded{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[45]
+	mi := &file_arbiter_v1_match_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4206,7 +4305,7 @@ func (x *TournamentEnded) String() string {
 func (*TournamentEnded) ProtoMessage() {}
 
 func (x *TournamentEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[45]
+	mi := &file_arbiter_v1_match_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4219,7 +4318,7 @@ func (x *TournamentEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TournamentEnded.ProtoReflect.Descriptor instead.
 func (*TournamentEnded) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{45}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *TournamentEnded) GetEnd() string {
@@ -4256,7 +4355,7 @@ type OfferDrawRequest struct {
 
 func (x *OfferDrawRequest) Reset() {
 	*x = OfferDrawRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[46]
+	mi := &file_arbiter_v1_match_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4268,7 +4367,7 @@ func (x *OfferDrawRequest) String() string {
 func (*OfferDrawRequest) ProtoMessage() {}
 
 func (x *OfferDrawRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[46]
+	mi := &file_arbiter_v1_match_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4281,7 +4380,7 @@ func (x *OfferDrawRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OfferDrawRequest.ProtoReflect.Descriptor instead.
 func (*OfferDrawRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{46}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *OfferDrawRequest) GetRequestId() string {
@@ -4309,7 +4408,7 @@ type OfferDrawResponse struct {
 
 func (x *OfferDrawResponse) Reset() {
 	*x = OfferDrawResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[47]
+	mi := &file_arbiter_v1_match_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4321,7 +4420,7 @@ func (x *OfferDrawResponse) String() string {
 func (*OfferDrawResponse) ProtoMessage() {}
 
 func (x *OfferDrawResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[47]
+	mi := &file_arbiter_v1_match_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4334,7 +4433,7 @@ func (x *OfferDrawResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OfferDrawResponse.ProtoReflect.Descriptor instead.
 func (*OfferDrawResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{47}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *OfferDrawResponse) GetReceipt() *Receipt {
@@ -4359,7 +4458,7 @@ type AnswerDrawRequest struct {
 
 func (x *AnswerDrawRequest) Reset() {
 	*x = AnswerDrawRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[48]
+	mi := &file_arbiter_v1_match_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4371,7 +4470,7 @@ func (x *AnswerDrawRequest) String() string {
 func (*AnswerDrawRequest) ProtoMessage() {}
 
 func (x *AnswerDrawRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[48]
+	mi := &file_arbiter_v1_match_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4384,7 +4483,7 @@ func (x *AnswerDrawRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerDrawRequest.ProtoReflect.Descriptor instead.
 func (*AnswerDrawRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{48}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *AnswerDrawRequest) GetRequestId() string {
@@ -4419,7 +4518,7 @@ type AnswerDrawResponse struct {
 
 func (x *AnswerDrawResponse) Reset() {
 	*x = AnswerDrawResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[49]
+	mi := &file_arbiter_v1_match_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4431,7 +4530,7 @@ func (x *AnswerDrawResponse) String() string {
 func (*AnswerDrawResponse) ProtoMessage() {}
 
 func (x *AnswerDrawResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[49]
+	mi := &file_arbiter_v1_match_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4444,7 +4543,7 @@ func (x *AnswerDrawResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerDrawResponse.ProtoReflect.Descriptor instead.
 func (*AnswerDrawResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{49}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *AnswerDrawResponse) GetReceipt() *Receipt {
@@ -4467,7 +4566,7 @@ type ClaimDrawRequest struct {
 
 func (x *ClaimDrawRequest) Reset() {
 	*x = ClaimDrawRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[50]
+	mi := &file_arbiter_v1_match_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4479,7 +4578,7 @@ func (x *ClaimDrawRequest) String() string {
 func (*ClaimDrawRequest) ProtoMessage() {}
 
 func (x *ClaimDrawRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[50]
+	mi := &file_arbiter_v1_match_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4492,7 +4591,7 @@ func (x *ClaimDrawRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimDrawRequest.ProtoReflect.Descriptor instead.
 func (*ClaimDrawRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{50}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ClaimDrawRequest) GetRequestId() string {
@@ -4520,7 +4619,7 @@ type ClaimDrawResponse struct {
 
 func (x *ClaimDrawResponse) Reset() {
 	*x = ClaimDrawResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[51]
+	mi := &file_arbiter_v1_match_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4532,7 +4631,7 @@ func (x *ClaimDrawResponse) String() string {
 func (*ClaimDrawResponse) ProtoMessage() {}
 
 func (x *ClaimDrawResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[51]
+	mi := &file_arbiter_v1_match_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4545,7 +4644,7 @@ func (x *ClaimDrawResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimDrawResponse.ProtoReflect.Descriptor instead.
 func (*ClaimDrawResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{51}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ClaimDrawResponse) GetReceipt() *Receipt {
@@ -4568,7 +4667,7 @@ type ResignRequest struct {
 
 func (x *ResignRequest) Reset() {
 	*x = ResignRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[52]
+	mi := &file_arbiter_v1_match_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4580,7 +4679,7 @@ func (x *ResignRequest) String() string {
 func (*ResignRequest) ProtoMessage() {}
 
 func (x *ResignRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[52]
+	mi := &file_arbiter_v1_match_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4593,7 +4692,7 @@ func (x *ResignRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResignRequest.ProtoReflect.Descriptor instead.
 func (*ResignRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{52}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *ResignRequest) GetRequestId() string {
@@ -4621,7 +4720,7 @@ type ResignResponse struct {
 
 func (x *ResignResponse) Reset() {
 	*x = ResignResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[53]
+	mi := &file_arbiter_v1_match_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4633,7 +4732,7 @@ func (x *ResignResponse) String() string {
 func (*ResignResponse) ProtoMessage() {}
 
 func (x *ResignResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[53]
+	mi := &file_arbiter_v1_match_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4646,7 +4745,7 @@ func (x *ResignResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResignResponse.ProtoReflect.Descriptor instead.
 func (*ResignResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{53}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *ResignResponse) GetReceipt() *Receipt {
@@ -4671,7 +4770,7 @@ type AbortMatchRequest struct {
 
 func (x *AbortMatchRequest) Reset() {
 	*x = AbortMatchRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[54]
+	mi := &file_arbiter_v1_match_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4683,7 +4782,7 @@ func (x *AbortMatchRequest) String() string {
 func (*AbortMatchRequest) ProtoMessage() {}
 
 func (x *AbortMatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[54]
+	mi := &file_arbiter_v1_match_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4696,7 +4795,7 @@ func (x *AbortMatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbortMatchRequest.ProtoReflect.Descriptor instead.
 func (*AbortMatchRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{54}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *AbortMatchRequest) GetRequestId() string {
@@ -4731,7 +4830,7 @@ type AbortMatchResponse struct {
 
 func (x *AbortMatchResponse) Reset() {
 	*x = AbortMatchResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[55]
+	mi := &file_arbiter_v1_match_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4743,7 +4842,7 @@ func (x *AbortMatchResponse) String() string {
 func (*AbortMatchResponse) ProtoMessage() {}
 
 func (x *AbortMatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[55]
+	mi := &file_arbiter_v1_match_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4756,7 +4855,7 @@ func (x *AbortMatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbortMatchResponse.ProtoReflect.Descriptor instead.
 func (*AbortMatchResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{55}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *AbortMatchResponse) GetMatch() *Match {
@@ -4785,7 +4884,7 @@ type AdjudicateMatchRequest struct {
 
 func (x *AdjudicateMatchRequest) Reset() {
 	*x = AdjudicateMatchRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[56]
+	mi := &file_arbiter_v1_match_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4797,7 +4896,7 @@ func (x *AdjudicateMatchRequest) String() string {
 func (*AdjudicateMatchRequest) ProtoMessage() {}
 
 func (x *AdjudicateMatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[56]
+	mi := &file_arbiter_v1_match_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4810,7 +4909,7 @@ func (x *AdjudicateMatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdjudicateMatchRequest.ProtoReflect.Descriptor instead.
 func (*AdjudicateMatchRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{56}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *AdjudicateMatchRequest) GetRequestId() string {
@@ -4859,7 +4958,7 @@ type AdjudicateMatchResponse struct {
 
 func (x *AdjudicateMatchResponse) Reset() {
 	*x = AdjudicateMatchResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[57]
+	mi := &file_arbiter_v1_match_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4871,7 +4970,7 @@ func (x *AdjudicateMatchResponse) String() string {
 func (*AdjudicateMatchResponse) ProtoMessage() {}
 
 func (x *AdjudicateMatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[57]
+	mi := &file_arbiter_v1_match_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4884,7 +4983,7 @@ func (x *AdjudicateMatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdjudicateMatchResponse.ProtoReflect.Descriptor instead.
 func (*AdjudicateMatchResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{57}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *AdjudicateMatchResponse) GetMatch() *Match {
@@ -4905,7 +5004,7 @@ type GetTranscriptRequest struct {
 
 func (x *GetTranscriptRequest) Reset() {
 	*x = GetTranscriptRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[58]
+	mi := &file_arbiter_v1_match_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4917,7 +5016,7 @@ func (x *GetTranscriptRequest) String() string {
 func (*GetTranscriptRequest) ProtoMessage() {}
 
 func (x *GetTranscriptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[58]
+	mi := &file_arbiter_v1_match_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4930,7 +5029,7 @@ func (x *GetTranscriptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTranscriptRequest.ProtoReflect.Descriptor instead.
 func (*GetTranscriptRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{58}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *GetTranscriptRequest) GetMatchId() string {
@@ -4951,7 +5050,7 @@ type GetTranscriptResponse struct {
 
 func (x *GetTranscriptResponse) Reset() {
 	*x = GetTranscriptResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[59]
+	mi := &file_arbiter_v1_match_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4963,7 +5062,7 @@ func (x *GetTranscriptResponse) String() string {
 func (*GetTranscriptResponse) ProtoMessage() {}
 
 func (x *GetTranscriptResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[59]
+	mi := &file_arbiter_v1_match_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4976,7 +5075,7 @@ func (x *GetTranscriptResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTranscriptResponse.ProtoReflect.Descriptor instead.
 func (*GetTranscriptResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{59}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *GetTranscriptResponse) GetLines() []byte {
@@ -5210,7 +5309,7 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"\x04seat\x18\x01 \x01(\x05R\x04seat\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\"%\n" +
 	"\vInterrupted\x12\x16\n" +
-	"\x06reason\x18\x01 \x01(\tR\x06reason\"\x84\x06\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reason\"\xb3\x06\n" +
 	"\x0fTournamentEvent\x12#\n" +
 	"\rtournament_id\x18\x01 \x01(\tR\ftournamentId\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x03R\brevision\x12\x13\n" +
@@ -5228,7 +5327,8 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"\x06voided\x18\f \x01(\v2\x16.arbiter.v1.GameVoidedH\x00R\x06voided\x123\n" +
 	"\x05ended\x18\r \x01(\v2\x1b.arbiter.v1.TournamentEndedH\x00R\x05ended\x12?\n" +
 	"\rentry_changed\x18\x0f \x01(\v2\x18.arbiter.v1.EntryChangedH\x00R\fentryChanged\x12<\n" +
-	"\fstart_missed\x18\x10 \x01(\v2\x17.arbiter.v1.StartMissedH\x00R\vstartMissed\x12\x16\n" +
+	"\fstart_missed\x18\x10 \x01(\v2\x17.arbiter.v1.StartMissedH\x00R\vstartMissed\x12-\n" +
+	"\x05ruled\x18\x11 \x01(\v2\x15.arbiter.v1.GameRuledH\x00R\x05ruled\x12\x16\n" +
 	"\x06record\x18\x0e \x01(\fR\x06recordB\a\n" +
 	"\x05event\"\x90\x01\n" +
 	"\x11TournamentCreated\x12\x12\n" +
@@ -5284,7 +5384,14 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x19\n" +
 	"\bmatch_id\x18\x02 \x01(\tR\amatchId\x12\x18\n" +
 	"\aattempt\x18\x03 \x01(\x05R\aattempt\x12\x16\n" +
-	"\x06reason\x18\x04 \x01(\tR\x06reason\"O\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\"\x8c\x01\n" +
+	"\tGameRuled\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x1a\n" +
+	"\bdecision\x18\x02 \x01(\tR\bdecision\x12\x1f\n" +
+	"\vhalf_points\x18\x03 \x03(\x05R\n" +
+	"halfPoints\x12\x12\n" +
+	"\x04note\x18\x04 \x01(\tR\x04note\x12\x16\n" +
+	"\x06caller\x18\x05 \x01(\tR\x06caller\"O\n" +
 	"\x0fTournamentEnded\x12\x10\n" +
 	"\x03end\x18\x01 \x01(\tR\x03end\x12\x12\n" +
 	"\x04note\x18\x02 \x01(\tR\x04note\x12\x16\n" +
@@ -5398,7 +5505,7 @@ func file_arbiter_v1_match_proto_rawDescGZIP() []byte {
 }
 
 var file_arbiter_v1_match_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_arbiter_v1_match_proto_msgTypes = make([]protoimpl.MessageInfo, 60)
+var file_arbiter_v1_match_proto_msgTypes = make([]protoimpl.MessageInfo, 61)
 var file_arbiter_v1_match_proto_goTypes = []any{
 	(Phase)(0),                      // 0: arbiter.v1.Phase
 	(ResultKind)(0),                 // 1: arbiter.v1.ResultKind
@@ -5450,23 +5557,24 @@ var file_arbiter_v1_match_proto_goTypes = []any{
 	(*GameBegun)(nil),               // 47: arbiter.v1.GameBegun
 	(*GameEnded)(nil),               // 48: arbiter.v1.GameEnded
 	(*GameVoided)(nil),              // 49: arbiter.v1.GameVoided
-	(*TournamentEnded)(nil),         // 50: arbiter.v1.TournamentEnded
-	(*OfferDrawRequest)(nil),        // 51: arbiter.v1.OfferDrawRequest
-	(*OfferDrawResponse)(nil),       // 52: arbiter.v1.OfferDrawResponse
-	(*AnswerDrawRequest)(nil),       // 53: arbiter.v1.AnswerDrawRequest
-	(*AnswerDrawResponse)(nil),      // 54: arbiter.v1.AnswerDrawResponse
-	(*ClaimDrawRequest)(nil),        // 55: arbiter.v1.ClaimDrawRequest
-	(*ClaimDrawResponse)(nil),       // 56: arbiter.v1.ClaimDrawResponse
-	(*ResignRequest)(nil),           // 57: arbiter.v1.ResignRequest
-	(*ResignResponse)(nil),          // 58: arbiter.v1.ResignResponse
-	(*AbortMatchRequest)(nil),       // 59: arbiter.v1.AbortMatchRequest
-	(*AbortMatchResponse)(nil),      // 60: arbiter.v1.AbortMatchResponse
-	(*AdjudicateMatchRequest)(nil),  // 61: arbiter.v1.AdjudicateMatchRequest
-	(*AdjudicateMatchResponse)(nil), // 62: arbiter.v1.AdjudicateMatchResponse
-	(*GetTranscriptRequest)(nil),    // 63: arbiter.v1.GetTranscriptRequest
-	(*GetTranscriptResponse)(nil),   // 64: arbiter.v1.GetTranscriptResponse
-	(*Refusal)(nil),                 // 65: arbiter.v1.Refusal
-	(RefusalReason)(0),              // 66: arbiter.v1.RefusalReason
+	(*GameRuled)(nil),               // 50: arbiter.v1.GameRuled
+	(*TournamentEnded)(nil),         // 51: arbiter.v1.TournamentEnded
+	(*OfferDrawRequest)(nil),        // 52: arbiter.v1.OfferDrawRequest
+	(*OfferDrawResponse)(nil),       // 53: arbiter.v1.OfferDrawResponse
+	(*AnswerDrawRequest)(nil),       // 54: arbiter.v1.AnswerDrawRequest
+	(*AnswerDrawResponse)(nil),      // 55: arbiter.v1.AnswerDrawResponse
+	(*ClaimDrawRequest)(nil),        // 56: arbiter.v1.ClaimDrawRequest
+	(*ClaimDrawResponse)(nil),       // 57: arbiter.v1.ClaimDrawResponse
+	(*ResignRequest)(nil),           // 58: arbiter.v1.ResignRequest
+	(*ResignResponse)(nil),          // 59: arbiter.v1.ResignResponse
+	(*AbortMatchRequest)(nil),       // 60: arbiter.v1.AbortMatchRequest
+	(*AbortMatchResponse)(nil),      // 61: arbiter.v1.AbortMatchResponse
+	(*AdjudicateMatchRequest)(nil),  // 62: arbiter.v1.AdjudicateMatchRequest
+	(*AdjudicateMatchResponse)(nil), // 63: arbiter.v1.AdjudicateMatchResponse
+	(*GetTranscriptRequest)(nil),    // 64: arbiter.v1.GetTranscriptRequest
+	(*GetTranscriptResponse)(nil),   // 65: arbiter.v1.GetTranscriptResponse
+	(*Refusal)(nil),                 // 66: arbiter.v1.Refusal
+	(RefusalReason)(0),              // 67: arbiter.v1.RefusalReason
 }
 var file_arbiter_v1_match_proto_depIdxs = []int32{
 	1,  // 0: arbiter.v1.Result.kind:type_name -> arbiter.v1.ResultKind
@@ -5491,7 +5599,7 @@ var file_arbiter_v1_match_proto_depIdxs = []int32{
 	16, // 19: arbiter.v1.SubmitMovesRequest.moves:type_name -> arbiter.v1.SubmitMoveRequest
 	23, // 20: arbiter.v1.SubmitMovesResponse.answers:type_name -> arbiter.v1.MoveAnswer
 	19, // 21: arbiter.v1.MoveAnswer.receipt:type_name -> arbiter.v1.Receipt
-	65, // 22: arbiter.v1.MoveAnswer.refusal:type_name -> arbiter.v1.Refusal
+	66, // 22: arbiter.v1.MoveAnswer.refusal:type_name -> arbiter.v1.Refusal
 	25, // 23: arbiter.v1.ObserveRequest.match:type_name -> arbiter.v1.ObserveMatch
 	26, // 24: arbiter.v1.ObserveRequest.all:type_name -> arbiter.v1.ObserveAll
 	28, // 25: arbiter.v1.ObserveResponse.items:type_name -> arbiter.v1.ObserveItem
@@ -5509,8 +5617,8 @@ var file_arbiter_v1_match_proto_depIdxs = []int32{
 	6,  // 37: arbiter.v1.TurnStarted.clocks:type_name -> arbiter.v1.Clock
 	20, // 38: arbiter.v1.MovePlayed.ledger:type_name -> arbiter.v1.Ledger
 	6,  // 39: arbiter.v1.MovePlayed.clocks:type_name -> arbiter.v1.Clock
-	66, // 40: arbiter.v1.StrikeCounted.reason:type_name -> arbiter.v1.RefusalReason
-	65, // 41: arbiter.v1.RequestRejected.refusal:type_name -> arbiter.v1.Refusal
+	67, // 40: arbiter.v1.StrikeCounted.reason:type_name -> arbiter.v1.RefusalReason
+	66, // 41: arbiter.v1.RequestRejected.refusal:type_name -> arbiter.v1.Refusal
 	39, // 42: arbiter.v1.TournamentEvent.created:type_name -> arbiter.v1.TournamentCreated
 	40, // 43: arbiter.v1.TournamentEvent.entrant:type_name -> arbiter.v1.EntrantEvent
 	43, // 44: arbiter.v1.TournamentEvent.started:type_name -> arbiter.v1.TournamentStarted
@@ -5519,48 +5627,49 @@ var file_arbiter_v1_match_proto_depIdxs = []int32{
 	47, // 47: arbiter.v1.TournamentEvent.begun:type_name -> arbiter.v1.GameBegun
 	48, // 48: arbiter.v1.TournamentEvent.game_ended:type_name -> arbiter.v1.GameEnded
 	49, // 49: arbiter.v1.TournamentEvent.voided:type_name -> arbiter.v1.GameVoided
-	50, // 50: arbiter.v1.TournamentEvent.ended:type_name -> arbiter.v1.TournamentEnded
+	51, // 50: arbiter.v1.TournamentEvent.ended:type_name -> arbiter.v1.TournamentEnded
 	41, // 51: arbiter.v1.TournamentEvent.entry_changed:type_name -> arbiter.v1.EntryChanged
 	42, // 52: arbiter.v1.TournamentEvent.start_missed:type_name -> arbiter.v1.StartMissed
-	46, // 53: arbiter.v1.GamesPaired.games:type_name -> arbiter.v1.PairedGame
-	19, // 54: arbiter.v1.OfferDrawResponse.receipt:type_name -> arbiter.v1.Receipt
-	19, // 55: arbiter.v1.AnswerDrawResponse.receipt:type_name -> arbiter.v1.Receipt
-	19, // 56: arbiter.v1.ClaimDrawResponse.receipt:type_name -> arbiter.v1.Receipt
-	19, // 57: arbiter.v1.ResignResponse.receipt:type_name -> arbiter.v1.Receipt
-	8,  // 58: arbiter.v1.AbortMatchResponse.match:type_name -> arbiter.v1.Match
-	1,  // 59: arbiter.v1.AdjudicateMatchRequest.kind:type_name -> arbiter.v1.ResultKind
-	8,  // 60: arbiter.v1.AdjudicateMatchResponse.match:type_name -> arbiter.v1.Match
-	10, // 61: arbiter.v1.MatchService.CreateMatch:input_type -> arbiter.v1.CreateMatchRequest
-	12, // 62: arbiter.v1.MatchService.GetMatch:input_type -> arbiter.v1.GetMatchRequest
-	14, // 63: arbiter.v1.MatchService.ListMatches:input_type -> arbiter.v1.ListMatchesRequest
-	16, // 64: arbiter.v1.MatchService.SubmitMove:input_type -> arbiter.v1.SubmitMoveRequest
-	21, // 65: arbiter.v1.MatchService.SubmitMoves:input_type -> arbiter.v1.SubmitMovesRequest
-	24, // 66: arbiter.v1.MatchService.Observe:input_type -> arbiter.v1.ObserveRequest
-	51, // 67: arbiter.v1.MatchService.OfferDraw:input_type -> arbiter.v1.OfferDrawRequest
-	53, // 68: arbiter.v1.MatchService.AnswerDraw:input_type -> arbiter.v1.AnswerDrawRequest
-	55, // 69: arbiter.v1.MatchService.ClaimDraw:input_type -> arbiter.v1.ClaimDrawRequest
-	57, // 70: arbiter.v1.MatchService.Resign:input_type -> arbiter.v1.ResignRequest
-	59, // 71: arbiter.v1.MatchService.AbortMatch:input_type -> arbiter.v1.AbortMatchRequest
-	61, // 72: arbiter.v1.MatchService.AdjudicateMatch:input_type -> arbiter.v1.AdjudicateMatchRequest
-	63, // 73: arbiter.v1.MatchService.GetTranscript:input_type -> arbiter.v1.GetTranscriptRequest
-	11, // 74: arbiter.v1.MatchService.CreateMatch:output_type -> arbiter.v1.CreateMatchResponse
-	13, // 75: arbiter.v1.MatchService.GetMatch:output_type -> arbiter.v1.GetMatchResponse
-	15, // 76: arbiter.v1.MatchService.ListMatches:output_type -> arbiter.v1.ListMatchesResponse
-	18, // 77: arbiter.v1.MatchService.SubmitMove:output_type -> arbiter.v1.SubmitMoveResponse
-	22, // 78: arbiter.v1.MatchService.SubmitMoves:output_type -> arbiter.v1.SubmitMovesResponse
-	27, // 79: arbiter.v1.MatchService.Observe:output_type -> arbiter.v1.ObserveResponse
-	52, // 80: arbiter.v1.MatchService.OfferDraw:output_type -> arbiter.v1.OfferDrawResponse
-	54, // 81: arbiter.v1.MatchService.AnswerDraw:output_type -> arbiter.v1.AnswerDrawResponse
-	56, // 82: arbiter.v1.MatchService.ClaimDraw:output_type -> arbiter.v1.ClaimDrawResponse
-	58, // 83: arbiter.v1.MatchService.Resign:output_type -> arbiter.v1.ResignResponse
-	60, // 84: arbiter.v1.MatchService.AbortMatch:output_type -> arbiter.v1.AbortMatchResponse
-	62, // 85: arbiter.v1.MatchService.AdjudicateMatch:output_type -> arbiter.v1.AdjudicateMatchResponse
-	64, // 86: arbiter.v1.MatchService.GetTranscript:output_type -> arbiter.v1.GetTranscriptResponse
-	74, // [74:87] is the sub-list for method output_type
-	61, // [61:74] is the sub-list for method input_type
-	61, // [61:61] is the sub-list for extension type_name
-	61, // [61:61] is the sub-list for extension extendee
-	0,  // [0:61] is the sub-list for field type_name
+	50, // 53: arbiter.v1.TournamentEvent.ruled:type_name -> arbiter.v1.GameRuled
+	46, // 54: arbiter.v1.GamesPaired.games:type_name -> arbiter.v1.PairedGame
+	19, // 55: arbiter.v1.OfferDrawResponse.receipt:type_name -> arbiter.v1.Receipt
+	19, // 56: arbiter.v1.AnswerDrawResponse.receipt:type_name -> arbiter.v1.Receipt
+	19, // 57: arbiter.v1.ClaimDrawResponse.receipt:type_name -> arbiter.v1.Receipt
+	19, // 58: arbiter.v1.ResignResponse.receipt:type_name -> arbiter.v1.Receipt
+	8,  // 59: arbiter.v1.AbortMatchResponse.match:type_name -> arbiter.v1.Match
+	1,  // 60: arbiter.v1.AdjudicateMatchRequest.kind:type_name -> arbiter.v1.ResultKind
+	8,  // 61: arbiter.v1.AdjudicateMatchResponse.match:type_name -> arbiter.v1.Match
+	10, // 62: arbiter.v1.MatchService.CreateMatch:input_type -> arbiter.v1.CreateMatchRequest
+	12, // 63: arbiter.v1.MatchService.GetMatch:input_type -> arbiter.v1.GetMatchRequest
+	14, // 64: arbiter.v1.MatchService.ListMatches:input_type -> arbiter.v1.ListMatchesRequest
+	16, // 65: arbiter.v1.MatchService.SubmitMove:input_type -> arbiter.v1.SubmitMoveRequest
+	21, // 66: arbiter.v1.MatchService.SubmitMoves:input_type -> arbiter.v1.SubmitMovesRequest
+	24, // 67: arbiter.v1.MatchService.Observe:input_type -> arbiter.v1.ObserveRequest
+	52, // 68: arbiter.v1.MatchService.OfferDraw:input_type -> arbiter.v1.OfferDrawRequest
+	54, // 69: arbiter.v1.MatchService.AnswerDraw:input_type -> arbiter.v1.AnswerDrawRequest
+	56, // 70: arbiter.v1.MatchService.ClaimDraw:input_type -> arbiter.v1.ClaimDrawRequest
+	58, // 71: arbiter.v1.MatchService.Resign:input_type -> arbiter.v1.ResignRequest
+	60, // 72: arbiter.v1.MatchService.AbortMatch:input_type -> arbiter.v1.AbortMatchRequest
+	62, // 73: arbiter.v1.MatchService.AdjudicateMatch:input_type -> arbiter.v1.AdjudicateMatchRequest
+	64, // 74: arbiter.v1.MatchService.GetTranscript:input_type -> arbiter.v1.GetTranscriptRequest
+	11, // 75: arbiter.v1.MatchService.CreateMatch:output_type -> arbiter.v1.CreateMatchResponse
+	13, // 76: arbiter.v1.MatchService.GetMatch:output_type -> arbiter.v1.GetMatchResponse
+	15, // 77: arbiter.v1.MatchService.ListMatches:output_type -> arbiter.v1.ListMatchesResponse
+	18, // 78: arbiter.v1.MatchService.SubmitMove:output_type -> arbiter.v1.SubmitMoveResponse
+	22, // 79: arbiter.v1.MatchService.SubmitMoves:output_type -> arbiter.v1.SubmitMovesResponse
+	27, // 80: arbiter.v1.MatchService.Observe:output_type -> arbiter.v1.ObserveResponse
+	53, // 81: arbiter.v1.MatchService.OfferDraw:output_type -> arbiter.v1.OfferDrawResponse
+	55, // 82: arbiter.v1.MatchService.AnswerDraw:output_type -> arbiter.v1.AnswerDrawResponse
+	57, // 83: arbiter.v1.MatchService.ClaimDraw:output_type -> arbiter.v1.ClaimDrawResponse
+	59, // 84: arbiter.v1.MatchService.Resign:output_type -> arbiter.v1.ResignResponse
+	61, // 85: arbiter.v1.MatchService.AbortMatch:output_type -> arbiter.v1.AbortMatchResponse
+	63, // 86: arbiter.v1.MatchService.AdjudicateMatch:output_type -> arbiter.v1.AdjudicateMatchResponse
+	65, // 87: arbiter.v1.MatchService.GetTranscript:output_type -> arbiter.v1.GetTranscriptResponse
+	75, // [75:88] is the sub-list for method output_type
+	62, // [62:75] is the sub-list for method input_type
+	62, // [62:62] is the sub-list for extension type_name
+	62, // [62:62] is the sub-list for extension extendee
+	0,  // [0:62] is the sub-list for field type_name
 }
 
 func init() { file_arbiter_v1_match_proto_init() }
@@ -5606,6 +5715,7 @@ func file_arbiter_v1_match_proto_init() {
 		(*TournamentEvent_Ended)(nil),
 		(*TournamentEvent_EntryChanged)(nil),
 		(*TournamentEvent_StartMissed)(nil),
+		(*TournamentEvent_Ruled)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -5613,7 +5723,7 @@ func file_arbiter_v1_match_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arbiter_v1_match_proto_rawDesc), len(file_arbiter_v1_match_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   60,
+			NumMessages:   61,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -470,6 +470,63 @@ func (TooFewRule) EnumDescriptor() ([]byte, []int) {
 	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{6}
 }
 
+// What an organiser rules on a game.
+type RulingDecision int32
+
+const (
+	// Not set; refused.
+	RulingDecision_RULING_DECISION_UNSPECIFIED RulingDecision = 0
+	// The game has other points.
+	RulingDecision_RULING_DECISION_POINTS RulingDecision = 1
+	// The game does not count.
+	RulingDecision_RULING_DECISION_VOID RulingDecision = 2
+	// The result of the game counts, and earlier rulings do not.
+	RulingDecision_RULING_DECISION_STANDS RulingDecision = 3
+)
+
+// Enum value maps for RulingDecision.
+var (
+	RulingDecision_name = map[int32]string{
+		0: "RULING_DECISION_UNSPECIFIED",
+		1: "RULING_DECISION_POINTS",
+		2: "RULING_DECISION_VOID",
+		3: "RULING_DECISION_STANDS",
+	}
+	RulingDecision_value = map[string]int32{
+		"RULING_DECISION_UNSPECIFIED": 0,
+		"RULING_DECISION_POINTS":      1,
+		"RULING_DECISION_VOID":        2,
+		"RULING_DECISION_STANDS":      3,
+	}
+)
+
+func (x RulingDecision) Enum() *RulingDecision {
+	p := new(RulingDecision)
+	*p = x
+	return p
+}
+
+func (x RulingDecision) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (RulingDecision) Descriptor() protoreflect.EnumDescriptor {
+	return file_arbiter_v1_tournament_proto_enumTypes[7].Descriptor()
+}
+
+func (RulingDecision) Type() protoreflect.EnumType {
+	return &file_arbiter_v1_tournament_proto_enumTypes[7]
+}
+
+func (x RulingDecision) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use RulingDecision.Descriptor instead.
+func (RulingDecision) EnumDescriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{7}
+}
+
 // The specification of a tournament, which never changes after the creation. In a specification file (TOML) the fields
 // have the same names. The defaults for absent fields are for requests; in answers every field is set.
 type TournamentSpec struct {
@@ -2834,6 +2891,253 @@ func (x *CancelTournamentResponse) GetTournament() *Tournament {
 	return nil
 }
 
+// Rules on a game.
+type RuleOnGameRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Chosen by the caller, 1 to 100 characters.
+	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The tournament.
+	TournamentId string `protobuf:"bytes,2,opt,name=tournament_id,json=tournamentId,proto3" json:"tournament_id,omitempty"`
+	// The game: its number in the order of pairing.
+	Game int32 `protobuf:"varint,3,opt,name=game,proto3" json:"game,omitempty"`
+	// What is ruled.
+	Decision RulingDecision `protobuf:"varint,4,opt,name=decision,proto3,enum=arbiter.v1.RulingDecision" json:"decision,omitempty"`
+	// With the decision POINTS: those of seat 1 and seat 2, in halves, together at most 2. Empty otherwise.
+	HalfPoints []int32 `protobuf:"varint,5,rep,packed,name=half_points,json=halfPoints,proto3" json:"half_points,omitempty"`
+	// Why, for everybody; at most 500 characters.
+	Note string `protobuf:"bytes,6,opt,name=note,proto3" json:"note,omitempty"`
+	// The revision of the tournament that the caller has seen: refused if the result of this game has changed since. 0:
+	// whatever it is now.
+	Revision int64 `protobuf:"varint,7,opt,name=revision,proto3" json:"revision,omitempty"`
+	// Only show what would change.
+	Preview       bool `protobuf:"varint,8,opt,name=preview,proto3" json:"preview,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RuleOnGameRequest) Reset() {
+	*x = RuleOnGameRequest{}
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RuleOnGameRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RuleOnGameRequest) ProtoMessage() {}
+
+func (x *RuleOnGameRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RuleOnGameRequest.ProtoReflect.Descriptor instead.
+func (*RuleOnGameRequest) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *RuleOnGameRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *RuleOnGameRequest) GetTournamentId() string {
+	if x != nil {
+		return x.TournamentId
+	}
+	return ""
+}
+
+func (x *RuleOnGameRequest) GetGame() int32 {
+	if x != nil {
+		return x.Game
+	}
+	return 0
+}
+
+func (x *RuleOnGameRequest) GetDecision() RulingDecision {
+	if x != nil {
+		return x.Decision
+	}
+	return RulingDecision_RULING_DECISION_UNSPECIFIED
+}
+
+func (x *RuleOnGameRequest) GetHalfPoints() []int32 {
+	if x != nil {
+		return x.HalfPoints
+	}
+	return nil
+}
+
+func (x *RuleOnGameRequest) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+func (x *RuleOnGameRequest) GetRevision() int64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *RuleOnGameRequest) GetPreview() bool {
+	if x != nil {
+		return x.Preview
+	}
+	return false
+}
+
+// What the ruling changes, or would change.
+type RuleOnGameResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The current state of the tournament; with `preview`, without the ruling.
+	Tournament *Tournament `protobuf:"bytes,1,opt,name=tournament,proto3" json:"tournament,omitempty"`
+	// The players whose place or points differ, in the order of the new standings. A repeated request changes nothing.
+	Changes       []*PlaceChange `protobuf:"bytes,2,rep,name=changes,proto3" json:"changes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RuleOnGameResponse) Reset() {
+	*x = RuleOnGameResponse{}
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RuleOnGameResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RuleOnGameResponse) ProtoMessage() {}
+
+func (x *RuleOnGameResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RuleOnGameResponse.ProtoReflect.Descriptor instead.
+func (*RuleOnGameResponse) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *RuleOnGameResponse) GetTournament() *Tournament {
+	if x != nil {
+		return x.Tournament
+	}
+	return nil
+}
+
+func (x *RuleOnGameResponse) GetChanges() []*PlaceChange {
+	if x != nil {
+		return x.Changes
+	}
+	return nil
+}
+
+// A player whose place or points have changed, in the standings before and after.
+type PlaceChange struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The player.
+	Player string `protobuf:"bytes,1,opt,name=player,proto3" json:"player,omitempty"`
+	// Its place before.
+	PlaceBefore int32 `protobuf:"varint,2,opt,name=place_before,json=placeBefore,proto3" json:"place_before,omitempty"`
+	// Its place now.
+	Place int32 `protobuf:"varint,3,opt,name=place,proto3" json:"place,omitempty"`
+	// Its points before, in halves; in an arena, its arena points.
+	HalfPointsBefore int32 `protobuf:"varint,4,opt,name=half_points_before,json=halfPointsBefore,proto3" json:"half_points_before,omitempty"`
+	// Its points now.
+	HalfPoints    int32 `protobuf:"varint,5,opt,name=half_points,json=halfPoints,proto3" json:"half_points,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PlaceChange) Reset() {
+	*x = PlaceChange{}
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PlaceChange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PlaceChange) ProtoMessage() {}
+
+func (x *PlaceChange) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PlaceChange.ProtoReflect.Descriptor instead.
+func (*PlaceChange) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *PlaceChange) GetPlayer() string {
+	if x != nil {
+		return x.Player
+	}
+	return ""
+}
+
+func (x *PlaceChange) GetPlaceBefore() int32 {
+	if x != nil {
+		return x.PlaceBefore
+	}
+	return 0
+}
+
+func (x *PlaceChange) GetPlace() int32 {
+	if x != nil {
+		return x.Place
+	}
+	return 0
+}
+
+func (x *PlaceChange) GetHalfPointsBefore() int32 {
+	if x != nil {
+		return x.HalfPointsBefore
+	}
+	return 0
+}
+
+func (x *PlaceChange) GetHalfPoints() int32 {
+	if x != nil {
+		return x.HalfPoints
+	}
+	return 0
+}
+
 // Requests a tournament.
 type GetTournamentRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2845,7 +3149,7 @@ type GetTournamentRequest struct {
 
 func (x *GetTournamentRequest) Reset() {
 	*x = GetTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[30]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2857,7 +3161,7 @@ func (x *GetTournamentRequest) String() string {
 func (*GetTournamentRequest) ProtoMessage() {}
 
 func (x *GetTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[30]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2870,7 +3174,7 @@ func (x *GetTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTournamentRequest.ProtoReflect.Descriptor instead.
 func (*GetTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{30}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *GetTournamentRequest) GetTournamentId() string {
@@ -2891,7 +3195,7 @@ type GetTournamentResponse struct {
 
 func (x *GetTournamentResponse) Reset() {
 	*x = GetTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[31]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2903,7 +3207,7 @@ func (x *GetTournamentResponse) String() string {
 func (*GetTournamentResponse) ProtoMessage() {}
 
 func (x *GetTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[31]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2916,7 +3220,7 @@ func (x *GetTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTournamentResponse.ProtoReflect.Descriptor instead.
 func (*GetTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{31}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *GetTournamentResponse) GetTournament() *Tournament {
@@ -2945,7 +3249,7 @@ type ListTournamentsRequest struct {
 
 func (x *ListTournamentsRequest) Reset() {
 	*x = ListTournamentsRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[32]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2957,7 +3261,7 @@ func (x *ListTournamentsRequest) String() string {
 func (*ListTournamentsRequest) ProtoMessage() {}
 
 func (x *ListTournamentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[32]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2970,7 +3274,7 @@ func (x *ListTournamentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTournamentsRequest.ProtoReflect.Descriptor instead.
 func (*ListTournamentsRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{32}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ListTournamentsRequest) GetPageSize() int32 {
@@ -3021,7 +3325,7 @@ type ListTournamentsResponse struct {
 
 func (x *ListTournamentsResponse) Reset() {
 	*x = ListTournamentsResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[33]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3033,7 +3337,7 @@ func (x *ListTournamentsResponse) String() string {
 func (*ListTournamentsResponse) ProtoMessage() {}
 
 func (x *ListTournamentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[33]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3046,7 +3350,7 @@ func (x *ListTournamentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTournamentsResponse.ProtoReflect.Descriptor instead.
 func (*ListTournamentsResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{33}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ListTournamentsResponse) GetTournaments() []*TournamentSummary {
@@ -3074,7 +3378,7 @@ type GetStandingsRequest struct {
 
 func (x *GetStandingsRequest) Reset() {
 	*x = GetStandingsRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[34]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3086,7 +3390,7 @@ func (x *GetStandingsRequest) String() string {
 func (*GetStandingsRequest) ProtoMessage() {}
 
 func (x *GetStandingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[34]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3099,7 +3403,7 @@ func (x *GetStandingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStandingsRequest.ProtoReflect.Descriptor instead.
 func (*GetStandingsRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{34}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *GetStandingsRequest) GetTournamentId() string {
@@ -3127,7 +3431,7 @@ type GetStandingsResponse struct {
 
 func (x *GetStandingsResponse) Reset() {
 	*x = GetStandingsResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[35]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3139,7 +3443,7 @@ func (x *GetStandingsResponse) String() string {
 func (*GetStandingsResponse) ProtoMessage() {}
 
 func (x *GetStandingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[35]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3152,7 +3456,7 @@ func (x *GetStandingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStandingsResponse.ProtoReflect.Descriptor instead.
 func (*GetStandingsResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{35}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *GetStandingsResponse) GetTournamentId() string {
@@ -3227,7 +3531,7 @@ type StandingsRow struct {
 
 func (x *StandingsRow) Reset() {
 	*x = StandingsRow{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[36]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3239,7 +3543,7 @@ func (x *StandingsRow) String() string {
 func (*StandingsRow) ProtoMessage() {}
 
 func (x *StandingsRow) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[36]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3252,7 +3556,7 @@ func (x *StandingsRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StandingsRow.ProtoReflect.Descriptor instead.
 func (*StandingsRow) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{36}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *StandingsRow) GetPlace() int32 {
@@ -3383,7 +3687,7 @@ type StandingsRating struct {
 
 func (x *StandingsRating) Reset() {
 	*x = StandingsRating{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[37]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3395,7 +3699,7 @@ func (x *StandingsRating) String() string {
 func (*StandingsRating) ProtoMessage() {}
 
 func (x *StandingsRating) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[37]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3408,7 +3712,7 @@ func (x *StandingsRating) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StandingsRating.ProtoReflect.Descriptor instead.
 func (*StandingsRating) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{37}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *StandingsRating) GetElo() *Estimate {
@@ -3449,7 +3753,7 @@ type Faults struct {
 
 func (x *Faults) Reset() {
 	*x = Faults{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[38]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3461,7 +3765,7 @@ func (x *Faults) String() string {
 func (*Faults) ProtoMessage() {}
 
 func (x *Faults) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[38]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3474,7 +3778,7 @@ func (x *Faults) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Faults.ProtoReflect.Descriptor instead.
 func (*Faults) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{38}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Faults) GetTimeouts() int32 {
@@ -3743,7 +4047,30 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x18CancelTournamentResponse\x126\n" +
 	"\n" +
 	"tournament\x18\x01 \x01(\v2\x16.arbiter.v1.TournamentR\n" +
-	"tournament\";\n" +
+	"tournament\"\x8e\x02\n" +
+	"\x11RuleOnGameRequest\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tR\trequestId\x12#\n" +
+	"\rtournament_id\x18\x02 \x01(\tR\ftournamentId\x12\x12\n" +
+	"\x04game\x18\x03 \x01(\x05R\x04game\x126\n" +
+	"\bdecision\x18\x04 \x01(\x0e2\x1a.arbiter.v1.RulingDecisionR\bdecision\x12\x1f\n" +
+	"\vhalf_points\x18\x05 \x03(\x05R\n" +
+	"halfPoints\x12\x12\n" +
+	"\x04note\x18\x06 \x01(\tR\x04note\x12\x1a\n" +
+	"\brevision\x18\a \x01(\x03R\brevision\x12\x18\n" +
+	"\apreview\x18\b \x01(\bR\apreview\"\x7f\n" +
+	"\x12RuleOnGameResponse\x126\n" +
+	"\n" +
+	"tournament\x18\x01 \x01(\v2\x16.arbiter.v1.TournamentR\n" +
+	"tournament\x121\n" +
+	"\achanges\x18\x02 \x03(\v2\x17.arbiter.v1.PlaceChangeR\achanges\"\xad\x01\n" +
+	"\vPlaceChange\x12\x16\n" +
+	"\x06player\x18\x01 \x01(\tR\x06player\x12!\n" +
+	"\fplace_before\x18\x02 \x01(\x05R\vplaceBefore\x12\x14\n" +
+	"\x05place\x18\x03 \x01(\x05R\x05place\x12,\n" +
+	"\x12half_points_before\x18\x04 \x01(\x05R\x10halfPointsBefore\x12\x1f\n" +
+	"\vhalf_points\x18\x05 \x01(\x05R\n" +
+	"halfPoints\";\n" +
 	"\x14GetTournamentRequest\x12#\n" +
 	"\rtournament_id\x18\x01 \x01(\tR\ftournamentId\"O\n" +
 	"\x15GetTournamentResponse\x126\n" +
@@ -3848,7 +4175,12 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"TooFewRule\x12\x1c\n" +
 	"\x18TOO_FEW_RULE_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11TOO_FEW_RULE_WAIT\x10\x01\x12\x17\n" +
-	"\x13TOO_FEW_RULE_CANCEL\x10\x022\x8a\b\n" +
+	"\x13TOO_FEW_RULE_CANCEL\x10\x02*\x83\x01\n" +
+	"\x0eRulingDecision\x12\x1f\n" +
+	"\x1bRULING_DECISION_UNSPECIFIED\x10\x00\x12\x1a\n" +
+	"\x16RULING_DECISION_POINTS\x10\x01\x12\x18\n" +
+	"\x14RULING_DECISION_VOID\x10\x02\x12\x1a\n" +
+	"\x16RULING_DECISION_STANDS\x10\x032\xd7\b\n" +
 	"\x11TournamentService\x12]\n" +
 	"\x10CreateTournament\x12#.arbiter.v1.CreateTournamentRequest\x1a$.arbiter.v1.CreateTournamentResponse\x12Z\n" +
 	"\x0fEnterTournament\x12\".arbiter.v1.EnterTournamentRequest\x1a#.arbiter.v1.EnterTournamentResponse\x12o\n" +
@@ -3857,7 +4189,9 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x0fStartTournament\x12\".arbiter.v1.StartTournamentRequest\x1a#.arbiter.v1.StartTournamentResponse\x12Z\n" +
 	"\x0fPauseTournament\x12\".arbiter.v1.PauseTournamentRequest\x1a#.arbiter.v1.PauseTournamentResponse\x12]\n" +
 	"\x10ResumeTournament\x12#.arbiter.v1.ResumeTournamentRequest\x1a$.arbiter.v1.ResumeTournamentResponse\x12]\n" +
-	"\x10CancelTournament\x12#.arbiter.v1.CancelTournamentRequest\x1a$.arbiter.v1.CancelTournamentResponse\x12T\n" +
+	"\x10CancelTournament\x12#.arbiter.v1.CancelTournamentRequest\x1a$.arbiter.v1.CancelTournamentResponse\x12K\n" +
+	"\n" +
+	"RuleOnGame\x12\x1d.arbiter.v1.RuleOnGameRequest\x1a\x1e.arbiter.v1.RuleOnGameResponse\x12T\n" +
 	"\rGetTournament\x12 .arbiter.v1.GetTournamentRequest\x1a!.arbiter.v1.GetTournamentResponse\x12Z\n" +
 	"\x0fListTournaments\x12\".arbiter.v1.ListTournamentsRequest\x1a#.arbiter.v1.ListTournamentsResponse\x12Q\n" +
 	"\fGetStandings\x12\x1f.arbiter.v1.GetStandingsRequest\x1a .arbiter.v1.GetStandingsResponseB\x02P\x01b\x06proto3"
@@ -3874,8 +4208,8 @@ func file_arbiter_v1_tournament_proto_rawDescGZIP() []byte {
 	return file_arbiter_v1_tournament_proto_rawDescData
 }
 
-var file_arbiter_v1_tournament_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_arbiter_v1_tournament_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
+var file_arbiter_v1_tournament_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
+var file_arbiter_v1_tournament_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
 var file_arbiter_v1_tournament_proto_goTypes = []any{
 	(TournamentFormat)(0),                  // 0: arbiter.v1.TournamentFormat
 	(TournamentPhase)(0),                   // 1: arbiter.v1.TournamentPhase
@@ -3884,118 +4218,127 @@ var file_arbiter_v1_tournament_proto_goTypes = []any{
 	(NoShowRule)(0),                        // 4: arbiter.v1.NoShowRule
 	(OpeningOrder)(0),                      // 5: arbiter.v1.OpeningOrder
 	(TooFewRule)(0),                        // 6: arbiter.v1.TooFewRule
-	(*TournamentSpec)(nil),                 // 7: arbiter.v1.TournamentSpec
-	(*TournamentOptions)(nil),              // 8: arbiter.v1.TournamentOptions
-	(*Openings)(nil),                       // 9: arbiter.v1.Openings
-	(*OpeningLine)(nil),                    // 10: arbiter.v1.OpeningLine
-	(*EntryRules)(nil),                     // 11: arbiter.v1.EntryRules
-	(*PlayerPair)(nil),                     // 12: arbiter.v1.PlayerPair
-	(*Schedule)(nil),                       // 13: arbiter.v1.Schedule
-	(*Adjudication)(nil),                   // 14: arbiter.v1.Adjudication
-	(*TournamentPolicy)(nil),               // 15: arbiter.v1.TournamentPolicy
-	(*Entrant)(nil),                        // 16: arbiter.v1.Entrant
-	(*TournamentGame)(nil),                 // 17: arbiter.v1.TournamentGame
-	(*Tournament)(nil),                     // 18: arbiter.v1.Tournament
-	(*TournamentSummary)(nil),              // 19: arbiter.v1.TournamentSummary
-	(*CreateTournamentRequest)(nil),        // 20: arbiter.v1.CreateTournamentRequest
-	(*CreateTournamentResponse)(nil),       // 21: arbiter.v1.CreateTournamentResponse
-	(*EnterTournamentRequest)(nil),         // 22: arbiter.v1.EnterTournamentRequest
-	(*EnterTournamentResponse)(nil),        // 23: arbiter.v1.EnterTournamentResponse
-	(*WithdrawFromTournamentRequest)(nil),  // 24: arbiter.v1.WithdrawFromTournamentRequest
-	(*WithdrawFromTournamentResponse)(nil), // 25: arbiter.v1.WithdrawFromTournamentResponse
-	(*Rounds)(nil),                         // 26: arbiter.v1.Rounds
-	(*ChangeEntryRequest)(nil),             // 27: arbiter.v1.ChangeEntryRequest
-	(*ChangeEntryResponse)(nil),            // 28: arbiter.v1.ChangeEntryResponse
-	(*StartTournamentRequest)(nil),         // 29: arbiter.v1.StartTournamentRequest
-	(*StartTournamentResponse)(nil),        // 30: arbiter.v1.StartTournamentResponse
-	(*PauseTournamentRequest)(nil),         // 31: arbiter.v1.PauseTournamentRequest
-	(*PauseTournamentResponse)(nil),        // 32: arbiter.v1.PauseTournamentResponse
-	(*ResumeTournamentRequest)(nil),        // 33: arbiter.v1.ResumeTournamentRequest
-	(*ResumeTournamentResponse)(nil),       // 34: arbiter.v1.ResumeTournamentResponse
-	(*CancelTournamentRequest)(nil),        // 35: arbiter.v1.CancelTournamentRequest
-	(*CancelTournamentResponse)(nil),       // 36: arbiter.v1.CancelTournamentResponse
-	(*GetTournamentRequest)(nil),           // 37: arbiter.v1.GetTournamentRequest
-	(*GetTournamentResponse)(nil),          // 38: arbiter.v1.GetTournamentResponse
-	(*ListTournamentsRequest)(nil),         // 39: arbiter.v1.ListTournamentsRequest
-	(*ListTournamentsResponse)(nil),        // 40: arbiter.v1.ListTournamentsResponse
-	(*GetStandingsRequest)(nil),            // 41: arbiter.v1.GetStandingsRequest
-	(*GetStandingsResponse)(nil),           // 42: arbiter.v1.GetStandingsResponse
-	(*StandingsRow)(nil),                   // 43: arbiter.v1.StandingsRow
-	(*StandingsRating)(nil),                // 44: arbiter.v1.StandingsRating
-	(*Faults)(nil),                         // 45: arbiter.v1.Faults
-	nil,                                    // 46: arbiter.v1.TournamentSpec.TimeOddsEntry
-	(StartRule)(0),                         // 47: arbiter.v1.StartRule
-	(*Estimate)(nil),                       // 48: arbiter.v1.Estimate
+	(RulingDecision)(0),                    // 7: arbiter.v1.RulingDecision
+	(*TournamentSpec)(nil),                 // 8: arbiter.v1.TournamentSpec
+	(*TournamentOptions)(nil),              // 9: arbiter.v1.TournamentOptions
+	(*Openings)(nil),                       // 10: arbiter.v1.Openings
+	(*OpeningLine)(nil),                    // 11: arbiter.v1.OpeningLine
+	(*EntryRules)(nil),                     // 12: arbiter.v1.EntryRules
+	(*PlayerPair)(nil),                     // 13: arbiter.v1.PlayerPair
+	(*Schedule)(nil),                       // 14: arbiter.v1.Schedule
+	(*Adjudication)(nil),                   // 15: arbiter.v1.Adjudication
+	(*TournamentPolicy)(nil),               // 16: arbiter.v1.TournamentPolicy
+	(*Entrant)(nil),                        // 17: arbiter.v1.Entrant
+	(*TournamentGame)(nil),                 // 18: arbiter.v1.TournamentGame
+	(*Tournament)(nil),                     // 19: arbiter.v1.Tournament
+	(*TournamentSummary)(nil),              // 20: arbiter.v1.TournamentSummary
+	(*CreateTournamentRequest)(nil),        // 21: arbiter.v1.CreateTournamentRequest
+	(*CreateTournamentResponse)(nil),       // 22: arbiter.v1.CreateTournamentResponse
+	(*EnterTournamentRequest)(nil),         // 23: arbiter.v1.EnterTournamentRequest
+	(*EnterTournamentResponse)(nil),        // 24: arbiter.v1.EnterTournamentResponse
+	(*WithdrawFromTournamentRequest)(nil),  // 25: arbiter.v1.WithdrawFromTournamentRequest
+	(*WithdrawFromTournamentResponse)(nil), // 26: arbiter.v1.WithdrawFromTournamentResponse
+	(*Rounds)(nil),                         // 27: arbiter.v1.Rounds
+	(*ChangeEntryRequest)(nil),             // 28: arbiter.v1.ChangeEntryRequest
+	(*ChangeEntryResponse)(nil),            // 29: arbiter.v1.ChangeEntryResponse
+	(*StartTournamentRequest)(nil),         // 30: arbiter.v1.StartTournamentRequest
+	(*StartTournamentResponse)(nil),        // 31: arbiter.v1.StartTournamentResponse
+	(*PauseTournamentRequest)(nil),         // 32: arbiter.v1.PauseTournamentRequest
+	(*PauseTournamentResponse)(nil),        // 33: arbiter.v1.PauseTournamentResponse
+	(*ResumeTournamentRequest)(nil),        // 34: arbiter.v1.ResumeTournamentRequest
+	(*ResumeTournamentResponse)(nil),       // 35: arbiter.v1.ResumeTournamentResponse
+	(*CancelTournamentRequest)(nil),        // 36: arbiter.v1.CancelTournamentRequest
+	(*CancelTournamentResponse)(nil),       // 37: arbiter.v1.CancelTournamentResponse
+	(*RuleOnGameRequest)(nil),              // 38: arbiter.v1.RuleOnGameRequest
+	(*RuleOnGameResponse)(nil),             // 39: arbiter.v1.RuleOnGameResponse
+	(*PlaceChange)(nil),                    // 40: arbiter.v1.PlaceChange
+	(*GetTournamentRequest)(nil),           // 41: arbiter.v1.GetTournamentRequest
+	(*GetTournamentResponse)(nil),          // 42: arbiter.v1.GetTournamentResponse
+	(*ListTournamentsRequest)(nil),         // 43: arbiter.v1.ListTournamentsRequest
+	(*ListTournamentsResponse)(nil),        // 44: arbiter.v1.ListTournamentsResponse
+	(*GetStandingsRequest)(nil),            // 45: arbiter.v1.GetStandingsRequest
+	(*GetStandingsResponse)(nil),           // 46: arbiter.v1.GetStandingsResponse
+	(*StandingsRow)(nil),                   // 47: arbiter.v1.StandingsRow
+	(*StandingsRating)(nil),                // 48: arbiter.v1.StandingsRating
+	(*Faults)(nil),                         // 49: arbiter.v1.Faults
+	nil,                                    // 50: arbiter.v1.TournamentSpec.TimeOddsEntry
+	(StartRule)(0),                         // 51: arbiter.v1.StartRule
+	(*Estimate)(nil),                       // 52: arbiter.v1.Estimate
 }
 var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	0,  // 0: arbiter.v1.TournamentSpec.format:type_name -> arbiter.v1.TournamentFormat
-	8,  // 1: arbiter.v1.TournamentSpec.options:type_name -> arbiter.v1.TournamentOptions
-	9,  // 2: arbiter.v1.TournamentSpec.openings:type_name -> arbiter.v1.Openings
-	11, // 3: arbiter.v1.TournamentSpec.entry:type_name -> arbiter.v1.EntryRules
-	13, // 4: arbiter.v1.TournamentSpec.schedule:type_name -> arbiter.v1.Schedule
-	14, // 5: arbiter.v1.TournamentSpec.adjudication:type_name -> arbiter.v1.Adjudication
+	9,  // 1: arbiter.v1.TournamentSpec.options:type_name -> arbiter.v1.TournamentOptions
+	10, // 2: arbiter.v1.TournamentSpec.openings:type_name -> arbiter.v1.Openings
+	12, // 3: arbiter.v1.TournamentSpec.entry:type_name -> arbiter.v1.EntryRules
+	14, // 4: arbiter.v1.TournamentSpec.schedule:type_name -> arbiter.v1.Schedule
+	15, // 5: arbiter.v1.TournamentSpec.adjudication:type_name -> arbiter.v1.Adjudication
 	3,  // 6: arbiter.v1.TournamentSpec.tie_breaks:type_name -> arbiter.v1.TieBreak
-	15, // 7: arbiter.v1.TournamentSpec.policy:type_name -> arbiter.v1.TournamentPolicy
-	46, // 8: arbiter.v1.TournamentSpec.time_odds:type_name -> arbiter.v1.TournamentSpec.TimeOddsEntry
-	10, // 9: arbiter.v1.Openings.lines:type_name -> arbiter.v1.OpeningLine
+	16, // 7: arbiter.v1.TournamentSpec.policy:type_name -> arbiter.v1.TournamentPolicy
+	50, // 8: arbiter.v1.TournamentSpec.time_odds:type_name -> arbiter.v1.TournamentSpec.TimeOddsEntry
+	11, // 9: arbiter.v1.Openings.lines:type_name -> arbiter.v1.OpeningLine
 	5,  // 10: arbiter.v1.Openings.order:type_name -> arbiter.v1.OpeningOrder
-	12, // 11: arbiter.v1.EntryRules.forbidden:type_name -> arbiter.v1.PlayerPair
+	13, // 11: arbiter.v1.EntryRules.forbidden:type_name -> arbiter.v1.PlayerPair
 	6,  // 12: arbiter.v1.Schedule.too_few:type_name -> arbiter.v1.TooFewRule
-	47, // 13: arbiter.v1.TournamentPolicy.start:type_name -> arbiter.v1.StartRule
+	51, // 13: arbiter.v1.TournamentPolicy.start:type_name -> arbiter.v1.StartRule
 	4,  // 14: arbiter.v1.TournamentPolicy.no_show:type_name -> arbiter.v1.NoShowRule
-	7,  // 15: arbiter.v1.Tournament.spec:type_name -> arbiter.v1.TournamentSpec
+	8,  // 15: arbiter.v1.Tournament.spec:type_name -> arbiter.v1.TournamentSpec
 	1,  // 16: arbiter.v1.Tournament.phase:type_name -> arbiter.v1.TournamentPhase
-	16, // 17: arbiter.v1.Tournament.entrants:type_name -> arbiter.v1.Entrant
-	17, // 18: arbiter.v1.Tournament.running:type_name -> arbiter.v1.TournamentGame
+	17, // 17: arbiter.v1.Tournament.entrants:type_name -> arbiter.v1.Entrant
+	18, // 18: arbiter.v1.Tournament.running:type_name -> arbiter.v1.TournamentGame
 	2,  // 19: arbiter.v1.Tournament.end:type_name -> arbiter.v1.TournamentEnd
 	0,  // 20: arbiter.v1.TournamentSummary.format:type_name -> arbiter.v1.TournamentFormat
 	1,  // 21: arbiter.v1.TournamentSummary.phase:type_name -> arbiter.v1.TournamentPhase
-	7,  // 22: arbiter.v1.CreateTournamentRequest.spec:type_name -> arbiter.v1.TournamentSpec
-	18, // 23: arbiter.v1.CreateTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	16, // 24: arbiter.v1.EnterTournamentResponse.entrant:type_name -> arbiter.v1.Entrant
-	16, // 25: arbiter.v1.WithdrawFromTournamentResponse.entrant:type_name -> arbiter.v1.Entrant
-	26, // 26: arbiter.v1.ChangeEntryRequest.byes:type_name -> arbiter.v1.Rounds
-	16, // 27: arbiter.v1.ChangeEntryResponse.entrant:type_name -> arbiter.v1.Entrant
-	18, // 28: arbiter.v1.StartTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	18, // 29: arbiter.v1.PauseTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	18, // 30: arbiter.v1.ResumeTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	18, // 31: arbiter.v1.CancelTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	18, // 32: arbiter.v1.GetTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	0,  // 33: arbiter.v1.ListTournamentsRequest.format:type_name -> arbiter.v1.TournamentFormat
-	1,  // 34: arbiter.v1.ListTournamentsRequest.phase:type_name -> arbiter.v1.TournamentPhase
-	19, // 35: arbiter.v1.ListTournamentsResponse.tournaments:type_name -> arbiter.v1.TournamentSummary
-	3,  // 36: arbiter.v1.GetStandingsResponse.tie_breaks:type_name -> arbiter.v1.TieBreak
-	43, // 37: arbiter.v1.GetStandingsResponse.rows:type_name -> arbiter.v1.StandingsRow
-	45, // 38: arbiter.v1.StandingsRow.faults:type_name -> arbiter.v1.Faults
-	44, // 39: arbiter.v1.StandingsRow.rating:type_name -> arbiter.v1.StandingsRating
-	48, // 40: arbiter.v1.StandingsRating.elo:type_name -> arbiter.v1.Estimate
-	20, // 41: arbiter.v1.TournamentService.CreateTournament:input_type -> arbiter.v1.CreateTournamentRequest
-	22, // 42: arbiter.v1.TournamentService.EnterTournament:input_type -> arbiter.v1.EnterTournamentRequest
-	24, // 43: arbiter.v1.TournamentService.WithdrawFromTournament:input_type -> arbiter.v1.WithdrawFromTournamentRequest
-	27, // 44: arbiter.v1.TournamentService.ChangeEntry:input_type -> arbiter.v1.ChangeEntryRequest
-	29, // 45: arbiter.v1.TournamentService.StartTournament:input_type -> arbiter.v1.StartTournamentRequest
-	31, // 46: arbiter.v1.TournamentService.PauseTournament:input_type -> arbiter.v1.PauseTournamentRequest
-	33, // 47: arbiter.v1.TournamentService.ResumeTournament:input_type -> arbiter.v1.ResumeTournamentRequest
-	35, // 48: arbiter.v1.TournamentService.CancelTournament:input_type -> arbiter.v1.CancelTournamentRequest
-	37, // 49: arbiter.v1.TournamentService.GetTournament:input_type -> arbiter.v1.GetTournamentRequest
-	39, // 50: arbiter.v1.TournamentService.ListTournaments:input_type -> arbiter.v1.ListTournamentsRequest
-	41, // 51: arbiter.v1.TournamentService.GetStandings:input_type -> arbiter.v1.GetStandingsRequest
-	21, // 52: arbiter.v1.TournamentService.CreateTournament:output_type -> arbiter.v1.CreateTournamentResponse
-	23, // 53: arbiter.v1.TournamentService.EnterTournament:output_type -> arbiter.v1.EnterTournamentResponse
-	25, // 54: arbiter.v1.TournamentService.WithdrawFromTournament:output_type -> arbiter.v1.WithdrawFromTournamentResponse
-	28, // 55: arbiter.v1.TournamentService.ChangeEntry:output_type -> arbiter.v1.ChangeEntryResponse
-	30, // 56: arbiter.v1.TournamentService.StartTournament:output_type -> arbiter.v1.StartTournamentResponse
-	32, // 57: arbiter.v1.TournamentService.PauseTournament:output_type -> arbiter.v1.PauseTournamentResponse
-	34, // 58: arbiter.v1.TournamentService.ResumeTournament:output_type -> arbiter.v1.ResumeTournamentResponse
-	36, // 59: arbiter.v1.TournamentService.CancelTournament:output_type -> arbiter.v1.CancelTournamentResponse
-	38, // 60: arbiter.v1.TournamentService.GetTournament:output_type -> arbiter.v1.GetTournamentResponse
-	40, // 61: arbiter.v1.TournamentService.ListTournaments:output_type -> arbiter.v1.ListTournamentsResponse
-	42, // 62: arbiter.v1.TournamentService.GetStandings:output_type -> arbiter.v1.GetStandingsResponse
-	52, // [52:63] is the sub-list for method output_type
-	41, // [41:52] is the sub-list for method input_type
-	41, // [41:41] is the sub-list for extension type_name
-	41, // [41:41] is the sub-list for extension extendee
-	0,  // [0:41] is the sub-list for field type_name
+	8,  // 22: arbiter.v1.CreateTournamentRequest.spec:type_name -> arbiter.v1.TournamentSpec
+	19, // 23: arbiter.v1.CreateTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	17, // 24: arbiter.v1.EnterTournamentResponse.entrant:type_name -> arbiter.v1.Entrant
+	17, // 25: arbiter.v1.WithdrawFromTournamentResponse.entrant:type_name -> arbiter.v1.Entrant
+	27, // 26: arbiter.v1.ChangeEntryRequest.byes:type_name -> arbiter.v1.Rounds
+	17, // 27: arbiter.v1.ChangeEntryResponse.entrant:type_name -> arbiter.v1.Entrant
+	19, // 28: arbiter.v1.StartTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	19, // 29: arbiter.v1.PauseTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	19, // 30: arbiter.v1.ResumeTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	19, // 31: arbiter.v1.CancelTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	7,  // 32: arbiter.v1.RuleOnGameRequest.decision:type_name -> arbiter.v1.RulingDecision
+	19, // 33: arbiter.v1.RuleOnGameResponse.tournament:type_name -> arbiter.v1.Tournament
+	40, // 34: arbiter.v1.RuleOnGameResponse.changes:type_name -> arbiter.v1.PlaceChange
+	19, // 35: arbiter.v1.GetTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	0,  // 36: arbiter.v1.ListTournamentsRequest.format:type_name -> arbiter.v1.TournamentFormat
+	1,  // 37: arbiter.v1.ListTournamentsRequest.phase:type_name -> arbiter.v1.TournamentPhase
+	20, // 38: arbiter.v1.ListTournamentsResponse.tournaments:type_name -> arbiter.v1.TournamentSummary
+	3,  // 39: arbiter.v1.GetStandingsResponse.tie_breaks:type_name -> arbiter.v1.TieBreak
+	47, // 40: arbiter.v1.GetStandingsResponse.rows:type_name -> arbiter.v1.StandingsRow
+	49, // 41: arbiter.v1.StandingsRow.faults:type_name -> arbiter.v1.Faults
+	48, // 42: arbiter.v1.StandingsRow.rating:type_name -> arbiter.v1.StandingsRating
+	52, // 43: arbiter.v1.StandingsRating.elo:type_name -> arbiter.v1.Estimate
+	21, // 44: arbiter.v1.TournamentService.CreateTournament:input_type -> arbiter.v1.CreateTournamentRequest
+	23, // 45: arbiter.v1.TournamentService.EnterTournament:input_type -> arbiter.v1.EnterTournamentRequest
+	25, // 46: arbiter.v1.TournamentService.WithdrawFromTournament:input_type -> arbiter.v1.WithdrawFromTournamentRequest
+	28, // 47: arbiter.v1.TournamentService.ChangeEntry:input_type -> arbiter.v1.ChangeEntryRequest
+	30, // 48: arbiter.v1.TournamentService.StartTournament:input_type -> arbiter.v1.StartTournamentRequest
+	32, // 49: arbiter.v1.TournamentService.PauseTournament:input_type -> arbiter.v1.PauseTournamentRequest
+	34, // 50: arbiter.v1.TournamentService.ResumeTournament:input_type -> arbiter.v1.ResumeTournamentRequest
+	36, // 51: arbiter.v1.TournamentService.CancelTournament:input_type -> arbiter.v1.CancelTournamentRequest
+	38, // 52: arbiter.v1.TournamentService.RuleOnGame:input_type -> arbiter.v1.RuleOnGameRequest
+	41, // 53: arbiter.v1.TournamentService.GetTournament:input_type -> arbiter.v1.GetTournamentRequest
+	43, // 54: arbiter.v1.TournamentService.ListTournaments:input_type -> arbiter.v1.ListTournamentsRequest
+	45, // 55: arbiter.v1.TournamentService.GetStandings:input_type -> arbiter.v1.GetStandingsRequest
+	22, // 56: arbiter.v1.TournamentService.CreateTournament:output_type -> arbiter.v1.CreateTournamentResponse
+	24, // 57: arbiter.v1.TournamentService.EnterTournament:output_type -> arbiter.v1.EnterTournamentResponse
+	26, // 58: arbiter.v1.TournamentService.WithdrawFromTournament:output_type -> arbiter.v1.WithdrawFromTournamentResponse
+	29, // 59: arbiter.v1.TournamentService.ChangeEntry:output_type -> arbiter.v1.ChangeEntryResponse
+	31, // 60: arbiter.v1.TournamentService.StartTournament:output_type -> arbiter.v1.StartTournamentResponse
+	33, // 61: arbiter.v1.TournamentService.PauseTournament:output_type -> arbiter.v1.PauseTournamentResponse
+	35, // 62: arbiter.v1.TournamentService.ResumeTournament:output_type -> arbiter.v1.ResumeTournamentResponse
+	37, // 63: arbiter.v1.TournamentService.CancelTournament:output_type -> arbiter.v1.CancelTournamentResponse
+	39, // 64: arbiter.v1.TournamentService.RuleOnGame:output_type -> arbiter.v1.RuleOnGameResponse
+	42, // 65: arbiter.v1.TournamentService.GetTournament:output_type -> arbiter.v1.GetTournamentResponse
+	44, // 66: arbiter.v1.TournamentService.ListTournaments:output_type -> arbiter.v1.ListTournamentsResponse
+	46, // 67: arbiter.v1.TournamentService.GetStandings:output_type -> arbiter.v1.GetStandingsResponse
+	56, // [56:68] is the sub-list for method output_type
+	44, // [44:56] is the sub-list for method input_type
+	44, // [44:44] is the sub-list for extension type_name
+	44, // [44:44] is the sub-list for extension extendee
+	0,  // [0:44] is the sub-list for field type_name
 }
 
 func init() { file_arbiter_v1_tournament_proto_init() }
@@ -4009,14 +4352,14 @@ func file_arbiter_v1_tournament_proto_init() {
 	file_arbiter_v1_tournament_proto_msgTypes[1].OneofWrappers = []any{}
 	file_arbiter_v1_tournament_proto_msgTypes[8].OneofWrappers = []any{}
 	file_arbiter_v1_tournament_proto_msgTypes[20].OneofWrappers = []any{}
-	file_arbiter_v1_tournament_proto_msgTypes[36].OneofWrappers = []any{}
+	file_arbiter_v1_tournament_proto_msgTypes[39].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arbiter_v1_tournament_proto_rawDesc), len(file_arbiter_v1_tournament_proto_rawDesc)),
-			NumEnums:      7,
-			NumMessages:   40,
+			NumEnums:      8,
+			NumMessages:   43,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

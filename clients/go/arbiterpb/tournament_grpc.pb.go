@@ -29,6 +29,7 @@ const (
 	TournamentService_PauseTournament_FullMethodName        = "/arbiter.v1.TournamentService/PauseTournament"
 	TournamentService_ResumeTournament_FullMethodName       = "/arbiter.v1.TournamentService/ResumeTournament"
 	TournamentService_CancelTournament_FullMethodName       = "/arbiter.v1.TournamentService/CancelTournament"
+	TournamentService_RuleOnGame_FullMethodName             = "/arbiter.v1.TournamentService/RuleOnGame"
 	TournamentService_GetTournament_FullMethodName          = "/arbiter.v1.TournamentService/GetTournament"
 	TournamentService_ListTournaments_FullMethodName        = "/arbiter.v1.TournamentService/ListTournaments"
 	TournamentService_GetStandings_FullMethodName           = "/arbiter.v1.TournamentService/GetStandings"
@@ -84,6 +85,13 @@ type TournamentServiceClient interface {
 	// Ends a tournament now: games under way are void, and existing results stay. Refusals: as for StartTournament,
 	// TOURNAMENT_CLOSED (it has ended).
 	CancelTournament(ctx context.Context, in *CancelTournamentRequest, opts ...grpc.CallOption) (*CancelTournamentResponse, error)
+	// Rules on a game that has a result, also after the end of the tournament: it gets other points, does not count, or
+	// its result stands. The match stays as it was played; the ruling is an event of the tournament's log, and the newest
+	// one on a game counts. Standings and the tournament's ratings follow, and so do pairings that are made later; those
+	// that exist stay, and so do leaderboards. Returns which places change. Refusals: as for StartTournament,
+	// TOURNAMENT_CLOSED (the game has no result, or another one than at `revision`; a trial; a knockout whose players
+	// have been paired again since).
+	RuleOnGame(ctx context.Context, in *RuleOnGameRequest, opts ...grpc.CallOption) (*RuleOnGameResponse, error)
 	// Returns the current state of a tournament. Refusals: TOURNAMENT_NOT_FOUND.
 	GetTournament(ctx context.Context, in *GetTournamentRequest, opts ...grpc.CallOption) (*GetTournamentResponse, error)
 	// Lists tournaments, newest first. Refusals: ARGUMENT_INVALID.
@@ -180,6 +188,16 @@ func (c *tournamentServiceClient) CancelTournament(ctx context.Context, in *Canc
 	return out, nil
 }
 
+func (c *tournamentServiceClient) RuleOnGame(ctx context.Context, in *RuleOnGameRequest, opts ...grpc.CallOption) (*RuleOnGameResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RuleOnGameResponse)
+	err := c.cc.Invoke(ctx, TournamentService_RuleOnGame_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *tournamentServiceClient) GetTournament(ctx context.Context, in *GetTournamentRequest, opts ...grpc.CallOption) (*GetTournamentResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetTournamentResponse)
@@ -260,6 +278,13 @@ type TournamentServiceServer interface {
 	// Ends a tournament now: games under way are void, and existing results stay. Refusals: as for StartTournament,
 	// TOURNAMENT_CLOSED (it has ended).
 	CancelTournament(context.Context, *CancelTournamentRequest) (*CancelTournamentResponse, error)
+	// Rules on a game that has a result, also after the end of the tournament: it gets other points, does not count, or
+	// its result stands. The match stays as it was played; the ruling is an event of the tournament's log, and the newest
+	// one on a game counts. Standings and the tournament's ratings follow, and so do pairings that are made later; those
+	// that exist stay, and so do leaderboards. Returns which places change. Refusals: as for StartTournament,
+	// TOURNAMENT_CLOSED (the game has no result, or another one than at `revision`; a trial; a knockout whose players
+	// have been paired again since).
+	RuleOnGame(context.Context, *RuleOnGameRequest) (*RuleOnGameResponse, error)
 	// Returns the current state of a tournament. Refusals: TOURNAMENT_NOT_FOUND.
 	GetTournament(context.Context, *GetTournamentRequest) (*GetTournamentResponse, error)
 	// Lists tournaments, newest first. Refusals: ARGUMENT_INVALID.
@@ -299,6 +324,9 @@ func (UnimplementedTournamentServiceServer) ResumeTournament(context.Context, *R
 }
 func (UnimplementedTournamentServiceServer) CancelTournament(context.Context, *CancelTournamentRequest) (*CancelTournamentResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CancelTournament not implemented")
+}
+func (UnimplementedTournamentServiceServer) RuleOnGame(context.Context, *RuleOnGameRequest) (*RuleOnGameResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RuleOnGame not implemented")
 }
 func (UnimplementedTournamentServiceServer) GetTournament(context.Context, *GetTournamentRequest) (*GetTournamentResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetTournament not implemented")
@@ -474,6 +502,24 @@ func _TournamentService_CancelTournament_Handler(srv interface{}, ctx context.Co
 	return interceptor(ctx, in, info, handler)
 }
 
+func _TournamentService_RuleOnGame_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RuleOnGameRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TournamentServiceServer).RuleOnGame(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: TournamentService_RuleOnGame_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TournamentServiceServer).RuleOnGame(ctx, req.(*RuleOnGameRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _TournamentService_GetTournament_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetTournamentRequest)
 	if err := dec(in); err != nil {
@@ -566,6 +612,10 @@ var TournamentService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CancelTournament",
 			Handler:    _TournamentService_CancelTournament_Handler,
+		},
+		{
+			MethodName: "RuleOnGame",
+			Handler:    _TournamentService_RuleOnGame_Handler,
 		},
 		{
 			MethodName: "GetTournament",

@@ -99,6 +99,7 @@ from arbiter_client.values.rating import (
     SequentialTest,
     Verdict,
 )
+from arbiter_client.values.ruling import PlaceChange, RuledOnGame, RulingDecision
 from arbiter_client.values.server import PublicKey, ServerInfo
 from arbiter_client.values.tournament import (
     Adjudication,
@@ -131,6 +132,7 @@ from arbiter_client.values.tournament_event import (
     EntryChanged,
     GameBegun,
     GameEnded,
+    GameRuled,
     GamesPaired,
     GameVoided,
     OrganiserEvent,
@@ -187,6 +189,7 @@ __all__ = [
     "GameBegun",
     "GameEnded",
     "GameOutcome",
+    "GameRuled",
     "GameSummary",
     "GameVoided",
     "GamesPaired",
@@ -221,6 +224,7 @@ __all__ = [
     "Parameter",
     "Party",
     "Phase",
+    "PlaceChange",
     "PlayedLine",
     "PlayedPosition",
     "Player",
@@ -239,7 +243,9 @@ __all__ = [
     "Resign",
     "Result",
     "ResultKind",
+    "RuledOnGame",
     "Ruling",
+    "RulingDecision",
     "Schedule",
     "Scope",
     "SeatEvent",

@@ -19,6 +19,7 @@ from arbiter.service.tournaments.verification import TournamentError, VerifiedTo
 from arbiter.testing.clock import run
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.tournaments import commands as do
+from arbiter.tournaments.events import Decision
 from arbiter.tournaments.spec import Format
 from tests.service.tournaments.contest import Contest, spec_of
 
@@ -67,9 +68,17 @@ class Export:
 
 
 async def played(
-    format_: Format, players: int, absent: Sequence[str] = (), leaves: bool = True, **options: Any
+    format_: Format,
+    players: int,
+    absent: Sequence[str] = (),
+    leaves: bool = True,
+    rulings: Sequence[do.Rule] = (),
+    **options: Any,
 ) -> Export:
-    """Play a tournament, and export it. absent: players who are gone when it starts. leaves: the last one withdraws."""
+    """Play a tournament, and export it. absent: players who are gone when it starts. leaves: the last one withdraws.
+
+    rulings: made after the end.
+    """
     contest = Contest(players, server=InMemoryArbiter(signer=Ring()))
     tournament_id = await contest.open(spec_of(format_, **options))
     for name in absent:
@@ -78,6 +87,8 @@ async def played(
     if leaves:
         await contest.act(tournament_id, do.Withdraw(contest.names[-1], "org", "leave"))
     await contest.ended(tournament_id)
+    for ruling in rulings:
+        await contest.act(tournament_id, ruling)
     journal = contest.server.journal
     records = await journal.read(tournament_id, subject=Subject.TOURNAMENT)
     log = tournament_log.read(tournament_id, records)
@@ -121,9 +132,25 @@ def test_the_verdict_of_a_trial_is_computed_again(most_meetings: int) -> None:
 
 
 def test_a_trial_that_ends_because_a_player_does_not_come_holds() -> None:
-    options = {"paired": True, "most_meetings": 100, "policy": {"no_show_ms": 2_000}}
+    options: dict[str, Any] = {"paired": True, "most_meetings": 100, "policy": {"no_show_ms": 2_000}}
     found = run(played(Format.TRIAL, 2, absent=("p001",), leaves=False, **options))
     assert found.verified().tournament.end is not None
+
+
+def test_an_export_with_rulings_holds_and_none_can_be_forged_or_left_out() -> None:
+    rulings = (
+        do.Rule("org", "r1", 1, Decision.POINTS, (1, 0), "helped by an engine"),
+        do.Rule("org", "r2", 2, Decision.VOID, (), "wrong opening"),
+        do.Rule("org", "r3", 2, Decision.STANDS, (), "it was right"),
+    )
+    ruled = run(played(Format.ROUND_ROBIN, 4, rulings=rulings))
+    found = ruled.verified()
+    assert found.tournament.results[1].ruling is not None
+    assert found.tournament.results[2].ruling is None
+    assert [each.decision for each in found.tournament.rulings[2]] == [Decision.VOID, Decision.STANDS]
+    last = max(number for number, line in enumerate(ruled.lines) if b'"kind":"ruled"' in line)
+    left_out = b"".join(line + b"\n" for line in (*ruled.lines[:last], *ruled.lines[last + 1 :]))
+    assert ruled.refused(left_out).problem
 
 
 def test_a_sound_export_holds(export: Export) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from arbiter_protos.v1 import tournament_pb2 as pb
 
 from arbiter_client.calls.base import Calls, collect, new_request_id
 from arbiter_client.values.reading import read
+from arbiter_client.values.ruling import RuledOnGame, RulingDecision
 from arbiter_client.values.tournament import (
     Entrant,
     Standings,
@@ -127,6 +128,37 @@ class TournamentCalls(Calls):
         return read(
             Tournament, (await self.connection.ask(self.connection.tournaments.CancelTournament, request)).tournament
         )
+
+    async def rule_on_game(
+        self,
+        tournament_id: str,
+        game: int,
+        decision: RulingDecision,
+        half_points: Sequence[int] = (),
+        *,
+        note: str = "",
+        revision: int = 0,
+        preview: bool = False,
+        request_id: str = "",
+    ) -> RuledOnGame:
+        """Rule on a game that has a result, as the creator of its tournament; return which places change.
+
+        half_points: of seat 1 and seat 2, with the decision POINTS. revision: of the tournament that you have seen;
+        refused if the result of the game has changed since. preview: only show what would change. Refusals: as for
+        start_tournament.
+        """
+        request = pb.RuleOnGameRequest(
+            request_id=request_id or new_request_id(),
+            tournament_id=tournament_id,
+            game=game,
+            decision=pb.RulingDecision.ValueType(decision),
+            half_points=half_points,
+            note=note,
+            revision=revision,
+            preview=preview,
+        )
+        answer = await self.connection.ask(self.connection.tournaments.RuleOnGame, request)
+        return read(RuledOnGame, answer)
 
     async def get_tournament(self, tournament_id: str) -> Tournament:
         """Return the current state of a tournament. Refusals: TOURNAMENT_NOT_FOUND."""

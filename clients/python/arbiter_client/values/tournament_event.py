@@ -130,6 +130,20 @@ class GameVoided:
 
 
 @dataclass(frozen=True, slots=True)
+class GameRuled:
+    """The organiser has ruled on a game that had a result. The newest ruling on a game counts.
+
+    decision: `points` (half_points: of seat 1 and seat 2), `void` (it does not count) or `stands` (its result counts).
+    """
+
+    number: int
+    decision: str
+    half_points: tuple[int, ...]
+    note: str
+    caller: str
+
+
+@dataclass(frozen=True, slots=True)
 class TournamentEnded:
     """The tournament is over. end: `complete`, `time`, `decided` or `cancelled`; caller: the one who cancelled it."""
 
@@ -149,6 +163,7 @@ TournamentHappening = (
     | GameBegun
     | GameEnded
     | GameVoided
+    | GameRuled
     | TournamentEnded
 )
 """The content of an event of a tournament."""
@@ -164,6 +179,7 @@ _HAPPENINGS: dict[str, type[TournamentHappening]] = {
     "begun": GameBegun,
     "game_ended": GameEnded,
     "voided": GameVoided,
+    "ruled": GameRuled,
     "ended": TournamentEnded,
 }
 

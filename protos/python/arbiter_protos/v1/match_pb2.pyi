@@ -1561,6 +1561,7 @@ class TournamentEvent(_message.Message):
     ENDED_FIELD_NUMBER: _builtins.int
     ENTRY_CHANGED_FIELD_NUMBER: _builtins.int
     START_MISSED_FIELD_NUMBER: _builtins.int
+    RULED_FIELD_NUMBER: _builtins.int
     RECORD_FIELD_NUMBER: _builtins.int
     tournament_id: _builtins.str
     """The tournament."""
@@ -1570,7 +1571,7 @@ class TournamentEvent(_message.Message):
     """When it happened."""
     kind: _builtins.str
     """Its kind, as in the record: "tournament_created", "entered", "withdrawn", "entry_changed", "start_missed", "tournament_started", "paused",
-    "continued", "paired", "game_begun", "game_ended", "game_voided", "tournament_ended".
+    "continued", "paired", "game_begun", "game_ended", "game_voided", "ruled", "tournament_ended".
     """
     record: _builtins.bytes
     """The exact bytes of the record (canonical JSON, RFC 8785), if requested."""
@@ -1618,6 +1619,10 @@ class TournamentEvent(_message.Message):
     def start_missed(self) -> Global___StartMissed:
         """The start time has come with too few players: the tournament waits for more."""
 
+    @_builtins.property
+    def ruled(self) -> Global___GameRuled:
+        """The organiser has ruled on a game that had a result, also after the end of the tournament."""
+
     def __init__(
         self,
         *,
@@ -1636,13 +1641,14 @@ class TournamentEvent(_message.Message):
         ended: Global___TournamentEnded | None = ...,
         entry_changed: Global___EntryChanged | None = ...,
         start_missed: Global___StartMissed | None = ...,
+        ruled: Global___GameRuled | None = ...,
         record: _builtins.bytes = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["begun", b"begun", "created", b"created", "ended", b"ended", "entrant", b"entrant", "entry_changed", b"entry_changed", "event", b"event", "game_ended", b"game_ended", "organiser", b"organiser", "paired", b"paired", "start_missed", b"start_missed", "started", b"started", "voided", b"voided"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["begun", b"begun", "created", b"created", "ended", b"ended", "entrant", b"entrant", "entry_changed", b"entry_changed", "event", b"event", "game_ended", b"game_ended", "organiser", b"organiser", "paired", b"paired", "ruled", b"ruled", "start_missed", b"start_missed", "started", b"started", "voided", b"voided"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_ms", b"at_ms", "begun", b"begun", "created", b"created", "ended", b"ended", "entrant", b"entrant", "entry_changed", b"entry_changed", "event", b"event", "game_ended", b"game_ended", "kind", b"kind", "organiser", b"organiser", "paired", b"paired", "record", b"record", "revision", b"revision", "start_missed", b"start_missed", "started", b"started", "tournament_id", b"tournament_id", "voided", b"voided"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_ms", b"at_ms", "begun", b"begun", "created", b"created", "ended", b"ended", "entrant", b"entrant", "entry_changed", b"entry_changed", "event", b"event", "game_ended", b"game_ended", "kind", b"kind", "organiser", b"organiser", "paired", b"paired", "record", b"record", "revision", b"revision", "ruled", b"ruled", "start_missed", b"start_missed", "started", b"started", "tournament_id", b"tournament_id", "voided", b"voided"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_event: _TypeAlias = _typing.Literal["created", "entrant", "started", "organiser", "paired", "begun", "game_ended", "voided", "ended", "entry_changed", "start_missed"]  # noqa: Y015
+    _WhichOneofReturnType_event: _TypeAlias = _typing.Literal["created", "entrant", "started", "organiser", "paired", "begun", "game_ended", "voided", "ended", "entry_changed", "start_missed", "ruled"]  # noqa: Y015
     _WhichOneofArgType_event: _TypeAlias = _typing.Literal["event", b"event"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_event) -> _WhichOneofReturnType_event | None: ...
 
@@ -2033,6 +2039,46 @@ class GameVoided(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GameVoided: _TypeAlias = GameVoided  # noqa: Y015
+
+@_typing.final
+class GameRuled(_message.Message):
+    """The organiser has ruled on a game that had a result. The newest ruling on a game counts."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NUMBER_FIELD_NUMBER: _builtins.int
+    DECISION_FIELD_NUMBER: _builtins.int
+    HALF_POINTS_FIELD_NUMBER: _builtins.int
+    NOTE_FIELD_NUMBER: _builtins.int
+    CALLER_FIELD_NUMBER: _builtins.int
+    number: _builtins.int
+    """The game, as it was paired."""
+    decision: _builtins.str
+    """"points": it has these points; "void": it does not count; "stands": its result counts, and earlier rulings do not."""
+    note: _builtins.str
+    """Why, for everybody."""
+    caller: _builtins.str
+    """The organiser."""
+    @_builtins.property
+    def half_points(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The points of seat 1 and seat 2, in halves; empty unless `decision` is "points"."""
+
+    def __init__(
+        self,
+        *,
+        number: _builtins.int = ...,
+        decision: _builtins.str = ...,
+        half_points: _abc.Iterable[_builtins.int] | None = ...,
+        note: _builtins.str = ...,
+        caller: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["caller", b"caller", "decision", b"decision", "half_points", b"half_points", "note", b"note", "number", b"number"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GameRuled: _TypeAlias = GameRuled  # noqa: Y015
 
 @_typing.final
 class TournamentEnded(_message.Message):

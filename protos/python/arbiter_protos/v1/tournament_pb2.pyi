@@ -277,6 +277,34 @@ TOO_FEW_RULE_CANCEL: TooFewRule.ValueType  # 2
 """It is cancelled; end_note says why."""
 Global___TooFewRule: _TypeAlias = TooFewRule  # noqa: Y015
 
+class _RulingDecision:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _RulingDecisionEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_RulingDecision.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    RULING_DECISION_UNSPECIFIED: _RulingDecision.ValueType  # 0
+    """Not set; refused."""
+    RULING_DECISION_POINTS: _RulingDecision.ValueType  # 1
+    """The game has other points."""
+    RULING_DECISION_VOID: _RulingDecision.ValueType  # 2
+    """The game does not count."""
+    RULING_DECISION_STANDS: _RulingDecision.ValueType  # 3
+    """The result of the game counts, and earlier rulings do not."""
+
+class RulingDecision(_RulingDecision, metaclass=_RulingDecisionEnumTypeWrapper):
+    """What an organiser rules on a game."""
+
+RULING_DECISION_UNSPECIFIED: RulingDecision.ValueType  # 0
+"""Not set; refused."""
+RULING_DECISION_POINTS: RulingDecision.ValueType  # 1
+"""The game has other points."""
+RULING_DECISION_VOID: RulingDecision.ValueType  # 2
+"""The game does not count."""
+RULING_DECISION_STANDS: RulingDecision.ValueType  # 3
+"""The result of the game counts, and earlier rulings do not."""
+Global___RulingDecision: _TypeAlias = RulingDecision  # noqa: Y015
+
 @_typing.final
 class TournamentSpec(_message.Message):
     """The specification of a tournament, which never changes after the creation. In a specification file (TOML) the fields
@@ -1573,6 +1601,128 @@ class CancelTournamentResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___CancelTournamentResponse: _TypeAlias = CancelTournamentResponse  # noqa: Y015
+
+@_typing.final
+class RuleOnGameRequest(_message.Message):
+    """Rules on a game."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    TOURNAMENT_ID_FIELD_NUMBER: _builtins.int
+    GAME_FIELD_NUMBER: _builtins.int
+    DECISION_FIELD_NUMBER: _builtins.int
+    HALF_POINTS_FIELD_NUMBER: _builtins.int
+    NOTE_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    PREVIEW_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """Chosen by the caller, 1 to 100 characters."""
+    tournament_id: _builtins.str
+    """The tournament."""
+    game: _builtins.int
+    """The game: its number in the order of pairing."""
+    decision: Global___RulingDecision.ValueType
+    """What is ruled."""
+    note: _builtins.str
+    """Why, for everybody; at most 500 characters."""
+    revision: _builtins.int
+    """The revision of the tournament that the caller has seen: refused if the result of this game has changed since. 0:
+    whatever it is now.
+    """
+    preview: _builtins.bool
+    """Only show what would change."""
+    @_builtins.property
+    def half_points(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """With the decision POINTS: those of seat 1 and seat 2, in halves, together at most 2. Empty otherwise."""
+
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str = ...,
+        tournament_id: _builtins.str = ...,
+        game: _builtins.int = ...,
+        decision: Global___RulingDecision.ValueType = ...,
+        half_points: _abc.Iterable[_builtins.int] | None = ...,
+        note: _builtins.str = ...,
+        revision: _builtins.int = ...,
+        preview: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["decision", b"decision", "game", b"game", "half_points", b"half_points", "note", b"note", "preview", b"preview", "request_id", b"request_id", "revision", b"revision", "tournament_id", b"tournament_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RuleOnGameRequest: _TypeAlias = RuleOnGameRequest  # noqa: Y015
+
+@_typing.final
+class RuleOnGameResponse(_message.Message):
+    """What the ruling changes, or would change."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOURNAMENT_FIELD_NUMBER: _builtins.int
+    CHANGES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def tournament(self) -> Global___Tournament:
+        """The current state of the tournament; with `preview`, without the ruling."""
+
+    @_builtins.property
+    def changes(self) -> _containers.RepeatedCompositeFieldContainer[Global___PlaceChange]:
+        """The players whose place or points differ, in the order of the new standings. A repeated request changes nothing."""
+
+    def __init__(
+        self,
+        *,
+        tournament: Global___Tournament | None = ...,
+        changes: _abc.Iterable[Global___PlaceChange] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["tournament", b"tournament"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["changes", b"changes", "tournament", b"tournament"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RuleOnGameResponse: _TypeAlias = RuleOnGameResponse  # noqa: Y015
+
+@_typing.final
+class PlaceChange(_message.Message):
+    """A player whose place or points have changed, in the standings before and after."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_FIELD_NUMBER: _builtins.int
+    PLACE_BEFORE_FIELD_NUMBER: _builtins.int
+    PLACE_FIELD_NUMBER: _builtins.int
+    HALF_POINTS_BEFORE_FIELD_NUMBER: _builtins.int
+    HALF_POINTS_FIELD_NUMBER: _builtins.int
+    player: _builtins.str
+    """The player."""
+    place_before: _builtins.int
+    """Its place before."""
+    place: _builtins.int
+    """Its place now."""
+    half_points_before: _builtins.int
+    """Its points before, in halves; in an arena, its arena points."""
+    half_points: _builtins.int
+    """Its points now."""
+    def __init__(
+        self,
+        *,
+        player: _builtins.str = ...,
+        place_before: _builtins.int = ...,
+        place: _builtins.int = ...,
+        half_points_before: _builtins.int = ...,
+        half_points: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["half_points", b"half_points", "half_points_before", b"half_points_before", "place", b"place", "place_before", b"place_before", "player", b"player"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PlaceChange: _TypeAlias = PlaceChange  # noqa: Y015
 
 @_typing.final
 class GetTournamentRequest(_message.Message):

@@ -86,6 +86,11 @@ class TournamentServiceStub:
                 request_serializer=arbiter_dot_v1_dot_tournament__pb2.CancelTournamentRequest.SerializeToString,
                 response_deserializer=arbiter_dot_v1_dot_tournament__pb2.CancelTournamentResponse.FromString,
                 _registered_method=True)
+        self.RuleOnGame = channel.unary_unary(
+                '/arbiter.v1.TournamentService/RuleOnGame',
+                request_serializer=arbiter_dot_v1_dot_tournament__pb2.RuleOnGameRequest.SerializeToString,
+                response_deserializer=arbiter_dot_v1_dot_tournament__pb2.RuleOnGameResponse.FromString,
+                _registered_method=True)
         self.GetTournament = channel.unary_unary(
                 '/arbiter.v1.TournamentService/GetTournament',
                 request_serializer=arbiter_dot_v1_dot_tournament__pb2.GetTournamentRequest.SerializeToString,
@@ -191,6 +196,18 @@ class TournamentServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def RuleOnGame(self, request, context):
+        """Rules on a game that has a result, also after the end of the tournament: it gets other points, does not count, or
+        its result stands. The match stays as it was played; the ruling is an event of the tournament's log, and the newest
+        one on a game counts. Standings and the tournament's ratings follow, and so do pairings that are made later; those
+        that exist stay, and so do leaderboards. Returns which places change. Refusals: as for StartTournament,
+        TOURNAMENT_CLOSED (the game has no result, or another one than at `revision`; a trial; a knockout whose players
+        have been paired again since).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetTournament(self, request, context):
         """Returns the current state of a tournament. Refusals: TOURNAMENT_NOT_FOUND.
         """
@@ -254,6 +271,11 @@ def add_TournamentServiceServicer_to_server(servicer, server):
                     servicer.CancelTournament,
                     request_deserializer=arbiter_dot_v1_dot_tournament__pb2.CancelTournamentRequest.FromString,
                     response_serializer=arbiter_dot_v1_dot_tournament__pb2.CancelTournamentResponse.SerializeToString,
+            ),
+            'RuleOnGame': grpc.unary_unary_rpc_method_handler(
+                    servicer.RuleOnGame,
+                    request_deserializer=arbiter_dot_v1_dot_tournament__pb2.RuleOnGameRequest.FromString,
+                    response_serializer=arbiter_dot_v1_dot_tournament__pb2.RuleOnGameResponse.SerializeToString,
             ),
             'GetTournament': grpc.unary_unary_rpc_method_handler(
                     servicer.GetTournament,
@@ -499,6 +521,33 @@ class TournamentService:
             '/arbiter.v1.TournamentService/CancelTournament',
             arbiter_dot_v1_dot_tournament__pb2.CancelTournamentRequest.SerializeToString,
             arbiter_dot_v1_dot_tournament__pb2.CancelTournamentResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RuleOnGame(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arbiter.v1.TournamentService/RuleOnGame',
+            arbiter_dot_v1_dot_tournament__pb2.RuleOnGameRequest.SerializeToString,
+            arbiter_dot_v1_dot_tournament__pb2.RuleOnGameResponse.FromString,
             options,
             channel_credentials,
             insecure,

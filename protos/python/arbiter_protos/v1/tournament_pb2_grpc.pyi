@@ -85,6 +85,14 @@ class TournamentServiceStub:
     """Ends a tournament now: games under way are void, and existing results stay. Refusals: as for StartTournament,
     TOURNAMENT_CLOSED (it has ended).
     """
+    RuleOnGame: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.RuleOnGameRequest, _tournament_pb2.RuleOnGameResponse]
+    """Rules on a game that has a result, also after the end of the tournament: it gets other points, does not count, or
+    its result stands. The match stays as it was played; the ruling is an event of the tournament's log, and the newest
+    one on a game counts. Standings and the tournament's ratings follow, and so do pairings that are made later; those
+    that exist stay, and so do leaderboards. Returns which places change. Refusals: as for StartTournament,
+    TOURNAMENT_CLOSED (the game has no result, or another one than at `revision`; a trial; a knockout whose players
+    have been paired again since).
+    """
     GetTournament: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.GetTournamentRequest, _tournament_pb2.GetTournamentResponse]
     """Returns the current state of a tournament. Refusals: TOURNAMENT_NOT_FOUND."""
     ListTournaments: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.ListTournamentsRequest, _tournament_pb2.ListTournamentsResponse]
@@ -148,6 +156,14 @@ class TournamentServiceAsyncStub(TournamentServiceStub):
     CancelTournament: _aio.UnaryUnaryMultiCallable[_tournament_pb2.CancelTournamentRequest, _tournament_pb2.CancelTournamentResponse]  # type: ignore[assignment]
     """Ends a tournament now: games under way are void, and existing results stay. Refusals: as for StartTournament,
     TOURNAMENT_CLOSED (it has ended).
+    """
+    RuleOnGame: _aio.UnaryUnaryMultiCallable[_tournament_pb2.RuleOnGameRequest, _tournament_pb2.RuleOnGameResponse]  # type: ignore[assignment]
+    """Rules on a game that has a result, also after the end of the tournament: it gets other points, does not count, or
+    its result stands. The match stays as it was played; the ruling is an event of the tournament's log, and the newest
+    one on a game counts. Standings and the tournament's ratings follow, and so do pairings that are made later; those
+    that exist stay, and so do leaderboards. Returns which places change. Refusals: as for StartTournament,
+    TOURNAMENT_CLOSED (the game has no result, or another one than at `revision`; a trial; a knockout whose players
+    have been paired again since).
     """
     GetTournament: _aio.UnaryUnaryMultiCallable[_tournament_pb2.GetTournamentRequest, _tournament_pb2.GetTournamentResponse]  # type: ignore[assignment]
     """Returns the current state of a tournament. Refusals: TOURNAMENT_NOT_FOUND."""
@@ -257,6 +273,20 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_tournament_pb2.CancelTournamentResponse, _abc.Awaitable[_tournament_pb2.CancelTournamentResponse]]:
         """Ends a tournament now: games under way are void, and existing results stay. Refusals: as for StartTournament,
         TOURNAMENT_CLOSED (it has ended).
+        """
+
+    @_abc_1.abstractmethod
+    def RuleOnGame(
+        self,
+        request: _tournament_pb2.RuleOnGameRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_tournament_pb2.RuleOnGameResponse, _abc.Awaitable[_tournament_pb2.RuleOnGameResponse]]:
+        """Rules on a game that has a result, also after the end of the tournament: it gets other points, does not count, or
+        its result stands. The match stays as it was played; the ruling is an event of the tournament's log, and the newest
+        one on a game counts. Standings and the tournament's ratings follow, and so do pairings that are made later; those
+        that exist stay, and so do leaderboards. Returns which places change. Refusals: as for StartTournament,
+        TOURNAMENT_CLOSED (the game has no result, or another one than at `revision`; a trial; a knockout whose players
+        have been paired again since).
         """
 
     @_abc_1.abstractmethod

@@ -1,0 +1,36 @@
+"""Rulings of an organiser on games of a tournament, and what they change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from arbiter_client.values.reading import OpenEnum
+from arbiter_client.values.tournament import Tournament
+
+
+class RulingDecision(OpenEnum):
+    """What an organiser rules on a game."""
+
+    UNSPECIFIED = 0
+    POINTS = 1  #: it has other points
+    VOID = 2  #: it does not count
+    STANDS = 3  #: its result counts, and earlier rulings do not
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceChange:
+    """A player whose place or points differ in the standings after a ruling. Points are in halves."""
+
+    player: str
+    place_before: int
+    place: int
+    half_points_before: int
+    half_points: int
+
+
+@dataclass(frozen=True, slots=True)
+class RuledOnGame:
+    """What a ruling changes, or would change: in the order of the new standings."""
+
+    tournament: Tournament
+    changes: tuple[PlaceChange, ...]
