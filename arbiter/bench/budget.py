@@ -3,16 +3,20 @@
 Pairs of players play matches. Beside them one player attacks the server, each time in another way: it reads all events
 from the beginning, again and again, on as many streams as its limits allow; it opens these streams and reads nothing;
 it watches all new events; it makes cheap calls at its full rate; it makes calls with long answers at its full rate;
-it makes calls that are refused, as fast as it can.
+it asks for the boards of long games, and for long lists of moves; it makes calls that are refused, as fast as it can.
 Visitors of the page attack too: they ask for everything that it has, on few connections and on many, or read no answer.
+At last all of this happens at once.
 Rounds with and without the attack alternate, so that other work on the machine affects both.
 """
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -25,6 +29,7 @@ from arbiter.bench.scripts import GAME, SCRIPTS, scripts
 from arbiter.bench.server_process import ServerProcess, opened
 from arbiter.config import Limits
 
+ALL: Final = "all"  #: the name of all attacks at once
 READERS: Final = "arbiter.bench.readers"
 CALLERS: Final = "arbiter.bench.callers"
 VISITORS: Final = "arbiter.bench.visitors"
@@ -42,8 +47,8 @@ class BudgetPlan:
 
     pairs: of players, who think for `think_ms`. history_s: how long they play before the measurement. rounds: of each
     attack, and as many without it; each lasts `seconds`. reading, unread, watching: streams of the attack. calling,
-    listing, opening: concurrent calls of the attack. visiting, flooding: connections of visitors of the page. only: the
-    names of attacks; all without any.
+    listing, opening, playing: concurrent calls of the attack. visiting, flooding: connections of visitors of the page.
+    two: measure each pair of the attacks too. only: the names of attacks; all without any.
     """
 
     pairs: int = 8
@@ -57,20 +62,35 @@ class BudgetPlan:
     calling: int = 250
     listing: int = 16
     opening: int = 100
+    playing: int = 8
     visiting: int = 100
     flooding: int = 1_096
+    two: bool = False
     only: Sequence[str] = ()
     folder: Path | None = None
 
 
 class AttackPlan(NamedTuple):
-    """An attack: a process and its plan. memory: goal for the memory that it adds to the server, in MiB; or None."""
+    """An attack: a process and its plan, or several attacks at once.
+
+    memory: goal for the memory that it adds to the server, in MiB; or None.
+    """
 
     name: str
     what: str
-    module: str
-    plan: Mapping[str, Any]
+    module: str = ""
+    plan: Mapping[str, Any] = {}
     memory: float | None = None
+    parts: Sequence[AttackPlan] = ()
+
+    @contextmanager
+    def running(self) -> Iterator[list[BenchProcess]]:
+        """Run the attack; yield its processes, all of which have begun."""
+        with ExitStack() as stack:
+            attackers = [stack.enter_context(BenchProcess(each.module, **each.plan)) for each in self.parts or (self,)]
+            for attacker in attackers:
+                attacker.next_answer()
+            yield attackers
 
 
 def bench_budget(plan: BudgetPlan, progress: Progress) -> Report:
@@ -81,7 +101,7 @@ def bench_budget(plan: BudgetPlan, progress: Progress) -> Report:
     with opened(plan.folder, limits=limits, web=True) as server_process:
         pairs = [(f"first-{n}", f"second-{n}") for n in range(plan.pairs)]
         history = _make_history(plan, server_process, games, report, progress)
-        attacks = [each for each in _attacks(plan, server_process, history) if not plan.only or each.name in plan.only]
+        attacks = list(_chosen(plan, _attacks(plan, server_process, history)))
         moves = 3 * len(attacks) * plan.rounds * (plan.seconds + 2 * SETTLE_S) * 1_000 / plan.think_ms
         tokens = [server_process.tokens([pair[side] for pair in pairs]) for side in (0, 1)]
         made = server_process.matches(GAME, pairs * (2 + int(moves / min(map(len, games)))))
@@ -157,6 +177,18 @@ def _attacks(plan: BudgetPlan, server_process: ServerProcess, match_id: str) -> 
             calls | {"method": "GetMatch", "at_once": plan.listing},
         ),
         AttackPlan(
+            "playing",
+            f"asks for the boards of a long game, {plan.playing} times at once",
+            CALLERS,
+            calls | {"method": "PlayMoves", "at_once": plan.playing},
+        ),
+        AttackPlan(
+            "steps",
+            f"asks for moves with their steps, {plan.playing} times at once",
+            CALLERS,
+            calls | {"method": "LegalMoves", "at_once": plan.playing},
+        ),
+        AttackPlan(
             "opening",
             f"opens Play streams that are refused, {plan.opening} at once",
             CALLERS,
@@ -170,6 +202,17 @@ def _attacks(plan: BudgetPlan, server_process: ServerProcess, match_id: str) -> 
         ),
         *_visits(plan, server_process.page, match_id),
     ]
+
+
+def _chosen(plan: BudgetPlan, attacks: Sequence[AttackPlan]) -> Iterator[AttackPlan]:
+    """Yield the attacks to measure: those of the plan, each two of these if it says so, and all there are at once."""
+    chosen = [each for each in attacks if not plan.only or each.name in plan.only]
+    yield from chosen
+    if plan.two:
+        for one, other in combinations(chosen, 2):
+            yield AttackPlan(f"{one.name}_{other.name}", f"{one.what}, and {other.what}", parts=(one, other))
+    if not plan.only or ALL in plan.only:
+        yield AttackPlan(ALL, "does all of these at once", parts=attacks)
 
 
 def _visits(plan: BudgetPlan, page: str, match_id: str) -> Iterator[AttackPlan]:
@@ -233,16 +276,17 @@ def _measure(
 ) -> None:
     """Play rounds without and with an attack, in turn; add the medians of their p99, and the memory, to the report."""
     server, name = server_process.server, attack.name
-    alone, beside, grown, found = list[_Round](), list[_Round](), 0.0, dict[str, int]()
+    alone, beside, grown, found = list[_Round](), list[_Round](), 0.0, Counter[str]()
     for number in range(plan.rounds):
         progress(f"one player {attack.what}: round {number + 1} of {plan.rounds}")
         alone.append(_round(plan.seconds, server, players))
-        with BenchProcess(attack.module, **attack.plan) as attacker:
-            attacker.next_answer()
+        with attack.running() as attackers:
             time.sleep(min(SETTLE_S, plan.seconds))
             beside.append(_round(plan.seconds, server, players))
             grown = max(grown, (server.resident_bytes() - before) / MIB)
-            found = attacker.ask()
+            found = Counter[str]()
+            for attacker in attackers:
+                found.update(attacker.ask())
         time.sleep(min(SETTLE_S, plan.seconds))
     for title, rounds, key in (("alone", alone, f"{name}_alone"), (f"beside one who {attack.what}", beside, name)):
         seconds = sum(each.seconds for each in rounds)

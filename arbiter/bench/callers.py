@@ -1,23 +1,36 @@
 """A benchmark process: one player who makes calls all the time, as many at once as it may, within its rate.
 
 Plan: `address`, `token`, `method` ("GetPlayer"; "ListMatches": the largest pages; "GetMatch": of `match_id`; "Play":
-streams that it opens far too often; "SubmitMove": moves in a match that does not exist), and how many calls it makes
-`at_once`. It sends an answer once it has begun, and to each later order: `bytes` of the answers, `calls` that were
-answered and `refused` ones. After a refusal for its rate it waits as long as that says, except with "Play" and
-"SubmitMove": with these it calls again at once.
+streams that it opens far too often; "SubmitMove": moves in a match that does not exist; "PlayMoves": the boards of a
+long game; "LegalMoves": moves with their steps), and how many calls it makes `at_once`. It sends an answer once it has
+begun, and to each later order: `bytes` of the answers, `calls` that were answered and `refused` ones. After a refusal
+for its rate it waits as long as that says, except with "Play" and "SubmitMove": with these it calls again at once.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any, cast
+from functools import cache
+from typing import Any, Final, cast
 
 import grpc.aio
-from arbiter_protos.v1 import match_pb2, match_pb2_grpc, play_pb2, play_pb2_grpc, player_pb2, player_pb2_grpc
+from arbiter_protos.v1 import (
+    game_pb2,
+    game_pb2_grpc,
+    match_pb2,
+    match_pb2_grpc,
+    play_pb2,
+    play_pb2_grpc,
+    player_pb2,
+    player_pb2_grpc,
+)
 
 from arbiter.bench.processes import answer, give_way, order
+from arbiter.bench.scripts import scripts
 from arbiter.runtime.loop import run_process
 
+LONGEST: Final = "pods"  #: the game with the longest random games, of more than a thousand plies
+MOST_MOVES: Final = "elevation"  #: a game with more than a thousand legal moves at the beginning, each of several steps
 REFUSED_S = 0.5  #: seconds to wait after a refusal, longer than it says, to stay within the rate
 
 
@@ -27,23 +40,37 @@ class Callers:
     def __init__(self, address: str, token: str, method: str, match_id: str) -> None:
         self._metadata = (("authorization", f"Bearer {token}"),)
         self._channel = grpc.aio.insecure_channel(address)
-        players = player_pb2_grpc.PlayerServiceStub(self._channel)
-        matches = match_pb2_grpc.MatchServiceStub(self._channel)
+        self._games = game_pb2_grpc.GameServiceStub(self._channel)
         self._play = play_pb2_grpc.PlayServiceStub(self._channel)
-        hello = play_pb2.PlayAct(hello=play_pb2.ClientHello(protocol_version="1.0"))
         self._patient = method not in ("Play", "SubmitMove")
         self._call: Any
-        self._call, self._request = {
-            "Play": (self._open, play_pb2.PlayRequest(acts=[hello])),
-            "SubmitMove": (
-                matches.SubmitMove,
-                match_pb2.SubmitMoveRequest(request_id="r", match_id="nowhere", move="a1"),
-            ),
-            "GetPlayer": (players.GetPlayer, player_pb2.GetPlayerRequest()),
-            "ListMatches": (matches.ListMatches, match_pb2.ListMatchesRequest(page_size=1_000)),
-            "GetMatch": (matches.GetMatch, match_pb2.GetMatchRequest(match_id=match_id, with_moves=True)),
-        }[method]
+        self._call, self._request = self._made(method, match_id)
         self.bytes = self.calls = self.refused = 0
+
+    def _made(self, method: str, match_id: str) -> tuple[Any, Any]:
+        """Return the call of a method, and its request."""
+        players = player_pb2_grpc.PlayerServiceStub(self._channel)
+        matches = match_pb2_grpc.MatchServiceStub(self._channel)
+        hello = play_pb2.PlayAct(hello=play_pb2.ClientHello(protocol_version="1.0"))
+        nowhere = match_pb2.SubmitMoveRequest(request_id="r", match_id="nowhere", move="a1")
+        start = game_pb2.LineOfPlay(game=MOST_MOVES)
+        found: tuple[Any, Any]
+        match method:
+            case "GetPlayer":
+                found = players.GetPlayer, player_pb2.GetPlayerRequest()
+            case "ListMatches":
+                found = matches.ListMatches, match_pb2.ListMatchesRequest(page_size=1_000)
+            case "GetMatch":
+                found = matches.GetMatch, match_pb2.GetMatchRequest(match_id=match_id, with_moves=True)
+            case "Play":
+                found = self._open, play_pb2.PlayRequest(acts=[hello])
+            case "SubmitMove":
+                found = matches.SubmitMove, nowhere
+            case "PlayMoves":
+                found = self._games.PlayMoves, game_pb2.PlayMovesRequest(line=_long_line(), with_board=True)
+            case _:
+                found = self._list_moves, game_pb2.LegalMovesRequest(line=start, with_steps=True)
+        return found
 
     async def _once(self) -> None:
         try:
@@ -67,6 +94,11 @@ class Callers:
         stream.cancel()
         return cast("play_pb2.PlayResponse", answered)
 
+    async def _list_moves(self, request: game_pb2.LegalMovesRequest, metadata: Any) -> game_pb2.LegalMovesResponse:
+        """Read a list of moves; return its last chunk."""
+        chunks = [chunk async for chunk in self._games.LegalMoves(request, metadata=metadata)]
+        return chunks[-1]
+
     async def go_on(self, at_once: int) -> None:
         """Make a number of calls at once, and again once all are answered, or each once it is answered."""
         while True:
@@ -78,6 +110,12 @@ class Callers:
     async def _again(self) -> None:
         while True:
             await self._once()
+
+
+@cache
+def _long_line() -> game_pb2.LineOfPlay:
+    (moves,) = scripts(LONGEST, 1, drawn=1)
+    return game_pb2.LineOfPlay(game=LONGEST, moves=moves)
 
 
 async def run(address: str, token: str, method: str, match_id: str, at_once: int) -> None:

@@ -13,14 +13,14 @@ SEED: Final = 2026
 DRAWN: Final = 60  #: games drawn; the longest ones are used
 
 
-def scripts(variant: str, count: int) -> list[list[str]]:
-    """Return `count` long random games of a variant, each to its end."""
+def scripts(variant: str, count: int, drawn: int = DRAWN) -> list[list[str]]:
+    """Return the `count` longest of some random games of a variant, each to its end."""
     random, game = Random(SEED), registry.game(variant)
-    drawn = []
-    for _ in range(max(DRAWN, count)):
+    found = []
+    for _ in range(max(drawn, count)):
         position, moves = game.initial(), []
         while legal := game.moves(position):
             moves.append(legal[int(random.random() * len(legal))])
             position = game.play(position, moves[-1])
-        drawn.append(moves)
-    return sorted(drawn, key=len, reverse=True)[:count]
+        found.append(moves)
+    return sorted(found, key=len, reverse=True)[:count]

@@ -30,11 +30,14 @@ Attack = Literal[
     "calling",
     "listing",
     "looking",
+    "playing",
+    "steps",
     "opening",
     "refused",
     "styling",
     "visiting",
     "flooding",
+    "all",
 ]
 Json = Annotated[
     Path | None,
@@ -214,8 +217,10 @@ def budget(
     calling: Count = 250,
     listing: Count = 16,
     opening: Count = 100,
+    playing: Count = 8,
     visiting: Count = 100,
     flooding: Count = 1_096,
+    two: Annotated[bool, Parameter(negative=())] = False,
     only: Annotated[Sequence[Attack], Parameter(negative=())] = (),
     folder: Folder = None,
     json: Json = None,
@@ -223,9 +228,10 @@ def budget(
     """Measure what one player who does whatever its limits allow costs others. Goals: their moves' p99 within twice.
 
     Beside pairs who play, it reads all history again and again; asks for it and reads nothing; watches all that
-    happens; makes calls at its full rate; reads long lists; looks at long matches; opens Play streams, and sends moves,
-    that are refused. Visitors of the page ask for its style sheet and its pages, and ask without reading. Rounds with
-    and without each of these take turns. Goal for the memory of what is not read: 64 MiB.
+    happens; makes calls at its full rate; reads long lists; looks at long matches; asks for the boards of a long game,
+    and for moves with their steps; opens Play streams, and sends moves, that are refused. Visitors of the page ask for
+    its style sheet and its pages, and ask without reading. At last all of this at once. Rounds with and without each of
+    these take turns. Goal for the memory of what is not read: 64 MiB.
 
     :param pairs: Pairs who play on meanwhile, thinking 50 ms.
     :param history: Seconds of play that make the history.
@@ -237,14 +243,16 @@ def budget(
     :param calling: Calls that it makes at once.
     :param listing: Lists, and matches, that it asks for at once.
     :param opening: Play streams that it opens far too often, and moves that are refused, at once.
+    :param playing: Long games whose boards it asks for, and lists of moves with their steps, at once.
     :param visiting: Connections on which visitors ask for pages.
     :param flooding: Connections on which they ask and read nothing.
+    :param two: Measure also each two of these at once; with --only, each two of those.
     :param only: Which of these it does; may be given several times. [default: all]
     """
     from arbiter.bench.budget import BudgetPlan, bench_budget
 
-    streams, calls, visitors = (reading, unread, watching), (calling, listing, opening), (visiting, flooding)
-    plan = BudgetPlan(pairs, 50.0, history, seconds, rounds, *streams, *calls, *visitors, only, folder)
+    streams, calls, visitors = (reading, unread, watching), (calling, listing, opening, playing), (visiting, flooding)
+    plan = BudgetPlan(pairs, 50.0, history, seconds, rounds, *streams, *calls, *visitors, two, only, folder)
     _measure(lambda progress: bench_budget(plan, progress), json)
 
 

@@ -162,7 +162,8 @@ class _Call:
         """Return the answer."""
         context = CallContext(given)
         try:
-            return await self._answer(request, context, self._waiting())
+            answer = await self._answer(request, context, self._waiting())
+            return Encoded(self._output, answer) if isinstance(answer, bytes) else answer
         finally:
             context.end()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import aclosing
+
 from arbiter_protos.v1 import game_pb2 as pb
 from arbiter_protos.v1 import game_pb2_grpc
 
@@ -10,7 +12,7 @@ from arbiter.rpc.servicing import Context, MessageWriter, call_of
 from arbiter.rpc.unread import Unread
 from arbiter.service.gate.games import GameGate
 from arbiter.service.gate.pages import PageRequest
-from arbiter.wire.games import at_of, game_message, legal_moves_messages, line_message, line_of, summary_message
+from arbiter.wire.games import at_of, game_message, legal_moves_parts, line_of, line_parts, summary_message
 
 
 class GameServicer(game_pb2_grpc.GameServiceServicer):
@@ -39,11 +41,21 @@ class GameServicer(game_pb2_grpc.GameServiceServicer):
     ) -> None:
         """Stream legal moves in chunks."""
         writer = MessageWriter(context, self._unread, self._limits)
-        async with self._games.legal_moves(call_of(context), at_of(request), request.with_steps) as listing:
-            for message in legal_moves_messages(listing):
-                await writer.write(message)
+        async with self._games.legal_moves(call_of(context), at_of(request), request.with_steps) as found:
+            moves, message = 0, b""
+            async with aclosing(found.each(legal_moves_parts(found.answer))) as parts:
+                async for more, part in parts:
+                    if message and moves + more > self._limits.chunk_moves:
+                        await writer.write(message)
+                        moves, message = 0, b""
+                    moves, message = moves + more, message + part
+            await writer.write(message)
 
-    async def PlayMoves(self, request: pb.PlayMovesRequest, context: Context) -> pb.PlayMovesResponse:  # noqa: N802
+    async def PlayMoves(  # type: ignore[override]  # noqa: N802 - the answer is encoded already, part by part
+        self, request: pb.PlayMovesRequest, context: Context
+    ) -> bytes:
         """Play a line."""
         line = line_of(request.line)
-        return line_message(await self._games.play_moves(call_of(context), line, request.from_ply, request.with_board))
+        played = await self._games.play_moves(call_of(context), line, request.from_ply, request.with_board)
+        async with aclosing(played.each(line_parts(played.answer))) as parts:
+            return b"".join([part async for part in parts])

@@ -157,8 +157,8 @@ class PlayPages:
         return JSONResponse({"ply": len(moves), "claim": "", **position, **found})
 
     async def _choices(self, call: Call, game: AnyGame, at: At) -> dict[str, Any]:
-        async with self._gate.games.legal_moves(call, at, with_steps=True) as listing:
-            return await asyncio.to_thread(_read, game, listing.chunks)
+        async with self._gate.games.legal_moves(call, at, with_steps=True) as found:
+            return await asyncio.to_thread(_read, game, found.answer.chunks)
 
 
 def _read(game: AnyGame, chunks: Iterable[Sequence[Any]]) -> dict[str, Any]:

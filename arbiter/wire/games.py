@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import Final
 
 from arbiter_protos.v1 import game_pb2 as pb
 
@@ -19,6 +20,8 @@ _TILES = {
     Tile.SQUARE: pb.TILE_SQUARE,
 }
 _BASES = {Basis.TEXT: pb.BASIS_TEXT, Basis.SOURCE: pb.BASIS_SOURCE, Basis.OURS: pb.BASIS_OURS}
+
+PART: Final = 200  #: positions and cells of boards, after which a part of a line is full: a millisecond or so
 
 
 def summary_message(facts: Facts) -> pb.GameSummary:
@@ -116,12 +119,17 @@ def move_messages(moves: Sequence[ListedMove]) -> list[pb.LegalMove]:
     ]
 
 
-def legal_moves_messages(listing: Listing) -> Iterator[pb.LegalMovesResponse]:
-    """Yield legal moves in chunks; one message without moves if there are none."""
+def legal_moves_parts(listing: Listing) -> Iterator[tuple[int, bytes]]:
+    """Yield encoded messages with legal moves, each with their number; one without moves if there are none.
+
+    Encoded messages can be joined: together they are one message with the moves of all.
+    """
     if not listing.total:
-        yield pb.LegalMovesResponse(position=listing.position)
+        yield 0, pb.LegalMovesResponse(position=listing.position).SerializeToString()
     for chunk in listing.chunks:
-        yield pb.LegalMovesResponse(total=listing.total, position=listing.position, moves=move_messages(chunk))
+        moves = move_messages(chunk)
+        message = pb.LegalMovesResponse(total=listing.total, position=listing.position, moves=moves)
+        yield len(chunk), message.SerializeToString()
 
 
 def at_of(request: pb.LegalMovesRequest) -> At | None:
@@ -140,10 +148,12 @@ def line_of(message: pb.LineOfPlay) -> LineAt:
     return LineAt(message.game, message.position, message.moves)
 
 
-def line_message(line: PlayedLine) -> pb.PlayMovesResponse:
-    """Return a line with its positions."""
-    return pb.PlayMovesResponse(
-        positions=[
+def line_parts(line: PlayedLine) -> Iterator[bytes]:
+    """Yield encoded messages with some of the positions of a line each; joined they are the whole answer."""
+    positions: list[pb.PlayedPosition] = []
+    size = 0
+    for played in line.positions:
+        positions.append(
             pb.PlayedPosition(
                 ply=played.ply,
                 position=played.position,
@@ -151,7 +161,10 @@ def line_message(line: PlayedLine) -> pb.PlayMovesResponse:
                 board=[content_message(*cell) for cell in played.board],
                 claim=played.claim,
             )
-            for played in line.positions
-        ],
-        outcome=pb.GameOutcome(winner=line.outcome[0], reason=line.outcome[1]) if line.outcome else None,
-    )
+        )
+        size += 1 + len(played.board)
+        if size >= PART:
+            yield pb.PlayMovesResponse(positions=positions).SerializeToString()
+            positions, size = [], 0
+    outcome = pb.GameOutcome(winner=line.outcome[0], reason=line.outcome[1]) if line.outcome else None
+    yield pb.PlayMovesResponse(positions=positions, outcome=outcome).SerializeToString()

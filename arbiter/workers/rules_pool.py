@@ -9,10 +9,11 @@ from typing import Any, Final
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, limit_reached
 from arbiter.service.ports.journal import RETRY_MS
-from arbiter.service.ports.rules import ListedMove, Listing, PlayedLine
+from arbiter.service.ports.rules import Listing, PlayedLine
 from arbiter.workers.pool import NICE, Died, NotStarted, OutOfTime, Stopped, WorkerPool
 from arbiter.workers.process import frame, spent
 
+PART: Final = 200  #: legal moves in a part of an answer: with their steps they take a millisecond or so
 WORKER: Final = "arbiter.workers.rules_worker"
 
 
@@ -51,10 +52,18 @@ class RulesPool:
         frames = await self._ask(
             caller,
             "legal_moves",
-            (variant, position, tuple(moves), steps, limits.line_moves, limits.rules_answer_moves, limits.chunk_moves),
+            (
+                variant,
+                position,
+                tuple(moves),
+                steps,
+                limits.line_moves,
+                limits.rules_answer_moves,
+                min(PART, limits.chunk_moves),
+            ),
         )
         text, total = _last(frames)
-        return Listing(text, total, _Chunks(frames))
+        return Listing(text, total, _Frames(frames))
 
     async def play_moves(
         self, caller: str, variant: str, position: str, moves: Sequence[str], from_ply: int, board: bool
@@ -64,7 +73,7 @@ class RulesPool:
             caller, "play_moves", (variant, position, tuple(moves), from_ply, board, self._limits.line_moves)
         )
         outcome = _last(frames)
-        return PlayedLine(tuple(pickle.loads(frame) for frame in frames), outcome)
+        return PlayedLine(_Frames(frames), outcome)
 
     async def _ask(self, caller: str, kind: str, arguments: tuple[Any, ...]) -> list[bytes]:
         own = self._pool.waiting_of(caller)
@@ -103,13 +112,13 @@ class RulesPool:
             raise Refusal(Reason.DRAINING, message, retry_after_ms=RETRY_MS) from None
 
 
-class _Chunks:
-    """The chunks of a listing. Each is decoded when it is read, so that a long list never blocks the event loop."""
+class _Frames:
+    """The parts of an answer. Each is decoded when it is read, so that a long answer never blocks the event loop."""
 
     def __init__(self, frames: list[bytes]) -> None:
         self._frames = frames
 
-    def __iter__(self) -> Iterator[Sequence[ListedMove]]:
+    def __iter__(self) -> Iterator[Any]:
         return (pickle.loads(frame) for frame in self._frames)
 
 

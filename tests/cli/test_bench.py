@@ -23,7 +23,7 @@ pytestmark = pytest.mark.long
 
 ATTACKS = (
     *("--reading", "3", "--unread", "5", "--watching", "5", "--calling", "5", "--listing", "2"),
-    *("--opening", "3"),
+    *("--opening", "3", "--playing", "2"),
     *("--visiting", "3", "--flooding", "3", "--rounds", "1"),
 )
 LOADED = ("--loaded", "100")
@@ -49,7 +49,7 @@ GOALS = {
     "budget": {
         **dict.fromkeys((f"{attack}_ratio" for attack in ("reading", "unread", "watching")), 2),
         **dict.fromkeys((f"{attack}_ratio" for attack in ("calling", "listing", "looking")), 2),
-        **dict.fromkeys((f"{attack}_ratio" for attack in ("opening", "refused")), 2),
+        **dict.fromkeys((f"{attack}_ratio" for attack in ("playing", "steps", "opening", "refused", "all")), 2),
         **dict.fromkeys((f"{attack}_ratio" for attack in ("styling", "visiting", "flooding")), 2),
         "flooding_mib": 64,
         "unread_mib": 64,

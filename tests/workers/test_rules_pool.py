@@ -134,9 +134,10 @@ async def test_lines_are_played_with_their_boards_and_outcomes() -> None:
     async with pool() as rules:
         line = middle_game("circle-of-life", 3)
         played: PlayedLine = await rules.play_moves("bob", "circle-of-life", "", line, 2, board=True)
-        assert [position.ply for position in played.positions] == [2, 3]
+        positions = list(played.positions)
+        assert [position.ply for position in positions] == [2, 3]
         assert played.outcome is None
-        assert played.positions[-1].board
+        assert positions[-1].board
         bare = await rules.play_moves("bob", "circle-of-life", "", line, 2, board=False)
         assert [position.board for position in bare.positions] == [(), ()]
         assert [position.position for position in bare.positions] == [

@@ -39,6 +39,8 @@ PACED_FROM: Final = 20
 REFUSED_TIMES: Final = 2
 """Refusals beyond PACED_FROM at once are spread evenly at this multiple of the call rate, whatever the call."""
 
+CALL_MS: Final = 10  #: time of the event loop that counts as one more call
+
 LONGEST_TURN_MS: Final = 60 * SECOND_MS
 """No refusal waits longer for its turn, so that one burst is not paid for hours."""
 
@@ -131,6 +133,16 @@ class Admission:
         if tokens and not caller.counted:
             for buckets in (self._calls, self._pace):
                 buckets.owe(_counted_as(caller), _now_ms(), tokens)
+
+    def charge_time(self, name: str, seconds: float) -> None:
+        """Charge for the time that an answer took: one more call for each 10 ms, as for a page.
+
+        name: that under which the caller's budgets are counted, as `name` returns it.
+        """
+        tokens = int(seconds * SECOND_MS) // CALL_MS
+        if tokens:
+            for buckets in (self._calls, self._pace):
+                buckets.owe(name, _now_ms(), tokens)
 
     async def _count(self, caller: Caller) -> None:
         """Count a call, and wait for its turn. Raises Refusal RATE_LIMITED.

@@ -32,9 +32,9 @@ class LinePosition(NamedTuple):
 
 
 class PlayedLine(NamedTuple):
-    """The positions of a line from a ply on, and the outcome as (winner, reason) if the line reaches it."""
+    """The positions of a line from a ply on, read one by one, and the outcome as (winner, reason) if it reaches one."""
 
-    positions: tuple[LinePosition, ...]
+    positions: Iterable[LinePosition]
     outcome: tuple[int, str] | None
 
 
