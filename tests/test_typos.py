@@ -30,7 +30,7 @@ class Typo(NamedTuple):
 
 
 STORE: Final = "arbiter/store"
-WIRING: Final = "arbiter/bootstrap/wiring.py"
+SHARING: Final = "arbiter/bootstrap/sharing.py"
 SIMULATION: Final = "arbiter/testing/simulation"
 KIT: Final = "tests/conformance/test_kit.py"
 CLIENT: Final = "clients/python/tests/test_stopping.py"
@@ -56,10 +56,10 @@ TYPOS: Final = (
         "arbiter/service/sharing/reporting.py",
         "async def revoke_token(",
         "async def revoke_tokn(",
-        WIRING,
+        SHARING,
         "note:     revoke_token",
     ),
-    Typo("arbiter/service/sharing/reporting.py", "self.head: Final", "self.haed: Final", WIRING, "note:     head"),
+    Typo("arbiter/service/sharing/reporting.py", "self.head: Final", "self.haed: Final", SHARING, "note:     head"),
     Typo(
         "arbiter/observability/traced_moves.py",
         "self.summary: Final",

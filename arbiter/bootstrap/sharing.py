@@ -92,7 +92,9 @@ class SharingParts:
     def directory(self) -> Directory:
         """The directory, whose notices are reported on the bus."""
         directory = self.world.store.directory
-        return ReportingDirectory(directory, self.news) if self.news is not None else directory
+        if self.news is None:
+            return directory
+        return ReportingDirectory(directory, self.news)
 
     def live(
         self,
