@@ -209,5 +209,5 @@ def bench_pairing(write: Callable[[str], object], most: int | None = None) -> No
             for of, digits in ((errors, 0), (expected, 1)):
                 found = ratio(of[rule], of[Rule.LOT])
                 cells.append(f"{100 * (1 - found.value):.{digits}f} ± {100 * found.error:.{digits}f} %")
-        row = " | ".join(cells).replace("-", "−")
+        row = " | ".join(cells).replace("-0 ±", "0 ±").replace("-", "−")
         write(f"| {condition.players} | {condition.spread:.0f} | {fields} | {row} |\n")
