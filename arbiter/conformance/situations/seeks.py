@@ -91,4 +91,4 @@ def _refused(name: str, what: str, terms: str) -> None:
 
 
 _refused("unknown-game", "a game that there is not", "podz")
-_refused("malformed-time", "a time control that is none", "pods soon")
+_refused("unknown-variant", "a variant that there is not", "pods(size=99)")

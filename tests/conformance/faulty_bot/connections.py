@@ -113,7 +113,7 @@ class KeepsItsSeeksOpen(Fault):
 class KeepsRefusedTerms(Fault):
     """Does not change terms that the server refuses."""
 
-    fails = ("seeks.unknown-game", "seeks.malformed-time")
+    fails = ("seeks.unknown-game", "seeks.unknown-variant")
 
     def patch(self) -> None:
         make = seeking.Seeker._make
