@@ -35,7 +35,8 @@ def defined(path: Path) -> set[str]:
 
 
 def test_every_module_is_on_the_page() -> None:
-    modules = {path.stem for path in KIT.iterdir() if not path.name.startswith("_")}
+    found = [*KIT.glob("[!_]*.py"), *(path.parent for path in KIT.glob("*/__init__.py"))]
+    modules = {path.stem for path in found}
     assert sorted(ENTRIES) == sorted(modules)
 
 
