@@ -145,6 +145,12 @@ class Limits(_Section):
         ge=1,
         description="Play streams that one player opens; further ones are refused for a while",
     )
+    play_stream_ms: Milliseconds = Field(
+        default=0,
+        ge=0,
+        description="age of a Play stream at which a bot without a match is asked to connect again; at twice that age, "
+        "any bot, between two turns; 0: never",
+    )
     open_matches: Count = Field(default=10_000, ge=1, description="matches that have not ended")
     open_matches_of_player: Count = Field(default=1_000, ge=1, description="matches of one player that have not ended")
     open_tournaments: Count = Field(default=100, ge=1, description="tournaments that have not ended")

@@ -1,8 +1,10 @@
-"""Pings: they measure the round trip of each Play stream, and show which streams are silent."""
+"""Pings: they measure the round trip of each Play stream, and show which streams are silent, or old."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
@@ -10,14 +12,23 @@ from arbiter.service.play.connections import Connections
 from arbiter.service.play.session import Session
 from arbiter.service.ports.environment import Clock
 
+CONNECT_AGAIN: Final = Refusal(
+    Reason.DRAINING,
+    "connect again, at another server if you know one: streams end now and then, so that players are spread",
+    retry_after_ms=100,
+)
+
 
 class Pings:
-    """Pings all Play streams in turn."""
+    """Pings all Play streams in turn. may_go: whether a stream that is so old may be ended now, in milliseconds."""
 
-    def __init__(self, connections: Connections, clock: Clock, limits: Limits) -> None:
+    def __init__(
+        self, connections: Connections, clock: Clock, limits: Limits, may_go: Callable[[Session, int], bool]
+    ) -> None:
         self._connections = connections
         self._clock = clock
         self._limits = limits
+        self._may_go = may_go
         self._in_turn: OrderedDict[Session, None] = OrderedDict()  # an ordered set: the next one to ping is the first
         self._to_ping = 0.0  # how many pings are due, with a fraction
 
@@ -47,6 +58,8 @@ class Pings:
             self._to_ping -= 1
             if now - session.last_act_ms > self._limits.silence_ms:
                 session.end(silent(self._limits.silence_ms))
+            elif self._may_go(session, now - session.opened_ms):
+                session.end(CONNECT_AGAIN)
             else:
                 session.ping()
 

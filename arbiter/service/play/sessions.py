@@ -8,13 +8,14 @@ from typing import Final
 
 from arbiter.errors import Reason, Refusal, argument_invalid
 from arbiter.games import registry
+from arbiter.matches.match import Phase
 from arbiter.service.alone import OtherServers
 from arbiter.service.matches.live import DRAINING
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.play.catch_up import CatchUp
 from arbiter.service.play.connections import Connections
 from arbiter.service.play.delivery import Delivery, note_state
-from arbiter.service.play.pings import Pings
+from arbiter.service.play.pings import CONNECT_AGAIN, Pings
 from arbiter.service.play.session import Asked, ChallengeItem, Hello, Item, SeekItem, Session, StateItem
 from arbiter.service.play.stream_ends import StreamEnd, StreamEnds
 from arbiter.service.players.accounts import Accounts, Caller, Scope, shut_out
@@ -23,6 +24,7 @@ from arbiter.service.ports.environment import Environment
 from arbiter.service.token_bucket import MINUTE_MS, TokenBuckets
 
 MOST_GAMES = 100  #: variants in a hello
+SENT_ON_AGAIN_MS: Final = 600_000  #: between two times that a bot is asked to go to another server
 
 
 class Sessions:
@@ -50,8 +52,9 @@ class Sessions:
         self._clock = environment.clock
         self._limits = limits = environment.limits
         self._ends = StreamEnds()
-        self.pings: Final = Pings(connections, environment.clock, limits)
+        self.pings: Final = Pings(connections, environment.clock, limits, self._may_go)
         self.acknowledge: Final = catch_up.acknowledge
+        self._sent_on: dict[str, int] = {}  # players who were asked to connect again, and when
         self._openings = TokenBuckets(limits.play_streams_a_minute, MINUTE_MS, "streams of one player in a minute")
 
     def is_live(self, player: str) -> bool:
@@ -204,6 +207,40 @@ class Sessions:
         """End every stream with a refusal, which says why."""
         for session in list(self._connections):
             session.end(refusal)
+
+    def send_one_on(self) -> bool:
+        """Ask a bot without a match to connect again, the one that is here for longest; return whether there is one.
+
+        A bot that was asked and has come back is left alone for a while: it may know no other server.
+        """
+        now = self._clock.now_ms()
+        self._sent_on = {player: at for player, at in self._sent_on.items() if now - at < SENT_ON_AGAIN_MS}
+        idle = [
+            session
+            for session in self._connections
+            if session.ended is None and session.player not in self._sent_on and self._is_idle(session.player)
+        ]
+        if not idle:
+            return False
+        first = min(idle, key=lambda session: session.opened_ms)
+        self._sent_on[first.player] = now
+        first.end(CONNECT_AGAIN)
+        return True
+
+    def _may_go(self, session: Session, age_ms: int) -> bool:
+        """Return whether a stream is old enough to end now: without a match, or else, a while later, between turns."""
+        most_ms = self._limits.play_stream_ms
+        if not most_ms or age_ms < most_ms:
+            return False
+        if self._is_idle(session.player):
+            return True
+        return age_ms >= 2 * most_ms and not any(
+            match.phase is Phase.ACTIVE and match.created.players[match.turn - 1] == session.player
+            for match in self._matches.unfinished(session.player)
+        )
+
+    def _is_idle(self, player: str) -> bool:
+        return not self._matches.unfinished(player)
 
     def cut_all(self, refusal: Refusal) -> None:
         """End every stream with a refusal; from now on its player is not here."""

@@ -48,6 +48,7 @@ BEAT_S: Final = 0.5  #: time between two heartbeats
 HURRY_S: Final = 0.02  #: least time between two heartbeats
 HEAR_S: Final = 0.25  #: time between two reads of notices
 MOST_LOOKS: Final = 50  #: at the log, for turns of the players of a server that is gone; each takes a commit at least
+FAR_MORE: Final = 3  #: players beyond a server's share, from which on it asks some to go; or a quarter of the share
 NOTICES: Final = 500  #: notices in one read
 
 
@@ -81,6 +82,7 @@ class Replica:
         self._noticed = 0  # the number of the last notice that was read
         self._hearing = asyncio.Lock()
         self._log = log
+        self._spreading = False
         self.failovers = 0  #: replicas that were gone, after which this one has cleaned up
         self.taken_for_gone = 0  #: how often the others took this one for gone, or may have
         self._cleaning: set[str] = set()  # the replicas that it cleans up after now
@@ -204,7 +206,20 @@ class Replica:
         self._whereabouts.nowhere = {
             row.player: row.left_ms for row in heartbeat.sessions if not row.replica and row.left_ms is not None
         }
+        self._spread(len(rows), 1 + len(heartbeat.others))
         return heartbeat.gone
+
+    def _spread(self, players: int, servers: int) -> None:
+        """Ask an idle bot to go elsewhere while this server has far more than its share of all players.
+
+        After servers were restarted one by one, most players are at those that were restarted first. Once it has begun,
+        this goes on until the server has hardly more than its share.
+        """
+        share = -(-players // servers)
+        more = 1 if self._spreading else max(FAR_MORE, share // 4)
+        self._spreading = self._sessions.count >= share + more
+        if self._spreading and self._sessions.send_one_on():
+            self._log.info("player_sent_on", here=self._sessions.count, share=share)
 
     async def _hear_always(self) -> NoReturn:
         while True:
