@@ -37,6 +37,11 @@ def replay(variant: str, start: str | None, moves: Sequence[str], most: int) -> 
     return follow(game, game.initial() if start is None else game.parse(start), moves)
 
 
+def written(game: AnyGame, before: Any, ply: int, move: str) -> str:
+    """Return a legal move as people read it, with its number: `3. e5` in most games, `2… Nf6` in chess."""
+    return f"{game.number(before, ply)} {game.notation(before, move)}"
+
+
 def follow(game: AnyGame, start: Any, moves: Sequence[str], first_ply: int = 0) -> Line:
     """Return the line of play from an existing position of a game. For the moves it raises the same as `replay`.
 

@@ -145,6 +145,7 @@ class InMemoryArbiter:
         label: str = "",
         opening: tuple[str, ...] = (),
         rated: bool = False,
+        position: str = "",
     ) -> Match:
         """Create a match as the organiser `org`."""
         self._requests += 1
@@ -159,6 +160,7 @@ class InMemoryArbiter:
             rated,
             label,
             opening=opening,
+            position=position,
         )
         return await self.arbiter.matches.create(command)
 

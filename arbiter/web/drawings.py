@@ -13,7 +13,7 @@ from arbiter.matches.events import Moved
 from arbiter.matches.match import Match
 from arbiter.service.record.published import Published
 from arbiter.web.boards import shown
-from arbiter.web.states import event_state, is_move, moved_state, positions, shown_at, state_of
+from arbiter.web.states import event_state, is_move, moved_state, positions, shown_at, shown_move, state_of
 
 KEPT: Final = 1_000  #: matches whose last position is kept, so that the next move is drawn without replaying
 FORM: Final = "page"  #: the key of an event's JSON for browsers
@@ -71,4 +71,5 @@ class Drawings:
         self._last.move_to_end(match.id)
         while len(self._last) > KEPT:
             self._last.popitem(last=False)
-        return moved_state(match, published, shown(game, after, game.steps(before, event.move), before), now_ms)
+        named = shown_move(game, before, event.ply, event.move)
+        return moved_state(match, published, shown(game, after, game.steps(before, event.move), before), now_ms, named)

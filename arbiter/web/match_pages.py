@@ -14,6 +14,8 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from arbiter.drawing.animation import Frame, animated
 from arbiter.drawing.palette import seat_classes
 from arbiter.drawing.svg import svg
+from arbiter.games.contract import Game
+from arbiter.games.line import written
 from arbiter.matches.match import Match
 from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.matches import MatchQuery
@@ -24,7 +26,17 @@ from arbiter.web.callers import call_of, picture
 from arbiter.web.charts import charts
 from arbiter.web.grids import board_of
 from arbiter.web.rendering import Templates
-from arbiter.web.states import Played, number, positions, result_words, shown_at, shown_line, state_of
+from arbiter.web.states import (
+    Played,
+    number,
+    numbers_itself,
+    positions,
+    result_words,
+    shown_at,
+    shown_line,
+    shown_move,
+    state_of,
+)
 
 CHUNK: Final = 40  #: positions in one answer to the script of a replay
 
@@ -68,6 +80,7 @@ class MatchPages:
             inks=seat_classes(match.game.facts)[1:],
             seats=[match.game.facts.seat_name(seat) for seat in (1, 2)],
             moves=moves,
+            own_numbers=numbers_itself(match.game),
             timed=[{"ply": move.ply, "seat": move.seat, "spent_ms": move.spent_ms} for move in moves if move.spent_ms],
             charts=charts(match, moves, ply),
             state=state,
@@ -132,15 +145,34 @@ class MatchPages:
                 event = orjson.loads(line)
                 if event.get("kind") == "moved":
                     ledgers[event["ply"]] = event["ledger"]["charged"], event["ledger"]["credited"]
-        return [
-            Played(ply, seat, move, *ledgers.get(ply, ()))
-            for ply, (move, seat) in enumerate(zip(match.moves, match.turns, strict=True))
-        ]
+        names = await asyncio.to_thread(_names, match)
+        found = []
+        for ply, (move, seat) in enumerate(zip(match.moves, match.turns, strict=True)):
+            spent_ms, credited_ms = ledgers.get(ply, (None, None))
+            found.append(Played(ply, seat, move, spent_ms, credited_ms, names[ply]))
+        return found
+
+
+def _names(match: Match) -> tuple[str, ...]:
+    """Return the moves of a match as people read them."""
+    game = match.game
+    if type(game).notation is Game.notation and not numbers_itself(game):
+        return match.moves
+    line = positions(game, match.created.position, match.moves)
+    moves = enumerate(zip(line, match.moves, strict=False))
+    return tuple([shown_move(game, before, ply, move) for ply, (before, move) in moves])
+
+
+def _written(match: Match) -> list[str]:
+    """Return the moves of a match as people read them, each with its number."""
+    line = positions(match.game, match.created.position, match.moves)
+    moves = zip(line, match.moves, strict=False)
+    return [written(match.game, before, ply, move) for ply, (before, move) in enumerate(moves)]
 
 
 def _animation(match: Match) -> str:
     shown = shown_line(match, 0, match.ply)
-    said = ["the start", *(f"{ply}. {move}" for ply, move in enumerate(match.moves, 1))]
+    said = ["the start", *_written(match)]
     if match.result is not None:
         said[-1] = f"{said[-1]} – {result_words(match.result, match.players)}"
     frames = [Frame(position.contents, words) for position, words in zip(shown, said, strict=True)]
@@ -158,4 +190,4 @@ def _story(match: Match) -> str:
     head = [f"{name}: {value}" for name, value in (("match", match.id), ("game", created.game), ("time", created.time))]
     head += [f"seat {seat}: {player}" for seat, player in enumerate(match.players, 1)]
     head.append(f"result: {result_words(match.result, match.players) if match.result is not None else 'under way'}")
-    return "\n".join([*head, "", *(f"{ply}. {move}" for ply, move in enumerate(match.moves, 1)), ""])
+    return "\n".join([*head, "", *_written(match), ""])

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple, cast
 
-from arbiter.games.contract import AnyGame
+from arbiter.games.contract import AnyGame, Game
+from arbiter.games.line import written
 from arbiter.matches.clock import UNLIMITED_MS, available
 from arbiter.matches.events import Clocks, Ended, EventKind, Moved
 from arbiter.matches.match import Match, Phase, claimable
@@ -30,7 +31,8 @@ BROUGHT_BY_THE_END: Final = BROUGHT_BY_MOVES | {"phase", "active", "over", "resu
 class Played(NamedTuple):
     """A move of a match: its ply (0 is the first), seat, notation, and duration; None in an opening.
 
-    credited_ms: the part of the duration that server or network took, and that was not charged.
+    credited_ms: the part of the duration that server or network took, and that was not charged. shown: the move as
+    people read it, with its number if the game's players number moves in another way than by plies.
     """
 
     ply: int
@@ -38,6 +40,7 @@ class Played(NamedTuple):
     move: str
     spent_ms: int | None = None
     credited_ms: int | None = None
+    shown: str = ""
 
 
 def result_words(end: MatchEnd | Ended, players: Sequence[str]) -> str:
@@ -96,9 +99,10 @@ def claim_of(match: Match) -> str:
     return (claimable(match) or "").replace("_", " ")
 
 
-def moved_state(match: Match, published: Published, position: Shown, now_ms: int) -> dict[str, Any]:
+def moved_state(match: Match, published: Published, position: Shown, now_ms: int, named: str) -> dict[str, Any]:
     """Return the state of a match after a move; the match may have later moves."""
     event = cast("Moved", published.event)
+    ledger = event.ledger
     return {
         "revision": published.revision,
         "now": now_ms,
@@ -107,9 +111,19 @@ def moved_state(match: Match, published: Published, position: Shown, now_ms: int
         "started": event.at,
         "clocks": clocks_of(match, event.clocks),
         "offer": offer_of(match),
-        "move": Played(event.ply, event.seat, event.move, event.ledger.charged, event.ledger.credited)._asdict(),
+        "move": Played(event.ply, event.seat, event.move, ledger.charged, ledger.credited, named)._asdict(),
         **position.json(),
     }
+
+
+def numbers_itself(game: AnyGame) -> bool:
+    """Return whether moves have numbers of the game's own, and not those of their plies."""
+    return type(game).number is not Game.number
+
+
+def shown_move(game: AnyGame, before: Any, ply: int, move: str) -> str:
+    """Return a move as the list of moves shows it."""
+    return written(game, before, ply, move) if numbers_itself(game) else game.notation(before, move)
 
 
 def is_move(published: Published) -> bool:

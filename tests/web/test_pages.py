@@ -275,3 +275,17 @@ async def test_the_front_page_shows_an_order_that_is_not_established_as_the_lead
         shown = Elements((await page.get(path)).text).found
         assert len([name for name, given in shown if given.get("class") == "places"]) == 2, path
         assert (await page.get(path)).text.count(">1–2<") == 2, path
+
+
+async def test_moves_are_shown_in_the_games_own_notation_and_numbers(page: Site) -> None:
+    matches = page.server.arbiter.matches
+    made = await page.server.create("chess", time="10m", position="8/2p5/8/1P6/8/8/8/K6k b - - 3 40", opening=("c7c5",))
+    shown = (await page.get(f"/matches/{made.id}")).text
+    assert '<div class="moves own"' in shown
+    assert ">40… c5</a>" in shown
+    assert "40… c5" in (await page.get(f"/matches/{made.id}/moves.txt")).text
+    go = await page.server.create("go", time="10m", opening=("d4", "pass"))
+    listed = (await page.get(f"/matches/{go.id}")).text
+    assert '<div class="moves"' in listed
+    assert ">D4</a>" in listed
+    assert (await matches.match(go.id)).moves == ("d4", "pass")

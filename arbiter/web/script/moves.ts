@@ -17,7 +17,7 @@ export class Moves {
   add(move: Move): void {
     const [item, link, spent] = [document.createElement("li"), document.createElement("a"), document.createElement("span")];
     item.className = `seat${move.seat}`;
-    link.textContent = move.move;
+    link.textContent = move.shown;
     link.setAttribute("href", `?ply=${move.ply + 1}`);
     link.setAttribute("data-ply", `${move.ply + 1}`);
     spent.className = "quiet";

@@ -26,6 +26,7 @@ export interface Move {
   ply: number;
   seat: number;
   move: string;
+  shown: string; // as people read it
   spent_ms: number | null;
 }
 
