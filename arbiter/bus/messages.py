@@ -1,8 +1,8 @@
-"""Messages between servers as bytes: a seal, then JSON.
+"""Messages between servers as bytes: a nonce of 12 random bytes, then JSON, encrypted by ChaCha20-Poly1305 (RFC 8439).
 
-The seal is 16 bytes of BLAKE2b (RFC 7693) in its keyed mode. Its key, and the subject on which the messages of a store
-travel, come from the oldest signing key, which all servers of the store have, and which never changes. So several
-stores can share a NATS, and messages of others who use it are recognised.
+The key, and the subject on which the messages of a store travel, come from the oldest signing key, which all servers of
+the store have, and which never changes. So several stores can share a NATS. Others who use it can read nothing, and
+what they publish is recognised: the cipher also proves that a message is from a server of the store, for this subject.
 
 A message of a kind that is not known here is from a newer server, and is ignored.
 """
@@ -10,48 +10,49 @@ A message of a kind that is not known here is from a newer server, and is ignore
 from __future__ import annotations
 
 from hashlib import blake2b, sha256
-from hmac import compare_digest
+from os import urandom
 from typing import Any, Final
 
 import orjson
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
 from arbiter.service.ports.bus import Message, Report, StreamOpened
 from arbiter.service.ports.journal import StoredRecord, Subject
 
-DOMAIN: Final = b"arbiter bus v1\n"  #: the signing key's signature of this is the secret
-_SEAL_BYTES: Final = 16
+DOMAIN: Final = b"arbiter bus v2\n"  #: the signing key's signature of this is the secret
+_NONCE_BYTES: Final = 12
 _SUBJECTS: Final = {subject.value: subject for subject in Subject}
 _REPORT: Final = "report"
 _STREAM: Final = "stream"
 
 
 class Envelopes:
-    """Seals and opens messages. signature: of DOMAIN, by the oldest signing key. subject: where they are published."""
+    """Encrypts and opens messages.
+
+    signature: of DOMAIN, by the oldest signing key. subject: where they are published.
+    """
 
     def __init__(self, signature: bytes) -> None:
         secret = sha256(signature).digest()
-        self._state = blake2b(key=secret, digest_size=_SEAL_BYTES)
+        self._cipher = ChaCha20Poly1305(blake2b(b"contents", key=secret, digest_size=32).digest())
         self.subject = "arbiter." + blake2b(b"subject", key=secret, digest_size=12).hexdigest()
 
     def seal(self, message: Message) -> bytes:
         """Return a message as bytes."""
-        body = orjson.dumps(_values(message))
-        return self._seal(body) + body
+        return self._seal(orjson.dumps(_values(message)))
 
     def open(self, data: bytes) -> Message | None:
-        """Return the message in some bytes; None if no server of this store has sealed them, or if it is unknown."""
-        seal, body = data[:_SEAL_BYTES], data[_SEAL_BYTES:]
-        if not compare_digest(self._seal(body), seal):
-            return None
+        """Return the message in some bytes; None if no server of this store has sent them, or if it is unknown."""
         try:
+            body = self._cipher.decrypt(data[:_NONCE_BYTES], data[_NONCE_BYTES:], self.subject.encode())
             return _message(*orjson.loads(body))
-        except (ValueError, TypeError, LookupError):
+        except (InvalidTag, ValueError, TypeError, LookupError):
             return None
 
     def _seal(self, body: bytes) -> bytes:
-        state = self._state.copy()
-        state.update(body)
-        return state.digest()
+        nonce = urandom(_NONCE_BYTES)
+        return nonce + self._cipher.encrypt(nonce, body, self.subject.encode())
 
 
 def _values(message: Message) -> list[Any]:

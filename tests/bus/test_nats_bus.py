@@ -15,6 +15,7 @@ from typing import Any
 import nats
 import nkeys
 import pytest
+from nats.aio.msg import Msg
 
 from arbiter.bootstrap.bus import make_bus
 from arbiter.bus.messages import Envelopes
@@ -22,6 +23,7 @@ from arbiter.bus.nats_bus import NOT_YET, NatsBus
 from arbiter.config import load
 from arbiter.errors import OperatorError
 from arbiter.service.ports.bus import Message, Report, StreamOpened
+from arbiter.service.ports.journal import StoredRecord, Subject
 from arbiter.testing.network import Network
 from tests.bus.nats import WAIT_S, Nats
 from tests.certificates import Identity
@@ -142,6 +144,29 @@ async def test_stores_that_share_a_nats_do_not_hear_of_each_other() -> None:
             await passes(one, heard(other))
         assert received == []
         assert foreign.refused == 0
+
+
+async def test_a_client_of_the_nats_reads_nothing_of_the_records() -> None:
+    read: list[bytes] = []
+    record = StoredRecord(7, "m-confidential", 1, b'{"position": "a1"}', Subject.MATCH)
+    told = Report("server-1", 1, 2, 3, (record,))
+
+    async def arrived(message: Msg) -> None:
+        read.append(message.data)
+
+    with Nats() as server:
+        one, other = bus(server.url), bus(server.url)
+        async with running(one, other):
+            reader = await nats.connect(server.url)
+            await reader.subscribe(">", cb=arrived)
+            await reader.flush()
+            received = heard(other)
+            await passes(one, received)
+            one.publish(told)
+            await until(lambda: told in received)
+            await until(lambda: len(read) >= len(received))
+            await reader.close()
+    assert not [data for data in read for word in (b"server-1", b"m-confidential", b"position") if word in data]
 
 
 @pytest.mark.parametrize(("options", "user"), [("--user me --pass secret", "me:secret@"), ("--auth token", "token@")])
