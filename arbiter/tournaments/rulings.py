@@ -44,6 +44,19 @@ def in_words(decision: str, points: Sequence[int]) -> str:
     return "–".join("0" if not each else "½" if each == 1 else "1" for each in points)
 
 
+def change_in_words(tournament: Tournament, number: int) -> str:
+    """Return the newest ruling on a game as people read it: `1–0, changed to 0–1 by org: why`; '' without one."""
+    rulings = tournament.rulings.get(number, ())
+    if not rulings:
+        return ""
+    newest, result = rulings[-1], tournament.results[number]
+    said = f"by {newest.caller}{f': {newest.note}' if newest.note else ''}"
+    if result.ruling is None:
+        return f"the result stands, ruled {said}"
+    before = in_words(ev.Decision.POINTS, result.ruling.before)
+    return f"{before}, changed to {in_words(newest.decision, newest.points)} {said}"
+
+
 def why_not(tournament: Tournament, command: do.Rule) -> str:
     """Return why a ruling is not allowed, as a clause; '' if it is."""
     pairer, number = formats.of(tournament.spec), command.game

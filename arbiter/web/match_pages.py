@@ -70,6 +70,7 @@ class MatchPages:
             "match.html",
             viewer=viewer,
             taken=seats,
+            ruling=await self._gate.tournaments.ruling_on(call_of(request), match),
             offers=await self._rematches(request, match) if seats else [],
             request_id=secrets.token_urlsafe(12),
             match=match,

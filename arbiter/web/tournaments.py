@@ -8,10 +8,9 @@ from typing import Final, NamedTuple
 
 from arbiter.tournaments import formats
 from arbiter.tournaments.early_leavers import early_leavers
-from arbiter.tournaments.events import Decision, Ruled
 from arbiter.tournaments.game_ends import GameResult
 from arbiter.tournaments.meetings import ScheduledGame
-from arbiter.tournaments.rulings import in_words
+from arbiter.tournaments.rulings import change_in_words
 from arbiter.tournaments.tournament import Tournament
 
 MOST_IN_CROSSTABLE: Final = 24  #: players; a larger table is wider than a screen
@@ -124,20 +123,18 @@ def game_list(tournament: Tournament, round_: int, before: int, players: Sequenc
     return GameList(found, (), 0, 0)
 
 
-def ending(game: ScheduledGame, result: GameResult, rulings: Sequence[Ruled]) -> str:
+def ending(tournament: Tournament, game: ScheduledGame, result: GameResult) -> str:
     """Return how a game ended, with the newest ruling on it: `ann wins: territory`, `1–0, changed to 0–1 by org: why`.
 
-    rulings: on this game, in order.
+    It is as played: a ruling that lets the result stand is added.
     """
-    newest = rulings[-1] if rulings else None
-    said = f" by {newest.caller}{f': {newest.note}' if newest.note else ''}" if newest is not None else ""
-    if result.ruling is not None and newest is not None:
-        before = in_words(Decision.POINTS, result.ruling.before)
-        return f"{before}, changed to {in_words(newest.decision, newest.points)}{said}"
+    ruling = change_in_words(tournament, game.number)
+    if result.ruling is not None:
+        return ruling
     who = "both lost" if result.lost_by_both else "a draw"
     if result.winner:
         who = f"{game.seat1 if result.winner == 1 else game.seat2} wins"
-    return f"{who}: {result.reason.replace('_', ' ')}{f' (stands, ruled{said})' if said else ''}"
+    return f"{who}: {result.reason.replace('_', ' ')}{f' ({ruling})' if ruling else ''}"
 
 
 def points(halves: int) -> str:
@@ -156,5 +153,5 @@ def _listed(tournament: Tournament, game: ScheduledGame) -> ListedGame:
     result, running = tournament.results.get(game.number), tournament.running.get(game.number)
     match = result.match if result else running.match if running else ""
     round_, attempt = tournament.meetings[game.meeting - 1].round, tournament.attempts.get(game.number, 0)
-    said = ending(game, result, tournament.rulings.get(game.number, ())) if result is not None else ""
+    said = ending(tournament, game, result) if result is not None else ""
     return ListedGame(game, round_, result, match, running is not None, attempt, said)

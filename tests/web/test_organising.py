@@ -98,7 +98,8 @@ async def test_an_organiser_rules_on_a_game_and_sees_before_what_would_change(pa
     while not (running := (await arbiter.tournaments.get(tournament_id)).running):
         await page.get(where)
     award = Adjudicate("org", "j", ResultKind.WIN, 1, "")
-    await arbiter.matches.act(running[1].match, award)
+    match_id = running[1].match
+    await arbiter.matches.act(match_id, award)
     while not (await arbiter.tournaments.get(tournament_id)).results:
         await page.get(where)
     ruling = {"game": "1", "result": "0-1", "note": "<b>both</b> left"}
@@ -114,6 +115,7 @@ async def test_an_organiser_rules_on_a_game_and_sees_before_what_would_change(pa
     assert "changed to" in shown
     assert "&lt;b&gt;both&lt;/b&gt; left" in shown
     assert "Rule on a game" in shown, "also after the end"
+    assert "In its tournament: 1–0, changed to 0–1 by org" in (await page.get(f"/matches/{match_id}")).text
     for wrong in ({"game": "x"}, {"result": "2-0"}, {"game": "99"}):
         refused = await post(page, where, act="rule", request=f"r {wrong}", **{**ruling, **wrong})
         assert refused.status_code == 400

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from arbiter.config import Limits
 from arbiter.errors import Refusal, argument_invalid
 from arbiter.matches.answers import LONGEST_NOTE
+from arbiter.matches.match import Match
 from arbiter.matches.requests import check_request_id
 from arbiter.plain_text import check_plain
 from arbiter.service.gate.admission import Admission, Call
@@ -19,12 +20,14 @@ from arbiter.service.players.accounts import NO_TOKEN, Accounts, Caller, check_n
 from arbiter.service.ports.journal import StoreFailed, TournamentFilter, TournamentSummary
 from arbiter.service.ports.log import Logger
 from arbiter.service.ratings.ratings import Ratings
+from arbiter.service.tournaments.matches import tournament_of
 from arbiter.service.tournaments.registry import TournamentRegistry
 from arbiter.service.tournaments.standings_cache import StandingsCache
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import formats
 from arbiter.tournaments.commands import Rule
 from arbiter.tournaments.events import Entered, EntryChanged, Event
+from arbiter.tournaments.rulings import change_in_words
 from arbiter.tournaments.spec import Spec
 from arbiter.tournaments.standings import PlaceChange, Table, place_changes
 from arbiter.tournaments.tournament import Entrant, Tournament, TournamentPhase
@@ -273,6 +276,22 @@ class TournamentGate:
             tournament = await self._tournaments.act(tournament.id, wanted)
             after = await self._tables.of(tournament)
         return RuledOn(tournament, place_changes(before, after))
+
+    async def ruling_on(self, call: Call, match: Match) -> str:
+        """Return the newest ruling on a match of a tournament in words, '' without one."""
+        made_by = tournament_of(match)
+        if not made_by or match.result is None:
+            return ""
+        caller = await self._admission.caller(call, Action.GET_TOURNAMENT)
+        try:
+            tournament = await self._tournaments.get(made_by)
+        except StoreFailed:
+            raise
+        except Refusal:  # its log is damaged: the match is shown all the same
+            return ""
+        self._admission.charge(caller, len(tournament.rulings))
+        ruled = (number for number in tournament.rulings if tournament.results[number].match == match.id)
+        return next((change_in_words(tournament, number) for number in ruled), "")
 
     async def _organiser(self, call: Call, action: Action, change: Change) -> Caller:
         """Return the caller, if it may run a tournament. Raises Refusal SCOPE_MISSING."""
