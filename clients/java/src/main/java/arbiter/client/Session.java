@@ -166,7 +166,7 @@ final class Session {
                         connection.met();
                         String name = item.getHello().getPlayer();
                         String after = outage.over().map(lasted -> " again, after " + seconds(lasted)).orElse("");
-                        LOG.log(Level.INFO, "connected to " + address + " as " + name + after);
+                        LOG.log(after.isEmpty() ? Level.INFO : Level.WARNING, "connected to " + address + " as " + name + after);
                         caller.execute(() -> {
                             caller.hook(hooks -> hooks.connected(address, name));
                             runner.greeted(item.getHello().getPlayer());

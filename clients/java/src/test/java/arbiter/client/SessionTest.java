@@ -197,7 +197,7 @@ class SessionTest {
             List<String> lines = logged.until("connected to " + there + ".* again.*");
             assertEquals(1, count(lines, "INFO connected to " + there + " as alice"), lines + "");
             assertEquals(1, count(lines, "WARNING connection lost, trying again at " + there + " until.*"), lines + "");
-            assertEquals(1, count(lines, "INFO connected to " + there + " as alice again, after [0-9.]+ s"), lines + "");
+            assertEquals(1, count(lines, "WARNING connected to " + there + " as alice again, after [0-9.]+ s"), lines + "");
             assertEquals(3, count(lines, "(INFO|WARNING) .* " + there + "( .*)?"), lines + "");
         }
     }
