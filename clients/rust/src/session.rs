@@ -156,9 +156,10 @@ impl Session {
                     self.met = true;
                     self.client.connection().met();
                     let lasted = self.outage.over();
+                    let level = if lasted.is_some() { Level::Warn } else { Level::Info };
                     let after =
                         lasted.map_or(String::new(), |time| format!(" again, after {:.1} s", time.as_secs_f64()));
-                    info!("connected to {} as {}{after}", self.address(), hello.player);
+                    log!(level, "connected to {} as {}{after}", self.address(), hello.player);
                     hook("connected", || self.hooks.connected(self.address(), &hello.player));
                     self.tries.reset();
                     self.pass_on(Item::Hello(hello));

@@ -77,7 +77,7 @@ async fn an_outage_is_one_line_when_it_begins_and_one_when_it_is_over_and_hooks_
     assert!(starts.iter().zip(&lines).all(|(start, line)| line.starts_with(start)), "{lines:?}");
     assert_eq!(lines.len(), 5, "{lines:?}");
     assert!(lines[3].starts_with("WARN connection lost, trying again at ") && lines[3].contains("gone"), "{lines:?}");
-    assert!(lines[4].contains(" as alice again, after "), "{lines:?}");
+    assert!(lines[4].starts_with("WARN ") && lines[4].contains(" as alice again, after "), "{lines:?}");
     let told = [
         "connected as alice",
         "thought in m1 at 0",
