@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from arbiter.games import registry
 from arbiter.games.circle_of_life import CircleOfLife
 from arbiter.games.contract import Game, Value, decimal_parameter, number_parameter
 from arbiter.testing import laws
-from tests.documents import block, install
+from tests.documents import ROOT, block, install
 
 
 def test_the_bundled_games_come_first_in_their_order() -> None:
@@ -38,6 +39,23 @@ def test_a_class_knows_the_id_that_it_is_registered_under(name: str) -> None:
 def test_the_rules_text_comes_with_the_package(name: str) -> None:
     text = resources.files("arbiter.games").joinpath(f"texts/{name}.md").read_text("utf-8")
     assert text.startswith(f"# {name}\n")
+
+
+def test_the_page_of_games_names_each_with_its_parameters_and_aliases() -> None:
+    page = (ROOT / "deploy" / "GAMES.md").read_text("utf-8")
+    rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| `")]
+    games, aliases = rows[: len(registry.BUNDLED)], rows[len(registry.BUNDLED) :]
+    assert [row[0].strip("| `") for row in games] == list(registry.BUNDLED)
+    for row in games:
+        facts = registry.game(row[0].strip("| `")).facts
+        assert row[1] == (facts.designer or "traditional")
+        assert sorted(re.findall(r"`(\w+)`", row[2])) == sorted(parameter.name for parameter in facts.parameters)
+    for row in aliases:
+        game = registry.game(row[0].strip("| `"))
+        moves = re.findall("`([^`]+)`", row[1])
+        assert {game.canonical(said) for said in re.findall("`([^`]+)`", row[2])} <= {*moves, "d4e5", "a2-b3"}
+    with_aliases = {name for name in registry.BUNDLED if registry.game(name).facts.aliases}
+    assert {row[0].strip("| `") for row in aliases} == with_aliases
 
 
 @pytest.fixture
