@@ -16,7 +16,7 @@ from arbiter.drawing.terminal import draw
 from arbiter.errors import Refusal
 from arbiter.games import registry
 from arbiter.games.contract import AnyGame, Step
-from arbiter.games.line import follow
+from arbiter.games.line import follow, written
 
 SHOWN_LINES: Final = 4  #: how many of the latest events are shown below the board
 COLOURS: Final = ("yellow", "cyan")  #: of the seats, as in `arbiter.drawing.terminal`
@@ -58,7 +58,8 @@ def first(match: arb.Match) -> MatchView:
 def after(view: MatchView, event: arb.MatchEvent) -> MatchView:
     """Return the view after an event."""
     what = event.what
-    view = replace(view, lines=(*view.lines, words.happening(event, view.players))[-SHOWN_LINES:])
+    line = words.happening(event, view.players, _written(view, what))
+    view = replace(view, lines=(*view.lines, line)[-SHOWN_LINES:])
     if isinstance(what, arb.MatchCreated):
         return _opened(_at(view, what.position) if what.position else view, what.opening)
     if isinstance(what, arb.TurnStarted):
@@ -122,6 +123,16 @@ def _known(variant: str) -> AnyGame | None:
         return registry.game(variant)
     except Refusal:
         return None
+
+
+def _written(view: MatchView, what: object) -> str:
+    """Return a move as people read it, with its number; '' for other events, or if the rules are not known here."""
+    if view.game is None or not isinstance(what, arb.MovePlayed):
+        return ""
+    try:
+        return written(view.game, view.position, what.ply, what.move)
+    except Refusal:
+        return ""
 
 
 def _opened(view: MatchView, opening: Sequence[str]) -> MatchView:

@@ -47,8 +47,11 @@ def named(players: Sequence[str], seat: int) -> str:
     return name if players.count(name) == 1 else f"{name} (seat {seat})"
 
 
-def happening(event: arb.MatchEvent, players: Sequence[str]) -> str:
-    """Describe an event in one line; an unknown kind is shown by its name."""
+def happening(event: arb.MatchEvent, players: Sequence[str], move: str = "") -> str:
+    """Describe an event in one line; an unknown kind is shown by its name.
+
+    move: a move that was played as people read it, with its number, if that is known.
+    """
     what = event.what
     if isinstance(what, arb.MatchCreated):
         label = f", {what.label}" if what.label else ""
@@ -60,7 +63,7 @@ def happening(event: arb.MatchEvent, players: Sequence[str]) -> str:
         return f"the clock of {named(players, what.turn)} starts"
     if isinstance(what, arb.MovePlayed):
         spent = f" in {seconds(what.ledger.charged_ms)}" if what.ledger else ""
-        return f"{what.ply + 1}. {what.move} by {named(players, what.seat)}{spent}"
+        return f"{move or f'{what.ply + 1}. {what.move}'} by {named(players, what.seat)}{spent}"
     if isinstance(what, arb.StrikeCounted):
         return f"{what.move!r} of {named(players, what.seat)} is refused: {what.reason}, strike {what.strikes}"
     if isinstance(what, arb.RequestRejected):

@@ -172,6 +172,14 @@ def test_a_game_without_rules_here_is_shown_as_the_server_describes_it(game: str
     assert ("chess: rnbq" in rendered(view, 0)) == (game == "chess")
 
 
+def test_a_move_is_written_as_the_players_of_its_game_do() -> None:
+    start = "8/2p5/8/1P6/8/8/8/K6k b - - 3 40"
+    created = arb.MatchCreated("chess", ("ann", "ben"), "1m", False, "", (), start)
+    view = match_view.after(match_view.first(match("chess")), event(1, "created", created))
+    moved = arb.MovePlayed(0, 2, "c7c5", "8/8/8/1Pp5/8/8/8/K6k w - c6 0 41", 1, None, ())
+    assert match_view.after(view, event(2, "moved", moved)).lines[-1] == "40… c5 by ben"
+
+
 def test_an_event_that_is_newer_than_this_client_is_named() -> None:
     view = match_view.after(match_view.first(match("pods")), event(2, "adjourned", None))
     assert view.lines == ("adjourned",)
