@@ -89,7 +89,7 @@ folder = "hostile"
 
 def notes_of_hostile(folder: Path) -> list[str]:
     """Return the run's notes on the hostile bot: its output, and the limits that it has reached."""
-    return [file.read_text() for file in folder.glob("arbiter-runs/cup/run-1/bots/hostile/*")]
+    return [file.read_text() for file in folder.glob("arbiter-runs/cup/run-1/bots/hostile/**/*.log")]
 
 
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is no bwrap")

@@ -141,3 +141,18 @@ def test_only_the_owner_can_read_it(bot_log: BotLog, tmp_path: Path) -> None:
     bot_log.keep(2)
     assert stat.S_IMODE(bot_log.file("start").stat().st_mode) == 0o600
     assert stat.S_IMODE((tmp_path / "bots" / "ann").stat().st_mode) == 0o700
+
+
+def test_matches_are_in_folders_by_the_day_on_which_they_began(bot_log: BotLog) -> None:
+    """A ladder of a year is a hundred thousand files: nobody can look at a folder of all of them."""
+    days = (1_700_000_000_000, 1_700_100_000_000)
+    for number, at_ms in enumerate(days):
+        bot_log.begun(f"m{number}", at_ms)
+        bot_log.wrote(b"hello\n", at_ms)
+        bot_log.ended(f"m{number}", at_ms + 5)
+        bot_log.keep(at_ms + 10)
+    folder = bot_log.file("start").parent
+    found = sorted(str(file.relative_to(folder)) for file in folder.rglob("*.log"))
+    assert found == ["2023-11-14/m0.log", "2023-11-16/m1.log"]
+    assert bot_log.file("m0") == folder / "2023-11-14" / "m0.log", "also once it is forgotten"
+    assert stat.S_IMODE((folder / "2023-11-14").stat().st_mode) == 0o700

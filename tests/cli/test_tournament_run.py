@@ -230,7 +230,7 @@ def test_a_crashed_bot_is_restarted_and_its_output_is_kept_for_its_author(
 
     matches = {json.loads(file.read_text().partition("\n")[0])["match"] for file in tmp_path.glob("out/*/*/*.jsonl")}
     for bot, words in (("ann", "secret of {}"), ("ben", "of {} against ann")):
-        notes = {file.stem: file for file in (tmp_path / "runs/run-1/bots" / bot).iterdir()}
+        notes = {file.stem: file for file in (tmp_path / "runs/run-1/bots" / bot).rglob("*.log")}
         assert matches <= notes.keys() <= {*matches, "start"}
         assert {stat.S_IMODE(file.stat().st_mode) for file in notes.values()} == {0o600}
         for match_id in matches:
@@ -240,7 +240,7 @@ def test_a_crashed_bot_is_restarted_and_its_output_is_kept_for_its_author(
                 "with one game at a time each line belongs to its match"
             )
     crashes = "cannot think any more\n[arbiter] the bot ended by itself (exit code 3)\n"
-    assert sum(crashes in file.read_text() for file in tmp_path.glob("runs/run-1/bots/ann/*")) == 1
+    assert sum(crashes in file.read_text() for file in tmp_path.glob("runs/run-1/bots/ann/**/*.log")) == 1
 
 
 def test_a_bot_that_never_connects_ends_the_run_with_one_line_without_its_output(

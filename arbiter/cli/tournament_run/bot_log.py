@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -93,8 +94,11 @@ class BotLog:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def file(self, match_id: str) -> Path:
-        """Return the file of a match's lines."""
-        return self._folder / f"{match_id}.log"
+        """Return the file of a match's lines: in the folder of the day (UTC) on which it began."""
+        name, match = f"{match_id}.log", self._matches.get(match_id)
+        if match is None:
+            return next(self._folder.glob(f"*/{name}"), self._folder / name)
+        return self._folder / datetime.fromtimestamp(match.begun_ms / 1_000, UTC).date().isoformat() / name
 
     def begun(self, match_id: str, at_ms: int) -> None:
         """Record that a match of the bot was created."""
@@ -197,9 +201,11 @@ class BotLog:
         return file.stat().st_size if file.exists() else 0
 
     def _append(self, match_id: str, data: bytes) -> None:
-        handle = os.open(self.file(match_id), os.O_WRONLY | os.O_APPEND | os.O_CREAT, _OWNER_ONLY)
-        with os.fdopen(handle, "ab") as file:
-            file.write(data)
+        file = self.file(match_id)
+        file.parent.mkdir(mode=0o700, exist_ok=True)
+        handle = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, _OWNER_ONLY)
+        with os.fdopen(handle, "ab") as opened:
+            opened.write(data)
 
     def _forget(self, until_ms: int) -> None:
         """Drop matches that ended so long ago that no line can belong to them, except the one that ended last."""
