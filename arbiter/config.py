@@ -44,6 +44,7 @@ def _proxy(name: str) -> str:
 
 Proxy: TypeAlias = Annotated[str, AfterValidator(_proxy)]  # an address, a network, or * for all
 Milliseconds: TypeAlias = Annotated[int, Field(le=604_800_000)]  # a week
+Lifetime: TypeAlias = Annotated[int, Field(le=31_536_000_000)]  # milliseconds: a year
 
 
 class _Section(BaseModel):
@@ -111,10 +112,10 @@ class Limits(_Section):
     sessions_of_player: Count = Field(
         default=20, ge=1, description="browsers in which one player is signed in; the longest unused is signed out"
     )
-    session_idle_ms: Milliseconds = Field(
+    session_idle_ms: Lifetime = Field(
         default=1_209_600_000, ge=1_000, description="time after which an unused browser is signed out"
     )
-    session_ms: Milliseconds = Field(
+    session_ms: Lifetime = Field(
         default=7_776_000_000, ge=1_000, description="time after which any browser is signed out"
     )
     open_invitations: Count = Field(default=1_000, ge=1, description="invitations that are not used yet")

@@ -39,6 +39,7 @@ MANY_METHODS: Final[Mapping[str, str]] = {
     "arbiter/conformance/testbed.py:Testbed": "what the situations of the kit can do: they read as sentences",
     "arbiter/service/gate/matches.py:MatchGate": "the calls of one service, each a method",
     "arbiter/service/tournaments/driver.py:TournamentDriver": "one task, of which each method does a step",
+    "arbiter/service/tournaments/registry.py:TournamentRegistry": "what an organiser may do, each a method",
     "arbiter/store/journal.py:SqlJournal": A_PORT,
     "arbiter/store/writer.py:Writer": "one thread, of which each method does a step",
     "arbiter/testing/memory/journal.py:MemoryJournal": A_PORT,

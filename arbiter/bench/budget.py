@@ -135,9 +135,7 @@ def _make_history(
 
 def _attacks(plan: BudgetPlan, server_process: ServerProcess, match_id: str) -> list[AttackPlan]:
     (token,) = server_process.tokens(["reader"], player_pb2.SCOPE_OBSERVE)
-    (player,) = server_process.tokens(["refused"])
     caller = {"address": server_process.address, "token": token}
-    calls = caller | {"match_id": match_id}
     return [
         AttackPlan(
             "reading",
@@ -158,6 +156,14 @@ def _attacks(plan: BudgetPlan, server_process: ServerProcess, match_id: str) -> 
             READERS,
             caller | {"streams": plan.watching, "after": "", "reads": True},
         ),
+        *_calls(plan, server_process, caller | {"match_id": match_id}),
+        *_visits(plan, server_process.page, match_id),
+    ]
+
+
+def _calls(plan: BudgetPlan, server_process: ServerProcess, calls: dict[str, Any]) -> list[AttackPlan]:
+    (player,) = server_process.tokens(["refused"])
+    return [
         AttackPlan(
             "calling",
             f"makes {plan.calling} calls at once, again and again",
@@ -200,7 +206,6 @@ def _attacks(plan: BudgetPlan, server_process: ServerProcess, match_id: str) -> 
             CALLERS,
             calls | {"token": player, "method": "SubmitMove", "at_once": plan.opening},
         ),
-        *_visits(plan, server_process.page, match_id),
     ]
 
 

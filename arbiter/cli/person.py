@@ -197,7 +197,7 @@ class Person(arb.Bot):
         """Return the choice that a line means; if it means none, print an answer and return None."""
         word, _, rest = line.partition(" ")
         answers = {
-            "help": lambda: say(HELP),
+            "help": lambda: say_lines(HELP),
             "?": lambda: _list_moves(known, rest),
             "moves": lambda: _list_moves(known, rest),
             "board": lambda: self._show_turn(turn),

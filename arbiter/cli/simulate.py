@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from arbiter.cli.counts import counted
 from arbiter.cli.failure import FAILED
-from arbiter.cli.terminal import console, on_terminal, say, table
+from arbiter.cli.terminal import console, on_terminal, say, say_lines, table
 from arbiter.matches.canonical import digest
 from arbiter.testing.simulation.summary import MATCHES, RunSummary, simulate
 
@@ -59,7 +59,7 @@ def run(
     _report(outcomes, time.monotonic() - began)
     broken = [outcome for outcome in outcomes if outcome.violations]
     for outcome in broken:
-        say(str(outcome))
+        say_lines(str(outcome))
     if not broken:
         say(f"Every promise was kept, in {counted(len(outcomes), 'run')}.")
     return FAILED if broken else 0

@@ -250,7 +250,7 @@ def _names(curves: Sequence[Curve], scale: _Scale, digits: int) -> Iterator[str]
         lowest += APART
         mark = curves[n].marks[-1]
         value = f"{mark.value:.{digits}f}"
-        text = f"{_short(curves[n].name, MOST_CHARACTERS - 1 - len(value))} {value}"
+        text = f"{_short(plain(curves[n].name), MOST_CHARACTERS - 1 - len(value))} {value}"
         name = label(text, (WIDTH - RIGHT + 20, y), TEXT, "name", "start")
         yield element(
             "g", element("circle", class_=f"dye{n}", cx=WIDTH - RIGHT + 13, cy=y, r=3.0, fill=COLOURS[n]), name

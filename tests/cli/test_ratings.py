@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
@@ -72,7 +71,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.fixture(scope="module")
 def played(server: Server) -> Server:
     """Return the server after two contests, between which one bot got another version."""
-    kept = tomllib.loads(Path(server.environment["ARBITER_CREDENTIALS"]).read_text())
+    kept = json.loads(Path(server.environment["ARBITER_CREDENTIALS"]).read_text())
     tokens = {"admin": kept[server.address]["admin"]}
     with arb.BlockingClient(server.address, token=tokens["admin"]) as client:
         tokens |= {name: client.create_token(name).secret for name in ("ann", "ben", "cat")}

@@ -71,4 +71,4 @@ def test_it_lists_games_asks_for_moves_and_plays_a_match(server: Server) -> None
         server, "MatchService/SubmitMove", tokens["ben"], request_id="late", match_id=match_id, ply=3, move="a1"
     )
     assert late["code"] == "failed_precondition"
-    assert call(server, "GameService/GetGame", game="go")["code"] == "invalid_argument"
+    assert call(server, "GameService/GetGame", game="risk")["code"] == "invalid_argument"

@@ -36,6 +36,7 @@ SEATS = {"own": PLAYERS, "others": NOT_THEIRS}
 ENDS = {"own": ORGANISERS, "own_tournament": ORGANISERS, "others": ADMINS}
 ENTRIES = {"own": PLAYERS, "own_tournament": ORGANISERS, "others": ADMINS}
 RUNS = {"own": ORGANISERS, "others": ADMINS}
+RULINGS = {of: row.replace("+", "(ARGUMENT_INVALID)") for of, row in RUNS.items()}  # of a request that rules nothing
 
 TABLE = {
     "ServerService.GetServerInfo": {"any": EVERYBODY},
@@ -80,7 +81,7 @@ TABLE = {
     "TournamentService.PauseTournament": RUNS,
     "TournamentService.ResumeTournament": RUNS,
     "TournamentService.CancelTournament": RUNS,
-    "TournamentService.RuleOnGame": RUNS,
+    "TournamentService.RuleOnGame": RULINGS,
     "TournamentService.GetTournament": {"any": ANY_TOKEN},
     "TournamentService.ListTournaments": {"any": ANY_TOKEN},
     "TournamentService.GetStandings": {"any": ANY_TOKEN},

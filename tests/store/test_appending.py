@@ -229,6 +229,6 @@ async def test_a_write_whose_connection_is_ended_while_it_waits_fails_and_the_ne
             waiting = store.journal.append(Append(records("a", NEXT)))
             await until_one_waits(postgres)
             cluster.ask("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
-            with pytest.raises(StoreFailed, match="can't be reached"):
+            with pytest.raises(StoreFailed, match="can't use its database now"):
                 await waiting
         await store.journal.append(Append(records("a", NEXT)))

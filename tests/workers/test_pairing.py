@@ -111,8 +111,10 @@ async def test_a_caller_gets_an_error_when_the_process_is_killed_and_the_next_on
     await swiss.store()
     async with process(journal) as pairing:
         first = await pairing.propose(swiss.tournament_run.tournament, FreePlayers())
+        [worker] = workers("arbiter.workers.pairing")
+        os.kill(worker, signal.SIGSTOP)  # it can't answer before it is killed
         waiting = asyncio.create_task(pairing.propose(swiss.tournament_run.tournament, FreePlayers()))
-        for asked in (False, True):  # the worker has taken it up
+        for asked in (False, True):  # it was asked
             while (swiss.id in pairing._revisions) != asked:  # noqa: ASYNC110 - there is no event to wait for
                 await asyncio.sleep(0)
         kill()

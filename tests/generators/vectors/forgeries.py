@@ -155,6 +155,7 @@ FORGERIES: Final = (
     Forgery("other-revision", "a revision is left out", "unlimited", _set("moved", 4, revision=1000)),
     Forgery("other-match", "an event of another match", "unlimited", _set("moved", 4, match="m-other")),
     Forgery("earlier", "an event is earlier than the one before", "unlimited", _at_of("left", -100_000)),
+    Forgery("position-no-text", "a start position that is no text", "opening", _set("created", position=1)),
     Forgery("opening-no-text", "an opening move that is no text", "opening", _set("created", opening=[1])),
     Forgery("rated-self-play", "rated, of a player against itself", "self-play", _set("created", rated=True)),
     Forgery("rated-time-odds", "rated, with time odds", "time-odds", _set("created", rated=True)),
