@@ -1,4 +1,4 @@
-#include "arbiter/watching.hpp"
+#include "arbiter/observing.hpp"
 
 #include <deque>
 #include <mutex>

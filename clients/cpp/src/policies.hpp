@@ -18,14 +18,14 @@ namespace arbiter {
 /// Answers challenges, accepts seeks and enters tournaments as the bot says, and keeps its own seeks open while there
 /// is room for a match. It handles one after the other in a thread of its own, so that no place for a match is taken
 /// twice.
-class Lobby {
+class Policies {
  public:
   /// Called for matches that will begin.
   using Promise = std::function<void(const std::string& match_id)>;
   /// Called with the error that ends the run: the server does not accept the terms of a seek.
   using Fail = std::function<void(std::exception_ptr)>;
 
-  Lobby(Bot& bot, Client& client, Timers& timers, const Callbacks& callbacks, Promise promise, Fail fail);
+  Policies(Bot& bot, Client& client, Timers& timers, const Callbacks& callbacks, Promise promise, Fail fail);
 
   /// A stream has begun, as this player.
   void meet(const std::string& player);

@@ -8,8 +8,6 @@
 namespace arbiter {
 
 namespace {
-constexpr std::size_t REMEMBERED_ENDS = 10'000;
-
 // How a match ended, in words.
 std::string told(const FinishedMatch& finished) {
   const auto score = finished.score();
@@ -27,7 +25,7 @@ Runner::Runner(Bot& bot, Client& client, Outbox& outbox, Timers& timers, const P
       outcome_(std::move(outcome)),
       hooks_(options.hooks),
       callbacks_(bot, options.on_error, outcome_),
-      lobby_(
+      policies_(
           bot, client, timers, callbacks_, [this](const std::string& match_id) { promise(match_id); }, outcome_),
       threads_(Workers::NO_LIMIT),
       thinkers_(static_cast<std::size_t>(std::max(options.thinkers, 1))) {
@@ -47,7 +45,7 @@ void Runner::meet(const v1::ServerHello& hello) {
     const std::lock_guard lock(mutex_);
     player_ = hello.player();
   }
-  lobby_.meet(hello.player());
+  policies_.meet(hello.player());
 }
 
 void Runner::take(const v1::PlayItem& item) {
@@ -63,13 +61,13 @@ void Runner::take(const v1::PlayItem& item) {
     case v1::PlayItem::kDrawOffered:
       return on_draw_offered(item.draw_offered());
     case v1::PlayItem::kChallenge:
-      return lobby_.challenge(item.challenge());
+      return policies_.challenge(item.challenge());
     case v1::PlayItem::kChallengeClosed:
-      return lobby_.closed(item.challenge_closed());
+      return policies_.closed(item.challenge_closed());
     case v1::PlayItem::kSeek:
-      return lobby_.seek(item.seek());
+      return policies_.seek(item.seek());
     case v1::PlayItem::kTournament:
-      return lobby_.call(item.tournament());
+      return policies_.call(item.tournament());
     default:
       return;
   }
@@ -83,7 +81,7 @@ void Runner::stop() {
       for (const auto& [number, seat] : seats) end(*seat);
     }
   }
-  lobby_.stop();
+  policies_.stop();
 }
 
 // Ends the match for a seat: its choice is not needed any more.
@@ -93,7 +91,7 @@ void Runner::end(Seat& seat) {
 }
 
 void Runner::join() {
-  lobby_.join();
+  policies_.join();
   client_.close();  // calls of choices under way are not needed any more
   thinkers_.stop();
   threads_.stop();
@@ -137,19 +135,6 @@ void Runner::begin(const SeatPointer& seat) {
   log(Level::info, about.id() + (seat->goes_on ? " goes on: " : " begins: ") + about.game() + " as seat " +
                        std::to_string(about.seat()) + " against " + about.opponent());
   post(seat, threads_, [this, match = seat->match] { callbacks_.tell("started", [&] { bot_.started(*match); }); });
-}
-
-void Runner::promise(const std::string& match_id) {
-  const std::lock_guard lock(mutex_);
-  if (match_id.empty() || seats_.contains(match_id) || ended_.contains(match_id)) return;
-  promised_.insert(match_id);
-  count_matches();
-}
-
-void Runner::count_matches() {
-  bot_.playing_ = static_cast<int>(seats_.size() + promised_.size());
-  if (most_) bot_.left_ = std::max(0, *most_ - count_ - bot_.playing_);
-  lobby_.room_changed();
 }
 
 void Runner::on_ended(const v1::MatchEnded& message) {
@@ -205,19 +190,6 @@ void Runner::acknowledge() {
     ends_.pop_front();
   }
   end_if_done();
-}
-
-// Ends the run if enough matches have ended, and the bot has agreed to no others.
-void Runner::end_if_done() {
-  if (most_ && told_ >= *most_ && ends_.empty() && bot_.playing_ == 0) outcome_(nullptr);
-}
-
-void Runner::remember_end(const std::string& match_id) {
-  ended_.insert(match_id);
-  ended_in_order_.push_back(match_id);
-  if (ended_in_order_.size() <= REMEMBERED_ENDS) return;
-  ended_.erase(ended_in_order_.front());
-  ended_in_order_.pop_front();
 }
 
 // ---- draws ----

@@ -13,9 +13,9 @@
 
 #include "arbiter/playing.hpp"
 #include "callbacks.hpp"
-#include "lobby.hpp"
 #include "outbox.hpp"
-#include "seat.hpp"
+#include "policies.hpp"
+#include "seats.hpp"
 #include "timers.hpp"
 #include "workers.hpp"
 
@@ -101,7 +101,7 @@ class Runner {
   const Outcome outcome_;
   const Hooks hooks_;
   const Callbacks callbacks_;
-  Lobby lobby_;
+  Policies policies_;
 
   std::mutex mutex_;  // guards the following members; callbacks are called without it
   bool stopped_ = false;

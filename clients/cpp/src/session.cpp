@@ -130,11 +130,12 @@ void Session::tell_lost(const ClientError& error) {
 void Session::tell_connected(const std::string& player) {
   const std::string& address = connection_.addresses.listed[place_];
   std::ostringstream after;
-  if (const auto lasted = outage_.over()) {
+  const auto lasted = outage_.over();
+  if (lasted) {
     const double seconds = std::chrono::duration<double>(*lasted).count();
     after << " again, after " << std::fixed << std::setprecision(1) << seconds << " s";
   }
-  log(Level::info, "connected to " + address + " as " + player + after.str());
+  log(lasted ? Level::warning : Level::info, "connected to " + address + " as " + player + after.str());
   if (hooks_.connected) Callbacks::hook("connected", [&] { hooks_.connected(address, player); });
 }
 

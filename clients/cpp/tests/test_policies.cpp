@@ -53,7 +53,7 @@ std::string words(const Asked& asked) {
   return asked.method + ' ' + asked.what + ' ' + asked.more;
 }
 
-TEST(Lobby, ChallengesAreAcceptedByPolicy) {
+TEST(Policies, ChallengesAreAcceptedByPolicy) {
   FixedBot bot;
   bot.time_controls = {"1m+1s"};
   bot.opponents = {"bob", "cleo"};
@@ -70,7 +70,7 @@ TEST(Lobby, ChallengesAreAcceptedByPolicy) {
   EXPECT_EQ(words(peer.asked()), "DeclineChallenge c4 this bot plays against bob, cleo");
 }
 
-TEST(Lobby, ChallengesAreDeclinedAtTheLimitAndWhereTheyAreNotWanted) {
+TEST(Policies, ChallengesAreDeclinedAtTheLimitAndWhereTheyAreNotWanted) {
   FixedBot bot;
   bot.most_matches = 2;
   Peer peer;
@@ -91,7 +91,7 @@ TEST(Lobby, ChallengesAreDeclinedAtTheLimitAndWhereTheyAreNotWanted) {
   EXPECT_EQ(words(other.asked()), "DeclineChallenge c3 this bot accepts no challenges");
 }
 
-TEST(Lobby, ABotMayJudgeChallengesItself) {
+TEST(Policies, ABotMayJudgeChallengesItself) {
   struct Picky : FixedBot {
     Verdict challenged(const v1::Challenge& challenge) override {
       if (challenge.challenger() == "bob") return std::string(300, 'x');
@@ -112,7 +112,7 @@ TEST(Lobby, ABotMayJudgeChallengesItself) {
   EXPECT_NE(logged.text().find("failed in challenged: who?"), std::string::npos);
 }
 
-TEST(Lobby, SeeksOfOthersAreAcceptedWhileThereIsRoom) {
+TEST(Policies, SeeksOfOthersAreAcceptedWhileThereIsRoom) {
   FixedBot bot;
   bot.most_matches = 1;
   bot.accept_seeks = true;
@@ -129,7 +129,7 @@ TEST(Lobby, SeeksOfOthersAreAcceptedWhileThereIsRoom) {
   EXPECT_EQ(words(peer.asked()), "AcceptChallenge s3 ");
 }
 
-TEST(Lobby, SeeksAreNotAcceptedUnlessThatIsSaid) {
+TEST(Policies, SeeksAreNotAcceptedUnlessThatIsSaid) {
   FixedBot bot;
   Peer peer;
   Playing playing(bot, peer);
@@ -139,7 +139,7 @@ TEST(Lobby, SeeksAreNotAcceptedUnlessThatIsSaid) {
   EXPECT_EQ(words(peer.asked()), "AcceptChallenge c1 ");
 }
 
-TEST(Lobby, ItsOwnSeeksAreOpenWhileThereIsRoom) {
+TEST(Policies, ItsOwnSeeksAreOpenWhileThereIsRoom) {
   FixedBot bot;
   bot.most_matches = 1;
   bot.seeks = {seek("", "pods").terms()};
@@ -166,7 +166,7 @@ TEST(Lobby, ItsOwnSeeksAreOpenWhileThereIsRoom) {
   playing.wait();
 }
 
-TEST(Lobby, TermsThatTheServerDoesNotTakeEndTheRun) {
+TEST(Policies, TermsThatTheServerDoesNotTakeEndTheRun) {
   FixedBot bot;
   bot.seeks = {seek("", "pods").terms(), challenge("", "chess").terms()};
   Peer peer;
@@ -182,7 +182,7 @@ TEST(Lobby, TermsThatTheServerDoesNotTakeEndTheRun) {
   }
 }
 
-TEST(Lobby, NoMoreSeeksAreMadeThanMatchesAreLeft) {
+TEST(Policies, NoMoreSeeksAreMadeThanMatchesAreLeft) {
   FixedBot bot;
   bot.most_matches = 0;
   bot.seeks = {seek("", "pods").terms(), seek("", "hop-it").terms(), seek("", "pondlife").terms()};
@@ -204,7 +204,7 @@ TEST(Lobby, NoMoreSeeksAreMadeThanMatchesAreLeft) {
   EXPECT_FALSE(peer.has_asked());
 }
 
-TEST(Lobby, ABotPlaysAtTheSameTimeControlInAnotherForm) {
+TEST(Policies, ABotPlaysAtTheSameTimeControlInAnotherForm) {
   FixedBot bot;
   bot.time_controls = {"60s+2s", "120s"};
   Peer peer;
@@ -222,7 +222,7 @@ TEST(Lobby, ABotPlaysAtTheSameTimeControlInAnotherForm) {
   EXPECT_EQ(words(peer.asked()), "DeclineChallenge c4 this bot plays at 60s+2s, 120s");
 }
 
-TEST(Lobby, WhatIsNoTimeControlIsRefusedAtTheStart) {
+TEST(Policies, WhatIsNoTimeControlIsRefusedAtTheStart) {
   Peer peer;
   const auto expect_refusal = [&](Bot& bot, const std::string& told) {
     Playing playing(bot, peer);
@@ -245,7 +245,7 @@ TEST(Lobby, WhatIsNoTimeControlIsRefusedAtTheStart) {
   EXPECT_FALSE(peer.has_stream() || peer.has_asked());
 }
 
-TEST(Lobby, ABotWithLimitsForRatingsAsksForTheChallengers) {
+TEST(Policies, ABotWithLimitsForRatingsAsksForTheChallengers) {
   FixedBot bot;
   bot.least_rating = 1500;
   Peer peer;
@@ -259,7 +259,7 @@ TEST(Lobby, ABotWithLimitsForRatingsAsksForTheChallengers) {
   EXPECT_EQ(words(peer.asked()), "DeclineChallenge c2 this bot plays against ratings of at least 1500");
 }
 
-TEST(Lobby, NoMoreIsAgreedOnThanTheMatchesThatAreLeft) {
+TEST(Policies, NoMoreIsAgreedOnThanTheMatchesThatAreLeft) {
   FixedBot bot;
   bot.seeks = {seek("", "pods").terms(), seek("", "pods").terms(), seek("", "pods").terms()};
   Peer peer;
@@ -283,7 +283,7 @@ TEST(Lobby, NoMoreIsAgreedOnThanTheMatchesThatAreLeft) {
   EXPECT_FALSE(peer.has_asked());
 }
 
-TEST(Lobby, ASeekThatWasLeftOpenIsTakenUp) {
+TEST(Policies, ASeekThatWasLeftOpenIsTakenUp) {
   FixedBot bot;
   bot.seeks = {seek("", "pods").terms()};
   Peer peer;
@@ -295,7 +295,7 @@ TEST(Lobby, ASeekThatWasLeftOpenIsTakenUp) {
   EXPECT_EQ(words(peer.asked()), "CreateSeek pods 1m+1s");
 }
 
-TEST(Lobby, TournamentsThatSuitAreEntered) {
+TEST(Policies, TournamentsThatSuitAreEntered) {
   FixedBot bot;
   bot.enter_tournaments = true;
   Peer peer;
@@ -311,7 +311,7 @@ TEST(Lobby, TournamentsThatSuitAreEntered) {
   EXPECT_NE(logged.text().find("the tournament Cup t2 can't be entered: said TOURNAMENT_CLOSED"), std::string::npos);
 }
 
-TEST(Lobby, TheBotIsToldOfClosedChallenges) {
+TEST(Policies, TheBotIsToldOfClosedChallenges) {
   struct Listener : FixedBot {
     void challenge_closed(const v1::ChallengeClosed& closed) override { told.put(closed.challenge_id()); }
   } bot;

@@ -42,6 +42,7 @@ async function plays(t: test.TestContext, format: Format, threaded: boolean): Pr
       ...bundle,
       ...banner,
       entryPoints: { session_worker: join(HERE, "src", "session_worker.js") },
+      outdir: folder,
     });
     copyFileSync(join(HERE, "..", "package.json"), join(folder, "package.json")); // whose modules are ESM
   }

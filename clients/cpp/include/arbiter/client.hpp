@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "arbiter/observing.hpp"
 #include "arbiter/v1/game.pb.h"
 #include "arbiter/v1/match.pb.h"
 #include "arbiter/v1/player.pb.h"
@@ -15,7 +16,6 @@
 #include "arbiter/v1/server.pb.h"
 #include "arbiter/v1/tournament.pb.h"
 #include "arbiter/values.hpp"
-#include "arbiter/watching.hpp"
 
 namespace arbiter {
 
