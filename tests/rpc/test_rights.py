@@ -36,7 +36,6 @@ SEATS = {"own": PLAYERS, "others": NOT_THEIRS}
 ENDS = {"own": ORGANISERS, "own_tournament": ORGANISERS, "others": ADMINS}
 ENTRIES = {"own": PLAYERS, "own_tournament": ORGANISERS, "others": ADMINS}
 RUNS = {"own": ORGANISERS, "others": ADMINS}
-RULINGS = {of: row.replace("+", "(ARGUMENT_INVALID)") for of, row in RUNS.items()}  # of a request that rules nothing
 
 TABLE = {
     "ServerService.GetServerInfo": {"any": EVERYBODY},
@@ -81,7 +80,7 @@ TABLE = {
     "TournamentService.PauseTournament": RUNS,
     "TournamentService.ResumeTournament": RUNS,
     "TournamentService.CancelTournament": RUNS,
-    "TournamentService.RuleOnGame": RULINGS,
+    "TournamentService.RuleOnGame": RUNS,
     "TournamentService.GetTournament": {"any": ANY_TOKEN},
     "TournamentService.ListTournaments": {"any": ANY_TOKEN},
     "TournamentService.GetStandings": {"any": ANY_TOKEN},
@@ -363,7 +362,8 @@ async def make_tournament_request(factory: Factory, method: str, relation: str) 
             return GetMessageClass(found.input_type)()
 
 
-IN_VAIN = {  # matches of these tests refuse this to both seats
+IN_VAIN = {  # matches of these tests refuse this to both seats, and tournaments a ruling that says nothing
+    "TournamentService.RuleOnGame": Reason.ARGUMENT_INVALID,
     "MatchService.AnswerDraw": Reason.DRAW_NOT_AVAILABLE,
     "MatchService.ClaimDraw": Reason.DRAW_NOT_AVAILABLE,
     "MatchService.OfferDraw": Reason.DRAW_NOT_AVAILABLE,

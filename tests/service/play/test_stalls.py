@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -103,7 +104,7 @@ async def test_the_time_to_interrupt_matches_is_no_outage(monkeypatch: pytest.Mo
         began.append(asyncio.get_running_loop().time())
         hold_up(5)  # thousands of matches are interrupted
 
-    monkeypatch.setattr(server.arbiter.matches.attendance, "interrupt_for_stall", slowly)
+    monkeypatch.setattr(server.arbiter.matches, "attendance", SimpleNamespace(interrupt_for_stall=slowly))
     async with watched(server):
         hold_up(10)
         await asyncio.sleep(30)
