@@ -8,7 +8,7 @@ from arbiter_protos.v1 import game_pb2 as pb
 from arbiter_protos.v1 import game_pb2_grpc
 
 from arbiter.config import Limits
-from arbiter.rpc.servicing import Context, MessageWriter, call_of
+from arbiter.rpc.servicing import Context, MessageWriter, call_of, chunks
 from arbiter.rpc.unread import Unread
 from arbiter.service.gate.games import GameGate
 from arbiter.service.gate.pages import PageRequest
@@ -41,15 +41,12 @@ class GameServicer(game_pb2_grpc.GameServiceServicer):
     ) -> None:
         """Stream legal moves in chunks."""
         writer = MessageWriter(context, self._unread, self._limits)
-        async with self._games.legal_moves(call_of(context), at_of(request), request.with_steps) as found:
-            moves, message = 0, b""
-            async with aclosing(found.each(legal_moves_parts(found.answer))) as parts:
-                async for more, part in parts:
-                    if message and moves + more > self._limits.chunk_moves:
-                        await writer.write(message)
-                        moves, message = 0, b""
-                    moves, message = moves + more, message + part
-            await writer.write(message)
+        async with (
+            self._games.legal_moves(call_of(context), at_of(request), request.with_steps) as found,
+            aclosing(found.each(legal_moves_parts(found.answer))) as parts,
+        ):
+            async for message in chunks(parts, self._limits.chunk_moves):
+                await writer.write(message)
 
     async def PlayMoves(  # type: ignore[override]  # noqa: N802 - the answer is encoded already, part by part
         self, request: pb.PlayMovesRequest, context: Context

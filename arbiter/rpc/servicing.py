@@ -165,3 +165,14 @@ def _address(context: ContextPart) -> str:
     kind, _, rest = unquote(context.peer()).partition(":")
     host = rest.rpartition(":")[0].strip("[]")
     return host if kind in ("ipv4", "ipv6") else f"{kind}:{host}"
+
+
+async def chunks(parts: AsyncIterator[tuple[int, bytes]], most: int) -> AsyncIterator[bytes]:
+    """Yield messages of at most so many items, from parts of them with their numbers of items; at least one."""
+    items, message = 0, b""
+    async for more, part in parts:
+        if message and items + more > most:
+            yield message
+            items, message = 0, b""
+        items, message = items + more, message + part
+    yield message
