@@ -29,6 +29,7 @@ class Reason(StrEnum):
     meaning: str
     always: Kinds
     sometimes: Mapping[str, Kinds]
+    known: Kinds  #: all of its facts
 
     def __new__(
         cls,
@@ -42,6 +43,7 @@ class Reason(StrEnum):
         member = str.__new__(cls, name)
         member._value_ = name
         member.code, member.meaning, member.always, member.sometimes = code, meaning, always, sometimes
+        member.known = {**always, **{fact: kind for more in sometimes.values() for fact, kind in more.items()}}
         return member
 
     MOVE_MALFORMED = (
@@ -224,7 +226,7 @@ class Refusal(Exception):
 
 def _check(reason: Reason, facts: Mapping[str, str | int]) -> None:
     """Raise TypeError for facts that the reason does not have."""
-    known = {**reason.always, **{name: kind for each in reason.sometimes.values() for name, kind in each.items()}}
+    known = reason.known
     if not reason.always.keys() <= facts.keys() <= known.keys():
         raise TypeError(f"{reason} has the facts {', '.join(known)}, not {', '.join(facts)}")
     for name, value in facts.items():

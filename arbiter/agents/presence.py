@@ -26,7 +26,6 @@ class Presence(arb.Bot):
     """
 
     name = "MCP agent"
-    enter_tournaments = False
 
     def __init__(self, client: arb.Client) -> None:
         self.calls = client

@@ -78,10 +78,10 @@ class Agents:
         return self._players[token][0]
 
     async def _open(self, token: str) -> None:
-        if len(self._players) >= MOST_AGENTS:
-            raise ToolError(FULL)
         stack = AsyncExitStack()
         try:
+            if len(self._players) >= MOST_AGENTS:
+                raise ToolError(FULL)
             player = await tools.answered(stack.enter_async_context(present(self._server, token, self._tls)))
         except ToolError:
             self._opening.pop(token, None)

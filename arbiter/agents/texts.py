@@ -18,6 +18,7 @@ from arbiter.drawing.terminal import draw
 from arbiter.errors import Refusal
 from arbiter.games import registry
 from arbiter.games.line import follow
+from arbiter.plain_text import plain
 
 LONGEST: Final = 500  #: characters of a quoted text
 PIXELS: Final = 800  #: width of a picture
@@ -27,8 +28,7 @@ Json = dict[str, Any]
 
 def quoted(text: str) -> Json:
     """Return a text that somebody else wrote, marked as such."""
-    shown = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text[:LONGEST])
-    return {"quoted": shown + (" …" if len(text) > LONGEST else "")}
+    return {"quoted": plain(text[:LONGEST]) + (" …" if len(text) > LONGEST else "")}
 
 
 def board(game: str, start: str, moves: Sequence[str]) -> str:

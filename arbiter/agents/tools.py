@@ -21,6 +21,9 @@ from arbiter import __version__
 from arbiter.agents import texts
 from arbiter.agents.presence import Presence
 from arbiter.agents.texts import Json
+from arbiter.errors import Refusal
+from arbiter.games import registry
+from arbiter.games.rule_sheet import sheet
 
 LONGEST_WAIT_S: Final = 600
 PROGRESS_S: Final = 5.0  #: pause between two notices of progress
@@ -131,10 +134,6 @@ class Tools:
         game: Annotated[str, Field(description="A game's id, such as pods, or a variant, such as pods(size=5).")],
     ) -> Json:
         """Explain a game: its rules, notation of moves and positions, parameters, and seats."""
-        from arbiter.errors import Refusal
-        from arbiter.games import registry
-        from arbiter.games.rule_sheet import sheet
-
         player = await self._of(context)
         found = await answered(player.calls.get_game(game))
         try:

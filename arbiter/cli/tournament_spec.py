@@ -24,7 +24,7 @@ from arbiter.cli.opening_file import with_lines
 from arbiter.errors import Reason, Refusal, parameter_invalid
 from arbiter.matches import time_control
 from arbiter.matches.policy import ClockStart, NoShow, read_policy
-from arbiter.options import Option
+from arbiter.options import Option, bounds_of
 from arbiter.plain_text import is_plain
 from arbiter.sandbox.limits import BOUNDS, ResourceLimits
 from arbiter.text_files import text_of
@@ -110,6 +110,7 @@ ENGINES: Final = ("uci", "gtp")  #: the languages of engines
 SEARCHES: Final = ("nodes", "depth", "movetime")
 ENGINE_FIELDS: Final = ("options", *SEARCHES)  #: the fields that go with `uci` alone
 BOT_FIELDS: Final = BotTable._fields
+BOT_BOUNDS: Final = bounds_of(BotTable)
 
 
 class BotEntry(NamedTuple):
@@ -272,8 +273,9 @@ def _bot(values: Mapping[str, Any], where: str, base: Path) -> BotEntry:
         allowed = "1 to 40 of a-z and 0-9; between two of these may stand one '-', '_' or '.'"
         raise _invalid(name, f"{where}.name", f"the name that the bot plays under, {allowed}")
     rating = values.get("rating", 0)
-    if not isinstance(rating, int) or isinstance(rating, bool) or not 0 <= rating <= HIGHEST_RATING:
-        raise _invalid(rating, f"{where}.rating", f"a whole number of Elo points from 0 to {HIGHEST_RATING}")
+    least, most = BOT_BOUNDS["rating"]
+    if not isinstance(rating, int) or isinstance(rating, bool) or not least <= rating <= most:
+        raise _invalid(rating, f"{where}.rating", f"a whole number of Elo points from {least} to {most}")
     folder = Path(_text(values, "folder", where))
     if not (base / folder).is_dir():
         raise _invalid(folder, f"{where}.folder", f"a folder that is there, from {base} on")
@@ -325,7 +327,7 @@ def _engine(values: Mapping[str, Any], where: str) -> list[str]:
             raise _invalid(value, f"{where}.options.{name}", f"printable, of at most {LONGEST} characters")
         words += ["--option", text]
     for name in SEARCHES:
-        least, most = 0, 1_000 if name == "depth" else MOST_SEARCHED
+        least, most = BOT_BOUNDS[name]
         number = values.get(name, 0)
         if not isinstance(number, int) or isinstance(number, bool) or not least <= number <= most:
             raise _invalid(number, f"{where}.{name}", f"a whole number from {least} to {most}")

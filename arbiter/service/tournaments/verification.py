@@ -15,6 +15,7 @@ from arbiter.matches.canonical import MalformedRecordError, NotCanonicalError, d
 from arbiter.matches.match import Match
 from arbiter.matches.signing import CheckSignature
 from arbiter.matches.transcript import TranscriptError
+from arbiter.plain_text import plain
 from arbiter.service.record.tournaments import Chain
 from arbiter.service.tournaments.exported import SIGNATURE, final_table, read_signature, standings_line
 from arbiter.service.tournaments.matches import DAMAGED, creation, occasion_of, report
@@ -40,7 +41,7 @@ class TournamentError(Exception):
     """An invalid export. `line`: of the tournament's file, from 1, or 0 for the whole; `problem`: what is wrong."""
 
     def __init__(self, line: int, problem: str) -> None:
-        shown = "".join(letter if letter.isprintable() else "\ufffd" for letter in problem[:MOST_SHOWN])
+        shown = plain(problem[:MOST_SHOWN])
         super().__init__(f"line {line}: {shown}" if line else shown)
         self.line = line
         self.problem = shown

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from arbiter_client.time_control import UNITS
+
 EXPECTED_PLIES: Final = 60  #: to the end of a game, from any position
 HELD_BACK_MS: Final = 1_000.0  #: of the main time, but never more than half of it: the way to the server in a long game
 MOST: Final = 0.7  #: share of the time that is added, or lost, after the move
@@ -18,7 +20,6 @@ SWITCH_MS: Final = 5.0  #: how long the thread of another match may keep the int
 LEAST_MS: Final = 5.0  #: minimum for one choice, while the flag is far away
 FAR_MS: Final = 200.0
 
-_UNITS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
 _DURATION: Final = "([0-9]{1,9})(ms|[smh])"
 _EACH_MOVE: Final = re.compile(rf"{_DURATION}/move|\+(?:[0-9]+x)?{_DURATION}[db]?$", re.ASCII)
 
@@ -29,7 +30,7 @@ def each_move_ms(time_control: str) -> int:
     if found is None:
         return 0
     number, unit = found.group(1, 2) if found[1] else found.group(3, 4)
-    return int(number) * _UNITS[unit]
+    return int(number) * UNITS[unit]
 
 
 def think_time_ms(

@@ -11,7 +11,7 @@ LONGEST_MS: Final = 168 * 3_600_000  #: of each duration
 MOST_PERIODS: Final = 100
 MOST_MOVES: Final = 1_000
 
-_UNITS: Final = {"h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}  #: unit to milliseconds, large to small
+UNITS: Final = {"h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}  #: unit to milliseconds, large to small
 _TIME: Final = r"[1-9][0-9]{0,8}(?:ms|s|m|h)"
 _FORM: Final = re.compile(
     rf"none|{_TIME}(?:\+{_TIME}[db]?)?|{_TIME}/move(?:\+{_TIME})?"
@@ -31,11 +31,11 @@ def canonical(text: str) -> str:
         raise ValueError(f"{text[: LONGEST_TEXT + 1]!r} is no time control: expected {ALLOWED}")
 
     def shortest(time: re.Match[str]) -> str:
-        milliseconds = int(time[1]) * _UNITS[time[2]]
+        milliseconds = int(time[1]) * UNITS[time[2]]
         if milliseconds > LONGEST_MS:
             raise ValueError(f"{time[0]} in the time control {text!r} is more than 168h")
-        unit = next(unit for unit, length in _UNITS.items() if milliseconds % length == 0)
-        return f"{milliseconds // _UNITS[unit]}{unit}"
+        unit = next(unit for unit, length in UNITS.items() if milliseconds % length == 0)
+        return f"{milliseconds // UNITS[unit]}{unit}"
 
     return _DURATION.sub(shortest, text)
 

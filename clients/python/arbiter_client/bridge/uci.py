@@ -15,7 +15,7 @@ from typing import Final
 
 from arbiter_client.bot import Choice, Move, Resign
 from arbiter_client.bridge.language import AnswerMalformed, Introduction, Question, quoted
-from arbiter_client.time_control import canonical
+from arbiter_client.think_time import each_move_ms
 from arbiter_client.values.play import LiveMatch
 
 GAME: Final = "chess"
@@ -29,9 +29,6 @@ _SCORE: Final = re.compile(r"\bscore (cp|mate) (-?\d{1,9})\b")
 _BOUND: Final = re.compile(r"\b(?:lowerbound|upperbound)\b")
 _LINE: Final = re.compile(r"\bpv (.+)")
 _OPTION: Final = re.compile(r"option name (.+?) type ")
-_FISCHER: Final = re.compile(r"(?:\d+(?:ms|s|m|h))\+(\d+)(ms|s|m|h)")
-_PERIODS: Final = re.compile(r".+\+\d+x(\d+)(ms|s|m|h)")
-_UNITS: Final = {"h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,15 +100,13 @@ class Uci:
             return " ".join(fixed)
         if left is None or len(turn.clocks) != 2:
             return f"movetime {UNTIMED_MS}"
-        control = canonical(turn.match.time_control)
+        control, each = turn.match.time_control, each_move_ms(turn.match.time_control)
         mine, theirs = turn.clocks[turn.seat - 1], turn.clocks[2 - turn.seat]
         if "/move" in control:
             return f"movetime {max(1, left)}"
-        if (periods := _PERIODS.fullmatch(control)) is not None:
-            period = int(periods[1]) * _UNITS[periods[2]]
-            return f"movetime {max(1, min(left, period + mine.remaining_ms // PART))}"
-        increment = _FISCHER.fullmatch(control)
-        more = int(increment[1]) * _UNITS[increment[2]] if increment is not None else 0
+        if "x" in control:
+            return f"movetime {max(1, min(left, each + mine.remaining_ms // PART))}"
+        more = 0 if control.endswith(("d", "b")) else each  # UCI has no words for a delay
         times = (left, theirs.remaining_ms) if turn.seat == WHITE else (theirs.remaining_ms, left)
         clocks = f"wtime {max(1, times[0])} btime {max(1, times[1])} winc {more} binc {more}"
         return f"{clocks} movestogo {mine.moves_left}" if mine.moves_left else clocks
