@@ -13,9 +13,9 @@ canonical JSON of an object with
 | `match` | the match's id |
 | `signature` | the signature, in lower-case hexadecimal digits |
 
-The signed bytes are `DOMAIN` followed by the canonical JSON of the same object without `signature`. So each field of
-the line is signed and, through the hash chain, each byte of every event. The domain ensures that no other signature
-with these keys can be mistaken for one of a transcript.
+The signed bytes are the domain of `TRANSCRIPT` followed by the canonical JSON of the same object without `signature`.
+So each field of the line is signed and, through the hash chain, each byte of every event. The domain ensures that no
+other signature with these keys can be mistaken for one of a transcript.
 
 The key is the one that was valid at the instant of the last event. Ed25519 is deterministic. So any replica that has
 the key can compute the line whenever a transcript is requested, and it is always the same. Nothing needs to be stored
@@ -38,32 +38,63 @@ from arbiter.matches.canonical import Json, MalformedRecordError, NotCanonicalEr
 from arbiter.matches.fields import Fields
 
 ALGORITHM: Final = "ed25519"
-KIND: Final = "signature"
-DOMAIN: Final = b"arbiter transcript v1\n"
-
 KEY_BYTES: Final = 32
 _HEX: Final = re.compile(r"(?:[0-9a-f]{2})*", re.ASCII)
 
 
-class Statement(NamedTuple):
-    """What a signature certifies: the number of a match's events, and the hash of the last one.
+class Form(NamedTuple):
+    """What a kind of signature is of.
 
-    key: the id of the signing key. The signature covers the domain and then these canonical bytes.
+    kind: of the line. domain: begins the signed bytes. subject, lines: the names of the fields that say what is signed,
+    and how many lines it has.
     """
 
-    match: str
-    events: int
+    kind: str
+    domain: bytes
+    subject: str
+    lines: str
+
+
+TRANSCRIPT: Final = Form("signature", b"arbiter transcript v1\n", "match", "events")
+
+
+class Statement(NamedTuple):
+    """What a signature certifies: how many lines there are, and the hash of the last one.
+
+    subject: the id of the match or tournament. key: the id of the signing key. The signature covers the domain and then
+    these canonical bytes.
+    """
+
+    subject: str
+    lines: int
     head: str
     key: str
     algorithm: str = ALGORITHM
+    form: Form = TRANSCRIPT
 
     def message(self) -> bytes:
         """Return the bytes that are signed."""
-        return DOMAIN + encode(self.json())
+        return self.form.domain + encode(self.json())
 
     def json(self) -> dict[str, Json]:
         """Return the signature line's fields except `signature`."""
-        return {**self._asdict(), "kind": KIND}
+        form = self.form
+        return {
+            "algorithm": self.algorithm,
+            form.lines: self.lines,
+            "head": self.head,
+            "key": self.key,
+            "kind": form.kind,
+            form.subject: self.subject,
+        }
+
+    def problem(self, subject: str, lines: int, head: str) -> str:
+        """Return which field is not what it should be, '' if there is none."""
+        found, expected = self.json(), self._replace(subject=subject, lines=lines, head=head).json()
+        for name in (self.form.subject, self.form.lines, "head"):
+            if found[name] != expected[name]:
+                return f"{self.form.kind}.{name} is {found[name]!r}, expected {expected[name]!r}"
+        return ""
 
 
 class Signature(NamedTuple):
@@ -77,30 +108,32 @@ class Signature(NamedTuple):
         return encode({**self.statement.json(), "signature": self.signature.hex()})
 
 
-def read_signature(data: bytes) -> Signature:
+def read_signature(data: bytes, form: Form = TRANSCRIPT) -> Signature:
     """Return the signature of a line. The line must have exactly these fields: any other would not be signed.
 
     Raises MalformedRecordError for anything else, naming the field.
     """
+    kind = form.kind
     try:
-        fields = Fields(decode(data), KIND)
+        fields = Fields(decode(data), kind)
     except NotCanonicalError as error:
         raise MalformedRecordError(f"not a signature: {error}") from None
-    if fields.text("kind") != KIND:
-        raise MalformedRecordError(f"{KIND}.kind: expected {KIND!r}, found {fields.text('kind')[:60]!r}")
+    if fields.text("kind") != kind:
+        raise MalformedRecordError(f"{kind}.kind: expected {kind!r}, found {fields.text('kind')[:60]!r}")
     digits = fields.text("signature")
     if not _HEX.fullmatch(digits):
-        raise MalformedRecordError(f"{KIND}.signature: expected lower-case hexadecimal digits in pairs")
+        raise MalformedRecordError(f"{kind}.signature: expected lower-case hexadecimal digits in pairs")
     statement = Statement(
-        match=fields.text("match"),
-        events=fields.integer("events"),
-        head=fields.text("head"),
-        key=fields.text("key"),
-        algorithm=fields.text("algorithm"),
+        fields.text(form.subject),
+        fields.integer(form.lines),
+        fields.text("head"),
+        fields.text("key"),
+        fields.text("algorithm"),
+        form,
     )
     signature = Signature(statement, bytes.fromhex(digits))
     if signature.line() != data:
-        raise MalformedRecordError(f"{KIND}: there are other fields, or the bytes are not in canonical form")
+        raise MalformedRecordError(f"{kind}: there are other fields, or the bytes are not in canonical form")
     return signature
 
 
@@ -118,7 +151,7 @@ class PublicKey(NamedTuple):
     algorithm: str = ALGORITHM
 
     def valid_at(self, instant: int) -> bool:
-        """Return whether the key signs for matches that end at an instant."""
+        """Return whether the key signs for what ends at an instant."""
         return self.valid_from_ms <= instant and (not self.valid_until_ms or instant < self.valid_until_ms)
 
 
@@ -175,7 +208,7 @@ def key_bytes(digits: str) -> bytes:
 
 
 CheckSignature = Callable[[Signature, int], str]
-"""Returns why a signature for the instant of a match's end is invalid, or '' if it is valid."""
+"""Returns why a signature for the instant at which its subject ended is invalid, or '' if it is valid."""
 
 Holds = Callable[[bytes, bytes, bytes], bool]
 """Returns whether a signature of a message is valid under a public key (all as bytes)."""
@@ -196,7 +229,8 @@ def checking(keys: Iterable[PublicKey], holds: Holds) -> CheckSignature:
         if not key.valid_at(ended_at):
             until = key.valid_until_ms or "…"
             return (
-                f"signature.key is {key.key_id!r}, valid {key.valid_from_ms} to {until}: the match ended at {ended_at}"
+                f"signature.key is {key.key_id!r}, valid {key.valid_from_ms} to {until}: "
+                f"the {statement.form.subject} ended at {ended_at}"
             )
         if not holds(key.key, signature.signature, statement.message()):
             return f"signature.signature is not what key {key.key_id!r} signs"

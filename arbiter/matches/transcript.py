@@ -16,7 +16,7 @@ from arbiter.matches.events import FIRST_PREVIOUS, Created, Ended, Event
 from arbiter.matches.evolution import Games
 from arbiter.matches.match import Match
 from arbiter.matches.record import ChainedEvent, read_record
-from arbiter.matches.signing import KIND, CheckSignature, Signature, read_signature
+from arbiter.matches.signing import TRANSCRIPT, CheckSignature, Signature, read_signature
 from arbiter.matches.verification import Outline, Verification
 
 
@@ -125,7 +125,7 @@ def _read(reader: _Reader, line: bytes, number: int) -> Event:
         same = next((n for n, pair in enumerate(zip(line, canonical, strict=False)) if pair[0] != pair[1]), None)
         place = min(len(line), len(canonical)) if same is None else same
         raise TranscriptError(number, f"not in canonical form from byte {place + 1} on")
-    if isinstance(value, dict) and value.get("kind") == KIND:
+    if isinstance(value, dict) and value.get("kind") == TRANSCRIPT.kind:
         raise TranscriptError(number, "kind is signature, expected an event: the signature is the last line")
     try:
         record = read_record(line)
@@ -162,7 +162,7 @@ def _is_signature(line: bytes) -> bool:
         value = decode(line)
     except NotCanonicalError:
         return False
-    return isinstance(value, dict) and value.get("kind") == KIND
+    return isinstance(value, dict) and value.get("kind") == TRANSCRIPT.kind
 
 
 def _signature(line: bytes, match: Match, ended: Ended, check: CheckSignature) -> Signature:
@@ -171,13 +171,7 @@ def _signature(line: bytes, match: Match, ended: Ended, check: CheckSignature) -
         signature = read_signature(line)
     except MalformedRecordError as error:
         raise TranscriptError(number, str(error)) from None
-    statement = signature.statement
-    expected = {"match": match.id, "events": match.revision, "head": match.digest}
-    for name, value in expected.items():
-        found = getattr(statement, name)
-        if found != value:
-            raise TranscriptError(number, f"signature.{name} is {found!r}, expected {value!r}")
-    problem = check(signature, ended.at)
+    problem = signature.statement.problem(match.id, match.revision, match.digest) or check(signature, ended.at)
     if problem:
         raise TranscriptError(number, problem)
     return signature

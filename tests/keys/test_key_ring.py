@@ -167,7 +167,7 @@ def test_a_check_names_what_is_invalid() -> None:
     assert "signature.algorithm is 'rsa', expected 'ed25519'" in check(signed(private, algorithm="rsa"), 100)
     forged = Signature(signed(private).statement, other.sign(b""))
     assert "not what key" in check(forged, 100)
-    moved = signed(private)._replace(statement=signed(private, match="m2").statement)
+    moved = signed(private)._replace(statement=signed(private, subject="m2").statement)
     assert "not what key" in check(moved, 100)
     anytime = PublicKey(private.public.key_id, private.public.key)
     assert checking([anytime], holds)(signed(private), 5) == ""

@@ -7,79 +7,19 @@ file together with the transcripts of its matches.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final
 
-from arbiter.matches.canonical import Json, MalformedRecordError, NotCanonicalError, decode, digest, encode
-from arbiter.matches.fields import Fields
-from arbiter.matches.signing import ALGORITHM, CheckSignature, Signature
+from arbiter.matches.canonical import Json, digest, encode
+from arbiter.matches.signing import Form, Signature, Statement
 from arbiter.service.matches.transcripts import Signer
 from arbiter.service.record.tournaments import StoredLog
 from arbiter.service.tournaments.own_ratings import Rater, own_ratings
 from arbiter.tournaments.standings import Table, standings
 from arbiter.tournaments.tournament import Tournament
 
-DOMAIN: Final = b"arbiter tournament v1\n"
+FORM: Final = Form("tournament_signature", b"arbiter tournament v1\n", "tournament", "lines")
 STANDINGS: Final = "tournament_standings"
-SIGNATURE: Final = "tournament_signature"
-
-_HEX: Final = re.compile(r"(?:[0-9a-f]{2})*", re.ASCII)
-
-
-class Statement(NamedTuple):
-    """What a signature certifies: a tournament's lines before it, by their number and the hash of the last one."""
-
-    tournament: str
-    lines: int
-    head: str
-    key: str
-    algorithm: str = ALGORITHM
-
-    def message(self) -> bytes:
-        """Return the bytes that are signed."""
-        return DOMAIN + encode(self.json())
-
-    def json(self) -> dict[str, Json]:
-        """Return the fields of the signature's line, except `signature`."""
-        return {**self._asdict(), "kind": SIGNATURE}
-
-
-class SignatureLine(NamedTuple):
-    """A statement with its signature."""
-
-    statement: Statement
-    signature: bytes
-
-    def line(self) -> bytes:
-        """Return the line, without a line feed."""
-        return encode({**self.statement.json(), "signature": self.signature.hex()})
-
-    def problem(self, check: CheckSignature, ended_at: int) -> str:
-        """Return what is wrong with the signature of a tournament that ended at an instant, '' if it is valid."""
-        return check(cast("Signature", self), ended_at).replace("the match ended", "the tournament ended")
-
-
-def read_signature(line: bytes) -> SignatureLine:
-    """Return the signature of a line, which has exactly its fields. Raises MalformedRecordError."""
-    try:
-        fields = Fields(decode(line), SIGNATURE)
-    except NotCanonicalError as error:
-        raise MalformedRecordError(f"not a signature: {error}") from None
-    digits = fields.text("signature")
-    if not _HEX.fullmatch(digits):
-        raise MalformedRecordError(f"{SIGNATURE}.signature: expected lower-case hexadecimal digits in pairs")
-    statement = Statement(
-        fields.text("tournament"),
-        fields.integer("lines"),
-        fields.text("head"),
-        fields.text("key"),
-        fields.text("algorithm"),
-    )
-    found = SignatureLine(statement, bytes.fromhex(digits))
-    if found.line() != line:
-        raise MalformedRecordError(f"{SIGNATURE}: there are other fields, or the bytes are not in canonical form")
-    return found
 
 
 async def final_table(tournament: Tournament, rater: Rater) -> Table:
@@ -119,6 +59,6 @@ async def exported(log: StoredLog, bodies: Sequence[bytes], signer: Signer, rate
     ended_at = tournament.end.at
     last = standings_line(tournament.id, chain.revision, chain.digest, await final_table(tournament, rater))
     key = next(key for key in signer.public_keys() if key.valid_at(ended_at))
-    statement = Statement(tournament.id, chain.revision + 1, digest(last), key.key_id)
-    signature = SignatureLine(statement, signer.sign(key.key_id, statement.message()))
+    statement = Statement(tournament.id, chain.revision + 1, digest(last), key.key_id, form=FORM)
+    signature = Signature(statement, signer.sign(key.key_id, statement.message()))
     return b"".join(line + b"\n" for line in (*bodies, last, signature.line()))

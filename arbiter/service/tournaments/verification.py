@@ -13,11 +13,11 @@ from typing import Final, NamedTuple
 from arbiter.matches import transcript
 from arbiter.matches.canonical import MalformedRecordError, NotCanonicalError, decode, digest, encode
 from arbiter.matches.match import Match
-from arbiter.matches.signing import CheckSignature
+from arbiter.matches.signing import CheckSignature, read_signature
 from arbiter.matches.transcript import TranscriptError
 from arbiter.plain_text import plain
 from arbiter.service.record.tournaments import Chain
-from arbiter.service.tournaments.exported import SIGNATURE, final_table, read_signature, standings_line
+from arbiter.service.tournaments.exported import FORM, final_table, standings_line
 from arbiter.service.tournaments.matches import DAMAGED, creation, occasion_of, report
 from arbiter.service.tournaments.own_ratings import Rater
 from arbiter.service.tournaments.trial import PairTest
@@ -110,7 +110,7 @@ def _lines(data: bytes) -> list[bytes]:
         if canonical != line:
             raise TournamentError(number, "not in canonical form")
         kind = value.get("kind") if isinstance(value, dict) else None
-        if (kind == SIGNATURE) != (number == len(lines)):
+        if (kind == FORM.kind) != (number == len(lines)):
             raise TournamentError(number, f"kind is {str(kind)[:60]!r}: the signature is the last line, and no other")
     return lines
 
@@ -245,16 +245,13 @@ def _difference(line: bytes, wanted: bytes) -> str:
 def _signed(lines: Sequence[bytes], tournament: Tournament, check_signature: CheckSignature) -> str:
     number = len(lines)
     try:
-        signature = read_signature(lines[-1])
+        signature = read_signature(lines[-1], FORM)
     except MalformedRecordError as error:
         raise TournamentError(number, str(error)) from None
-    statement = signature.statement
-    expected = {"tournament": tournament.id, "lines": number - 1, "head": digest(lines[-2])}
-    for name, value in expected.items():
-        if getattr(statement, name) != value:
-            raise TournamentError(number, f"{SIGNATURE}.{name} is {getattr(statement, name)!r}, expected {value!r}")
     assert tournament.end is not None
-    problem = signature.problem(check_signature, tournament.end.at)
+    problem = signature.statement.problem(tournament.id, number - 1, digest(lines[-2])) or check_signature(
+        signature, tournament.end.at
+    )
     if problem:
         raise TournamentError(number, problem)
-    return statement.key
+    return signature.statement.key

@@ -39,7 +39,7 @@ def forged(events: Events, signs: Mapping[str, Any]) -> list[bytes]:
         lines.append(encode(event | {"previous": previous}))
         previous = digest(lines[-1])
     key = next(key for key in golden.KEYS if key.public.valid_at(events[-1]["at"]))
-    values = {"match": events[0]["match"], "events": len(lines), "head": previous, "algorithm": ALGORITHM, **signs}
+    values = {"subject": events[0]["match"], "lines": len(lines), "head": previous, "algorithm": ALGORITHM, **signs}
     statement = Statement(key=key.public.key_id, **values)
     return transcript.write(lines, Signature(statement, key.sign(statement.message()))).splitlines()
 
@@ -147,8 +147,10 @@ def _at_own_ply(events: Events) -> None:
 
 
 FORGERIES: Final = (
-    Forgery("of-other-match", "the signature is of another match", "unlimited", lambda _: None, signs={"match": "m-x"}),
-    Forgery("of-fewer-events", "the signature is of fewer events", "unlimited", lambda _: None, signs={"events": 2}),
+    Forgery(
+        "of-other-match", "the signature is of another match", "unlimited", lambda _: None, signs={"subject": "m-x"}
+    ),
+    Forgery("of-fewer-events", "the signature is of fewer events", "unlimited", lambda _: None, signs={"lines": 2}),
     Forgery("of-other-head", "the signature is of another head", "unlimited", lambda _: None, signs={"head": "0" * 64}),
     Forgery("other-algorithm", "another algorithm", "unlimited", lambda _: None, signs={"algorithm": "ed448"}),
     Forgery("begins-late", "the event that makes the match is left out", "unlimited", _begins_late),

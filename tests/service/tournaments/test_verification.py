@@ -10,11 +10,11 @@ import pytest
 
 from arbiter.keys.key_ring import SigningKey, holds
 from arbiter.matches.canonical import decode, digest, encode
-from arbiter.matches.signing import PublicKey, checking
+from arbiter.matches.signing import PublicKey, Signature, Statement, checking
 from arbiter.service.ports.journal import Subject
 from arbiter.service.ratings.worker import InProcessRating
 from arbiter.service.record import tournaments as tournament_log
-from arbiter.service.tournaments.exported import SignatureLine, Statement, exported
+from arbiter.service.tournaments.exported import FORM, exported
 from arbiter.service.tournaments.verification import TournamentError, VerifiedTournament, verify
 from arbiter.testing.clock import run
 from arbiter.testing.in_memory import InMemoryArbiter
@@ -210,8 +210,8 @@ def forged(lines: Sequence[bytes]) -> bytes:
         assert isinstance(value, dict)
         found.append(encode({**value, "previous": previous, "revision": number}))
         previous = digest(found[-1])
-    statement = Statement("t000001", len(found), previous, KEY.public.key_id)
-    signature = SignatureLine(statement, KEY.sign(statement.message()))
+    statement = Statement("t000001", len(found), previous, KEY.public.key_id, form=FORM)
+    signature = Signature(statement, KEY.sign(statement.message()))
     return b"".join(line + b"\n" for line in (*found, signature.line()))
 
 
