@@ -102,6 +102,12 @@ class Reason(StrEnum):
         "The tournament does not accept this now, or not from this player.",
         {"phase": str, "why": str},
     )
+    TOURNAMENT_CHANGED = (
+        "TOURNAMENT_CHANGED",
+        "ABORTED",
+        "What the request is about has changed since its revision: read the tournament again, then decide.",
+        {"revision": int, "why": str},
+    )
     REQUEST_ID_REUSED = (
         "REQUEST_ID_REUSED",
         "INVALID_ARGUMENT",

@@ -52,7 +52,8 @@ def decide(tournament: Tournament, command: do.Command, now: int) -> TournamentD
     """Return what a command does to a tournament at an instant. The tournament itself does not change.
 
     It never raises a refusal: a refusal is part of the decision. Refusals: TOURNAMENT_CLOSED (facts phase, why) if the
-    tournament's phase or rules do not allow the command, ARGUMENT_INVALID, REQUEST_ID_REUSED.
+    tournament's phase or rules do not allow the command, TOURNAMENT_CHANGED (facts revision, why) if what it is about
+    has changed since its revision, ARGUMENT_INVALID, REQUEST_ID_REUSED.
     """
     at = max(now, tournament.at)
     try:
@@ -228,6 +229,8 @@ def _rule(tournament: Tournament, command: do.Rule, at: int) -> list[ev.Event]:
     refused = rulings.why_not(tournament, command)
     if refused:
         raise closed(tournament, refused)
+    if 0 < command.revision < tournament.changed[command.game]:
+        raise changed(tournament, command.revision, f"the result of game {command.game} is another one")
     what = (command.game, command.decision, command.points, command.note)
     return [ev.Ruled(at, *what, command.caller, command.request)]
 
@@ -360,6 +363,16 @@ def _ago(ms: int) -> str:
 def _a(format_: Format) -> str:
     """Return the name of a format with its article: `a round robin`, `an arena`."""
     return with_article(format_.value.replace("_", " "))
+
+
+def changed(tournament: Tournament, since: int, why: str) -> Refusal:
+    """Return the refusal for a command that was decided on an older revision; `why` is a clause for people."""
+    return Refusal(
+        Reason.TOURNAMENT_CHANGED,
+        f"tournament {tournament.spec.name!r} has changed since revision {since}: {why}; read it again, then decide",
+        revision=tournament.revision,
+        why=why,
+    )
 
 
 def closed(tournament: Tournament, why: str) -> Refusal:

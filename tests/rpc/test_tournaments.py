@@ -357,8 +357,8 @@ async def test_an_organiser_rules_on_a_game_after_the_end(world: World) -> None:
     assert (await organiser.rule_on_game(tournament_id, 1, void, note="late", request_id="r")).changes == ()
     with pytest.raises(arb.ArbiterError) as caught:
         await organiser.rule_on_game(tournament_id, 1, arb.RulingDecision.POINTS, (0, 2), revision=seen)
-    assert caught.value.reason is arb.Reason.TOURNAMENT_CLOSED
-    assert "has changed since" in caught.value.facts["why"]
+    assert caught.value.reason is arb.Reason.TOURNAMENT_CHANGED
+    assert caught.value.facts["revision"] == str(seen + 1)
     for decision, given in ((arb.RulingDecision.UNSPECIFIED, ()), (arb.RulingDecision.POINTS, (2, 2))):
         with pytest.raises(arb.ArbiterError) as caught:
             await organiser.rule_on_game(tournament_id, 1, decision, given)

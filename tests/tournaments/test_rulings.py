@@ -131,7 +131,8 @@ def test_a_request_is_repeatable_and_conditional() -> None:
     assert other.reason is Reason.REQUEST_ID_REUSED
     stale = rule(run, 1, Decision.VOID, revision=seen).refusal
     assert stale is not None
-    assert f"has changed since revision {seen}" in str(stale.facts["why"])
+    assert stale.reason is Reason.TOURNAMENT_CHANGED
+    assert stale.facts == {"revision": str(seen + 1), "why": "the result of game 1 is another one"}
     assert not rule(run, 2, Decision.VOID, revision=seen).refusal, "only this game matters"
     assert not rule(run, 1, Decision.VOID, revision=run.tournament.revision).refusal
 

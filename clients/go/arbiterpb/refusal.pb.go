@@ -107,6 +107,9 @@ const (
 	// DATA_LOSS. A record that the request needs is damaged in the server's store, or was changed there without the
 	// server's keys. Facts: why; for a single record also id, revision.
 	RefusalReason_REFUSAL_REASON_RECORD_DAMAGED RefusalReason = 33
+	// ABORTED. What the request is about has changed since its revision: read the tournament again, then decide. Facts:
+	// revision, why.
+	RefusalReason_REFUSAL_REASON_TOURNAMENT_CHANGED RefusalReason = 34
 )
 
 // Enum value maps for RefusalReason.
@@ -146,6 +149,7 @@ var (
 		31: "REFUSAL_REASON_TOURNAMENT_CLOSED",
 		32: "REFUSAL_REASON_TOURNAMENT_NOT_FOUND",
 		33: "REFUSAL_REASON_RECORD_DAMAGED",
+		34: "REFUSAL_REASON_TOURNAMENT_CHANGED",
 	}
 	RefusalReason_value = map[string]int32{
 		"REFUSAL_REASON_UNSPECIFIED":          0,
@@ -182,6 +186,7 @@ var (
 		"REFUSAL_REASON_TOURNAMENT_CLOSED":    31,
 		"REFUSAL_REASON_TOURNAMENT_NOT_FOUND": 32,
 		"REFUSAL_REASON_RECORD_DAMAGED":       33,
+		"REFUSAL_REASON_TOURNAMENT_CHANGED":   34,
 	}
 )
 
@@ -300,7 +305,8 @@ const file_arbiter_v1_refusal_proto_rawDesc = "" +
 	"\n" +
 	"FactsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01*\xd9\t\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01*\x80\n" +
+	"\n" +
 	"\rRefusalReason\x12\x1e\n" +
 	"\x1aREFUSAL_REASON_UNSPECIFIED\x10\x00\x12!\n" +
 	"\x1dREFUSAL_REASON_MOVE_MALFORMED\x10\x01\x12\x1f\n" +
@@ -336,7 +342,8 @@ const file_arbiter_v1_refusal_proto_rawDesc = "" +
 	"\x1dREFUSAL_REASON_SESSION_SILENT\x10\x1e\x12$\n" +
 	" REFUSAL_REASON_TOURNAMENT_CLOSED\x10\x1f\x12'\n" +
 	"#REFUSAL_REASON_TOURNAMENT_NOT_FOUND\x10 \x12!\n" +
-	"\x1dREFUSAL_REASON_RECORD_DAMAGED\x10!B\x02P\x01b\x06proto3"
+	"\x1dREFUSAL_REASON_RECORD_DAMAGED\x10!\x12%\n" +
+	"!REFUSAL_REASON_TOURNAMENT_CHANGED\x10\"B\x02P\x01b\x06proto3"
 
 var (
 	file_arbiter_v1_refusal_proto_rawDescOnce sync.Once

@@ -144,8 +144,8 @@ class TournamentCalls(Calls):
         """Rule on a game that has a result, as the creator of its tournament; return which places change.
 
         half_points: of seat 1 and seat 2, with the decision POINTS. revision: of the tournament that you have seen;
-        refused if the result of the game has changed since. preview: only show what would change. Refusals: as for
-        start_tournament.
+        refused with TOURNAMENT_CHANGED if the result of the game has changed since. preview: only show what would
+        change. Other refusals: as for start_tournament.
         """
         request = pb.RuleOnGameRequest(
             request_id=request_id or new_request_id(),

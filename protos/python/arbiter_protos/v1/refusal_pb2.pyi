@@ -105,6 +105,10 @@ class _RefusalReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Refusal
     """DATA_LOSS. A record that the request needs is damaged in the server's store, or was changed there without the
     server's keys. Facts: why; for a single record also id, revision.
     """
+    REFUSAL_REASON_TOURNAMENT_CHANGED: _RefusalReason.ValueType  # 34
+    """ABORTED. What the request is about has changed since its revision: read the tournament again, then decide. Facts:
+    revision, why.
+    """
 
 class RefusalReason(_RefusalReason, metaclass=_RefusalReasonEnumTypeWrapper):
     """Why a request was refused. Programs act on the reason and the facts; the message is for people and may change. A
@@ -195,6 +199,10 @@ REFUSAL_REASON_TOURNAMENT_NOT_FOUND: RefusalReason.ValueType  # 32
 REFUSAL_REASON_RECORD_DAMAGED: RefusalReason.ValueType  # 33
 """DATA_LOSS. A record that the request needs is damaged in the server's store, or was changed there without the
 server's keys. Facts: why; for a single record also id, revision.
+"""
+REFUSAL_REASON_TOURNAMENT_CHANGED: RefusalReason.ValueType  # 34
+"""ABORTED. What the request is about has changed since its revision: read the tournament again, then decide. Facts:
+revision, why.
 """
 Global___RefusalReason: _TypeAlias = RefusalReason  # noqa: Y015
 

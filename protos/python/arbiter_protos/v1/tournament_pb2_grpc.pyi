@@ -90,8 +90,8 @@ class TournamentServiceStub:
     its result stands. The match stays as it was played; the ruling is an event of the tournament's log, and the newest
     one on a game counts. Standings and the tournament's ratings follow, and so do pairings that are made later; those
     that exist stay, and so do leaderboards. Returns which places change. Refusals: as for StartTournament,
-    TOURNAMENT_CLOSED (the game has no result, or another one than at `revision`; a trial; a knockout whose players
-    have been paired again since).
+    TOURNAMENT_CLOSED (the game has no result; a trial; a knockout whose players have been paired again since),
+    TOURNAMENT_CHANGED (the game has another result than at `revision`).
     """
     GetTournament: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.GetTournamentRequest, _tournament_pb2.GetTournamentResponse]
     """Returns the current state of a tournament. Refusals: TOURNAMENT_NOT_FOUND."""
@@ -162,8 +162,8 @@ class TournamentServiceAsyncStub(TournamentServiceStub):
     its result stands. The match stays as it was played; the ruling is an event of the tournament's log, and the newest
     one on a game counts. Standings and the tournament's ratings follow, and so do pairings that are made later; those
     that exist stay, and so do leaderboards. Returns which places change. Refusals: as for StartTournament,
-    TOURNAMENT_CLOSED (the game has no result, or another one than at `revision`; a trial; a knockout whose players
-    have been paired again since).
+    TOURNAMENT_CLOSED (the game has no result; a trial; a knockout whose players have been paired again since),
+    TOURNAMENT_CHANGED (the game has another result than at `revision`).
     """
     GetTournament: _aio.UnaryUnaryMultiCallable[_tournament_pb2.GetTournamentRequest, _tournament_pb2.GetTournamentResponse]  # type: ignore[assignment]
     """Returns the current state of a tournament. Refusals: TOURNAMENT_NOT_FOUND."""
@@ -285,8 +285,8 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         its result stands. The match stays as it was played; the ruling is an event of the tournament's log, and the newest
         one on a game counts. Standings and the tournament's ratings follow, and so do pairings that are made later; those
         that exist stay, and so do leaderboards. Returns which places change. Refusals: as for StartTournament,
-        TOURNAMENT_CLOSED (the game has no result, or another one than at `revision`; a trial; a knockout whose players
-        have been paired again since).
+        TOURNAMENT_CLOSED (the game has no result; a trial; a knockout whose players have been paired again since),
+        TOURNAMENT_CHANGED (the game has another result than at `revision`).
         """
 
     @_abc_1.abstractmethod

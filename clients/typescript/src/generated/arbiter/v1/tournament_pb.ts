@@ -2486,8 +2486,8 @@ export const TournamentService: GenService<{
    * its result stands. The match stays as it was played; the ruling is an event of the tournament's log, and the newest
    * one on a game counts. Standings and the tournament's ratings follow, and so do pairings that are made later; those
    * that exist stay, and so do leaderboards. Returns which places change. Refusals: as for StartTournament,
-   * TOURNAMENT_CLOSED (the game has no result, or another one than at `revision`; a trial; a knockout whose players
-   * have been paired again since).
+   * TOURNAMENT_CLOSED (the game has no result; a trial; a knockout whose players have been paired again since),
+   * TOURNAMENT_CHANGED (the game has another result than at `revision`).
    *
    * @generated from rpc arbiter.v1.TournamentService.RuleOnGame
    */

@@ -71,7 +71,9 @@ public enum Reason {
     /** The reason {@code TOURNAMENT_NOT_FOUND} of the protocol. */
     TOURNAMENT_NOT_FOUND,
     /** The reason {@code RECORD_DAMAGED} of the protocol. */
-    RECORD_DAMAGED;
+    RECORD_DAMAGED,
+    /** The reason {@code TOURNAMENT_CHANGED} of the protocol. */
+    TOURNAMENT_CHANGED;
 
     private static final String PREFIX = "REFUSAL_REASON_";
 
