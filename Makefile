@@ -13,14 +13,12 @@ unexport PYTHONDONTWRITEBYTECODE
 
 FUZZED := tests/rpc/test_fuzz.py tests/games/test_fuzz.py tests/matches/test_fuzz.py tests/test_config_fuzz.py \
   tests/cli/test_fuzz.py tests/service/matches/test_exactly_once_machine.py tests/store/test_damage_fuzz.py
-SEEDED := tests/service/matches/test_stuck_matches.py tests/simulation tests/tournaments tests/ratings \
-  tests/service/tournaments/test_trial.py tests/service/tournaments/test_crashes.py tests/store/test_damage.py
 
 # Documents wrap at the width of the code; users see the rules of the games unchanged.
 MDFORMAT := git ls-files '*.md' ':!arbiter/games/texts' | xargs $(BIN)/mdformat --wrap 120 --compact-tables --number
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native dist demo quick quick-tests test every-test compiled-tests check every-check format gen golden pictures capacity coverage bench soak clean
+.PHONY: help setup native dist demo quick quick-tests test whole-test every-test compiled-tests check every-check format gen golden pictures capacity coverage bench soak clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -70,10 +68,10 @@ WORKERS ?= 5
 PYTEST := env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest --dist loadscope --no-loadscope-reorder
 
 quick: setup ## run every check, and every short test that needs no other language's tools
-	@$(MAKE) --no-print-directory -j2 check quick-tests
+	@$(call timed,quick,$(MAKE) --no-print-directory -j2 check quick-tests)
 
 quick-tests: $(VENV)/.collected
-	$(call timed,quick,$(PYTEST) -n 3 -m "not long and not toolchain" --hypothesis-profile quick)
+	$(PYTEST) -n 3 -m "not long and not toolchain" --hypothesis-profile quick
 
 # In a fresh clone every worker would compile all tests, so one process does it first.
 $(VENV)/.collected: $(VENV)/.ready
@@ -102,6 +100,9 @@ LONG_COMPILED := --kills 4 --seeds 8 tests/simulation tests/service/matches/test
 # Tests that fail are noted here, and played once more, alone, after everything else: see tests/unsteady.py.
 FAILURES := build/tests
 test: setup ## run every check and every test
+	@$(call timed,test,$(MAKE) --no-print-directory whole-test)
+
+whole-test: setup
 	$(BIN)/python -m tests.needs
 	rm -rf $(FAILURES)
 	@$(MAKE) --no-print-directory -j2 every-test $(if $(NATIVE),compiled-tests)
@@ -190,11 +191,11 @@ soak: $(if $(NATIVE),native,setup) ## run the long tests: make soak KILLS=1000 S
 	$(BIN)/python -m tests.generators.goldens tests/golden slow
 	$(BIN)/arbiter simulate --seed 1000 --seeds 1000000 --minutes $(MINUTES)
 	$(BIN)/arbiter simulate --replicas 3 --seed 1000 --seeds 1000000 --minutes $(MINUTES)
-	$(BIN)/pytest --soak -m soak --timeout 0
+	$(BIN)/pytest --soak -m "soak and not kills and not seeds and not players" --timeout 0
 	$(if $(NATIVE),$(NATIVE) $(BIN)/pytest -m "not interpreted" $(COMPILED_MODULES) tests/e2e/test_kill.py --kills 13 --timeout 0)
-	$(BIN)/pytest --soak tests/e2e/test_kill.py tests/store/test_kill.py tests/store/test_failover.py --kills $(KILLS) --timeout 0
-	$(BIN)/pytest $(SEEDED) --seeds $(SEEDS) --timeout 0
-	$(BIN)/pytest tests/service/tournaments/test_scale.py --players $(PLAYERS) --timeout 0
+	$(BIN)/pytest --soak -m kills --kills $(KILLS) --timeout 0
+	$(BIN)/pytest --soak -m seeds --seeds $(SEEDS) --timeout 0
+	$(BIN)/pytest --soak -m players --players $(PLAYERS) --timeout 0
 	$(BIN)/pytest -m "hypothesis and not toolchain" --hypothesis-profile whole --timeout 0
 	$(BIN)/pytest $(FUZZED) --hypothesis-profile soak --timeout 0
 	$(BIN)/arbiter bench clocks

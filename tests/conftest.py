@@ -47,6 +47,7 @@ settings.load_profile("short")
 
 
 MARKS = ("toolchain", "long")
+SCALES = ("kills", "seeds", "players")  #: fixtures that say how long a test is; a test that uses one is marked so
 SHORT_PATH = pytest.StashKey[str]()  #: the programs that a short test finds
 
 
@@ -66,8 +67,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--soak", action="store_true", help="run tests marked `soak` too")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave tests marked `soak` to `make soak`. Put long tests first, so that no worker is busy with one at the end."""
+    """Mark the tests that have a long form, and leave those marked `soak` to `make soak`.
+
+    Long tests come first, so that no worker is busy with one at the end.
+    """
+    for item in items:
+        given = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+        for scale in SCALES:
+            if scale in getattr(item, "fixturenames", ()) and scale not in given:
+                item.add_marker(scale)
     if not config.getoption("--soak"):
         left_out = [item for item in items if item.get_closest_marker("soak")]
         items[:] = [item for item in items if not item.get_closest_marker("soak")]

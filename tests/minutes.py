@@ -1,8 +1,8 @@
-"""How long each part of the two commands takes: the table in CONTRIBUTING.md, "What runs where".
+"""How long the commands take, and each part of `make test`: the table in CONTRIBUTING.md, "What runs where".
 
-The `Makefile` adds a line to `build/minutes` when a part ends: its name, and its seconds in all, in programs and in the
-system. What the shell says of a part that was killed stands there too. `python -m tests.minutes` writes the last line
-of each part into the table.
+The `Makefile` adds a line to `build/minutes` when a command or a part ends: its name, and its seconds in all, in
+programs and in the system. What the shell says of a part that was killed stands there too. `python -m tests.minutes`
+writes the last line of each into the table; the row of what was not run here stays as it is.
 """
 
 from __future__ import annotations
@@ -15,35 +15,33 @@ PAGE = ROOT / "CONTRIBUTING.md"
 PARTS = {
     "demo": "`make demo`, after `make setup`",
     "check": "`make check`",
-    "quick": "the tests of `make quick`, beside `make check`",
-    "compile": "the modules are compiled, beside the tests",
+    "quick": "`make quick`",
+    "test": "`make test`",
+    "compile": "in it: the modules are compiled, beside the tests",
     "tests": "every test, beside those of the compiled modules",
     "long-compiled": "the long tests of the compiled modules",
     "short-compiled": "their short tests",
     "again": "what failed is played again",
 }
-HEAD = "| part | minutes | of a processor |"
+HEAD = "| part | minutes | of a processor |\n| -- | -- | -- |\n"
 
 
-def table(noted: str) -> str:
-    """Return the table of the noted parts, in minutes."""
-    times = {part: tuple(map(float, seconds)) for part, *seconds in map(str.split, noted.splitlines()) if part in PARTS}
-    rows = [
-        f"| {PARTS[part]} | {times[part][0] / 60:.1f} | {sum(times[part][1:]) / 60:.1f} |"
-        for part in PARTS
-        if part in times
-    ]
-    return "\n".join([HEAD, "| -- | -- | -- |", *rows])
+def place(page: str) -> slice:
+    """Return where the rows of the table are in a page. Raises ValueError if there is none."""
+    start = page.index(HEAD) + len(HEAD)
+    return slice(start, page.index("\n\n", start) + 1)
 
 
-def written(page: str, new: str) -> str:
-    """Return the page with the new table in the place of the old one.
-
-    Raises ValueError if the page has no such table.
-    """
-    start = page.index(HEAD)
-    return page[:start] + new + page[page.index("\n\n", start) :]
+def written(page: str, noted: str) -> str:
+    """Return the page with the minutes that were noted in its table. Raises ValueError if it has none."""
+    rows = {row.split(" | ")[0].removeprefix("| "): row for row in page[place(page)].splitlines()}
+    for part, *seconds in map(str.split, noted.splitlines()):
+        if part in PARTS:
+            whole, *of_processor = map(float, seconds)
+            rows[PARTS[part]] = f"| {PARTS[part]} | {whole / 60:.1f} | {sum(of_processor) / 60:.1f} |"
+    kept = "".join(f"{rows[name]}\n" for name in PARTS.values() if name in rows)
+    return page[: place(page).start] + kept + page[place(page).stop :]
 
 
 if __name__ == "__main__":
-    PAGE.write_text(written(PAGE.read_text(), table(NOTED.read_text())))
+    PAGE.write_text(written(PAGE.read_text(), NOTED.read_text()))

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from tests.minutes import HEAD, PAGE, PARTS, table, written
+from tests.minutes import HEAD, PAGE, PARTS, place, written
+
+NOTED = "tests 600.0 540.0 60.0\ndemo 90.0 60.0 6.0\ntests 660.0 900.0 60.0\n/bin/bash: line 1: 7 Killed\n"
 
 
 def test_the_last_time_of_each_part_counts() -> None:
-    noted = "tests 600.0 540.0 60.0\ndemo 90.0 60.0 6.0\ntests 660.0 900.0 60.0\n/bin/bash: line 1: 7 Killed\n"
-    assert table(noted).splitlines()[2:] == [
-        f"| {PARTS['demo']} | 1.5 | 1.1 |",
-        f"| {PARTS['tests']} | 11.0 | 16.0 |",
-    ]
-
-
-def test_the_table_is_replaced_and_the_rest_stays() -> None:
-    page = f"before\n\n{HEAD}\n| -- | -- | -- |\n| old | 1 | 2 |\n\nafter\n"
-    assert written(page, f"{HEAD}\nnew") == f"before\n\n{HEAD}\nnew\n\nafter\n"
+    page = f"before\n\n{HEAD}| of no part | 3.0 | 4.0 |\n\nafter\n"
+    rows = f"| {PARTS['demo']} | 1.5 | 1.1 |\n| {PARTS['tests']} | 11.0 | 16.0 |\n"
+    assert written(page, NOTED) == f"before\n\n{HEAD}{rows}\nafter\n"
     with pytest.raises(ValueError, match="substring not found"):
         written("no table", "")
 
 
-def test_every_part_of_the_page_is_timed_by_the_makefile() -> None:
+def test_the_row_of_a_part_that_was_not_run_stays() -> None:
+    old, checked = f"| {PARTS['tests']} | 1.0 | 2.0 |\n", f"| {PARTS['check']} | 0.1 | 0.2 |\n"
+    page = f"{HEAD}{checked}{old}\n"
+    demo, tests = f"| {PARTS['demo']} | 1.5 | 1.1 |\n", f"| {PARTS['tests']} | 11.0 | 16.0 |\n"
+    assert written(page, NOTED) == f"{HEAD}{demo}{checked}{tests}\n"
+
+
+def test_every_part_is_timed_by_the_makefile_and_has_a_row() -> None:
     makefile = (PAGE.parent / "Makefile").read_text()
-    assert [part for part in PARTS if f"$(call timed,{part}," not in makefile] == []
-    assert HEAD in PAGE.read_text()
+    assert sorted(re.findall(r"\$\(call timed,([a-z-]+),", makefile)) == sorted(PARTS)
+    rows = PAGE.read_text()[place(PAGE.read_text())].splitlines()
+    assert [row.split(" | ")[0] for row in rows] == [f"| {name}" for name in PARTS.values()]
