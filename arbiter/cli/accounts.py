@@ -116,6 +116,7 @@ def show(name: str = "", /, *, connection: Connection | None = None) -> None:
         ("at once", counted(player.most_matches, "match", "matches") if player.most_matches else ""),
         ("since", instant(player.created_ms)),
         ("this token allows", scopes),
+        *((f"no game in {each.tournament} ({each.tournament_id})", each.text) for each in player.unpaired),
     )
     for label, text in lines:
         if text:

@@ -21,7 +21,7 @@ _SCOPES = {
 
 def player_message(view: PlayerView) -> pb.Player:
     """Return a player."""
-    player, online, _ = view
+    player, online, _, unpaired = view
     return pb.Player(
         name=player.name,
         about=player.about,
@@ -34,6 +34,10 @@ def player_message(view: PlayerView) -> pb.Player:
         created_ms=player.created_ms,
         badge_version=player.badge_version,
         badge_ms=player.badge_ms,
+        unpaired=[
+            pb.Unpaired(tournament_id=each.tournament_id, tournament=each.tournament, why=each.why, text=each.text)
+            for each in unpaired
+        ],
     )
 
 

@@ -49,6 +49,9 @@ def test_a_tournament_is_made_entered_watched_and_read(server: Server, arbiter: 
     assert f"{tournament_id}: Evening cup: round robin, circle-of-life(target=1), 1m, by admin\n" in shown
     assert "entry: 2 players\n" in shown
 
+    why = f"no game in Evening cup ({tournament_id}): the tournament has not started\n"
+    assert why in arbiter("player", "show", "walter").out
+
     assert arbiter("tournament", "start", tournament_id).out.startswith("running: 0 of 1 game played")
     with (
         server.running("tournament", "watch", tournament_id) as watcher,

@@ -109,6 +109,13 @@ async def test_a_round_robin_from_its_specification_to_its_standings(world: Worl
     before = await organiser.get_standings(made.tournament_id)
     assert [(row.place, row.player, row.games) for row in before.rows] == [(1, name, 0) for name in players]
 
+    waiting = (await organiser.get_player("ann")).unpaired
+    assert [(each.tournament_id, each.tournament, each.why) for each in waiting] == [
+        (made.tournament_id, "League", "not_started")
+    ]
+    assert waiting[0].text == "the tournament has not started"
+    assert (await organiser.list_players())[0].unpaired == ()
+
     started = await organiser.start_tournament(made.tournament_id)
     assert started.phase is arb.TournamentPhase.RUNNING
     await world.over(made.tournament_id)

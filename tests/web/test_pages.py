@@ -17,6 +17,8 @@ from arbiter.matches.commands import Resign
 from arbiter.matches.comments import Comment
 from arbiter.ratings.answers import Row
 from arbiter.ratings.record import Forfeits
+from arbiter.tournaments.commands import Enter
+from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.web.assets import assets
 from arbiter.web.callers import HEADERS, status_of
 from arbiter.web.rating_pages import places
@@ -174,6 +176,15 @@ async def test_expected_scores_are_shown_once_the_match_is_over(page: Site) -> N
     assert f"What each player expected: {said}" in labels
     silent = await played(page.server, "hop-it", 2, resign=True)
     assert "What each player expected" not in (await page.get(f"/matches/{silent.id}")).text
+
+
+async def test_a_player_is_told_why_it_has_no_game(page: Site) -> None:
+    await page.server.caller("alice")
+    tournaments = page.server.arbiter.tournaments
+    made = await tournaments.create(Spec("Cup", Format.SWISS, ("hop-it",), "1s", options=Options(rounds=3)), "org", "r")
+    await tournaments.act(made.id, Enter("alice", "org", "enter"))
+    text = (await page.get("/players/alice")).text
+    assert f'<a href="/tournaments/{made.id}">Cup</a>: the tournament has not started.' in text
 
 
 async def test_a_player_has_results_by_opponent_game_seat_and_reason(page: Site) -> None:

@@ -48,7 +48,9 @@ class Gate:
         self.games = GameGate(admission, streams, matches, rules, limits)
         self.matches = MatchGate(admission, streams, use_cases, clock, settings)
         self.play = PlayGate(admission, streams)
-        self.players = PlayerGate(admission, accounts, use_cases.challenges, sessions, clock, settings)
+        self.players = PlayerGate(
+            admission, accounts, use_cases.challenges, sessions, use_cases.tournaments, clock, settings
+        )
         self.browsers = BrowserGate(admission, accounts, limits.session_ms)
         self.tournaments = TournamentGate(admission, use_cases.tournaments, accounts, ratings, limits, log)
         self.ratings = RatingGate(admission, streams, ratings, accounts, limits)

@@ -17,14 +17,20 @@ from arbiter.service.play.stream_ends import StreamEnd
 from arbiter.service.players.accounts import NO_TOKEN, Accounts, Caller, Scope
 from arbiter.service.ports.directory import Challenge, Player, Token
 from arbiter.service.ports.environment import Clock
+from arbiter.service.tournaments.registry import TournamentRegistry
+from arbiter.tournaments.unpaired import Unpaired
 
 
 class PlayerView(NamedTuple):
-    """A player. online: whether its bot is present. scopes: those of the calling token, empty for other players."""
+    """A player. online: whether its bot is present. scopes: those of the calling token, empty for other players.
+
+    unpaired: why it has no game under way in its tournaments, if a single player was asked for.
+    """
 
     player: Player
     online: bool
     scopes: frozenset[str] = frozenset()
+    unpaired: Sequence[Unpaired] = ()
 
 
 class BotConnection(NamedTuple):
@@ -57,9 +63,11 @@ class PlayerGate:
         accounts: Accounts,
         challenges: Challenges,
         sessions: Sessions,
+        tournaments: TournamentRegistry,
         clock: Clock,
         settings: Settings,
     ) -> None:
+        self._tournaments = tournaments
         self._admission = admission
         self._clock = clock
         self._accounts = accounts
@@ -85,6 +93,7 @@ class PlayerGate:
         if not name and caller.token_id == NO_TOKEN:
             raise Refusal(Reason.TOKEN_INVALID, "a call without a token is nobody's: name the player")
         view = self._view(await self._accounts.player(name or caller.player))
+        view = view._replace(unpaired=self._tournaments.unpaired(view.player.name))
         return view if name else view._replace(scopes=caller.scopes)
 
     async def connection(self, call: Call) -> BotConnection:

@@ -28,11 +28,13 @@ from arbiter.service.tournaments.plugin_adjudication import PluginAdjudication
 from arbiter.service.tournaments.ports import Dependencies, PairingFailed
 from arbiter.service.tournaments.queued_command import QueuedCommand
 from arbiter.service.tournaments.trial import PairTest
+from arbiter.service.tournaments.unpaired import why_unpaired
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments import formats
 from arbiter.tournaments.meetings import ScheduledGame
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
+from arbiter.tournaments.unpaired import Why
 
 MOST_MAKING: Final = 32  #: matches that a tournament creates at the same time; more would wait for each other
 LOOK_S: Final = 1.0  #: time between two checks of a running tournament: players may have come, or be free again
@@ -139,6 +141,11 @@ class TournamentDriver:
                 self._enqueue(report(number, match))
             elif isinstance(event, Moved):
                 self._judging.look(match)
+
+    def why_unpaired(self, player: str) -> Why | None:
+        """Return why a player has no game under way; see `arbiter.service.tournaments.unpaired`."""
+        tournament, capacity = self.tournament, self._dependencies.capacity
+        return why_unpaired(tournament, player, capacity, lambda: self._pairing_input.now(tournament))
 
     def expects(self, match: Match) -> bool:
         """Return whether a match belongs to a game under way, or is about to be recorded as one."""

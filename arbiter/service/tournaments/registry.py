@@ -48,6 +48,7 @@ from arbiter.tournaments import events as ev
 from arbiter.tournaments.snapshot import snapshot
 from arbiter.tournaments.spec import OpeningOrder, Spec
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
+from arbiter.tournaments.unpaired import Unpaired
 
 SET_ASIDE: Final = "its end is missing, or the tournament was set aside when the server started"
 ENDED_KEPT: Final = 16  #: ended tournaments in the cache, for example for their standings
@@ -80,6 +81,11 @@ class TournamentRegistry:
         """Yield the tournaments that have not ended, in their durable states."""
         found = (driver.tournament for driver in self._drivers.values())
         return (tournament for tournament in found if tournament.phase is not TournamentPhase.ENDED)
+
+    def unpaired(self, player: str) -> list[Unpaired]:
+        """Return in which open tournaments a player has no game under way, and why."""
+        found = ((driver, driver.why_unpaired(player)) for driver in self._drivers.values())
+        return [Unpaired(driver.id, driver.tournament.spec.name, why) for driver, why in found if why is not None]
 
     # -- life ----------------------------------------------------------------------------------------------------
 

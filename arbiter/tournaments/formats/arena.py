@@ -23,6 +23,7 @@ from arbiter.tournaments.formats.matching import FEW, forbidden, matched, seated
 from arbiter.tournaments.formats.pairer import FreePlayers, InvalidOption, Merit, Pairer, Rating, arrange
 from arbiter.tournaments.spec import Options, TieBreak
 from arbiter.tournaments.tournament import Tournament
+from arbiter.tournaments.unpaired import Why
 
 MET: Final = 1_000_000.0  #: weight of each earlier meeting of a pair: more than any difference of score
 PATIENCE: Final = 2  #: how many meetings of usual length two players wait for other opponents
@@ -64,6 +65,12 @@ class Arena(Pairer):
 
         pairs = [seated(tournament, *pair) for pair in matched(free, weight)]
         return arrange(tournament, tournament.rounds + 1, pairs, free=field.free) if pairs else None
+
+    def waits(self, tournament: Tournament, field: FreePlayers, player: str) -> Why | None:
+        """Return whether a player waits for others than those who are free."""
+        not_now = forbidden(tournament) | _too_soon(tournament, field)
+        others = (other for other in field.free if other != player)
+        return Why.JUST_MET if all(frozenset((player, other)) in not_now for other in others) else None
 
     def over(self, tournament: Tournament) -> bool:
         """Return False: only its duration ends an arena."""

@@ -35,6 +35,7 @@ from arbiter.tournaments.lots import Lots
 from arbiter.tournaments.meetings import Meeting, Pair
 from arbiter.tournaments.spec import Options
 from arbiter.tournaments.tournament import Tournament
+from arbiter.tournaments.unpaired import Why
 
 EXTRA_MEETINGS: Final = 4  #: extra meetings of a level tie, before points and then the seed decide
 RULES: Final = "seats of the first meeting and level ties by lot; a tie that nobody plays is lost by both"
@@ -186,6 +187,18 @@ class Bracket:
             return _UNKNOWN
         return b if sum(margins) < 0 else a
 
+    def is_out(self, player: str) -> bool:
+        """Return whether a player has no tie to play any more."""
+        lost = [tie.place for tie in self.ties if player in tie.losers]
+        allowed = 1 if self._tournament.spec.options.double else 0
+        if any(tie.place == "T.1" for tie in self.ties) and player in self._semi_finalists():
+            allowed = 1  # it plays for the third place
+        won = self._final.decided and player == self._final.winner
+        return won or len(lost) > allowed or "T.1" in lost or self._final.decided
+
+    def _semi_finalists(self) -> set[str | None]:
+        return {player for tie in self._rounds[-2] for player in (tie.first, tie.second)}
+
     def next_pairs(self) -> list[Pair]:
         """Return the meetings that can be played now: one in every open tie whose players are known."""
         pairs: list[Pair] = []
@@ -223,6 +236,10 @@ class Knockout(Pairer):
         """Return the meetings of all ties that can be played now."""
         pairs = Bracket(tournament).next_pairs()
         return arrange(tournament, tournament.rounds + 1, pairs) if pairs else None
+
+    def waits(self, tournament: Tournament, field: FreePlayers, player: str) -> Why | None:
+        """Return whether a player is out, or waits for the other one of its next tie."""
+        return Why.OUT if Bracket(tournament).is_out(player) else Why.ROUND
 
     def over(self, tournament: Tournament) -> bool:
         """Return whether every tie is decided."""

@@ -34,6 +34,7 @@ from arbiter.tournaments.formats.pairer import FreePlayers, Merit, Pairer, Ratin
 from arbiter.tournaments.meetings import Pair
 from arbiter.tournaments.spec import TieBreak
 from arbiter.tournaments.tournament import Tournament
+from arbiter.tournaments.unpaired import Why
 
 UNKNOWN: Final = Strength(0.0, 600.0)  #: the same as the ratings' prior
 NATS: Final = log(10) / 400  #: natural logarithm units of one Elo point
@@ -82,6 +83,17 @@ class Ladder(Pairer):
         pairs = [Pair(player, player) for player in tried]
         pairs += [seated(tournament, *pair) for pair in matched(ready, _weighing(tournament, field))]
         return arrange(tournament, tournament.rounds + 1, pairs, free=field.free) if pairs else None
+
+    def waits(self, tournament: Tournament, field: FreePlayers, player: str) -> Why | None:
+        """Return whether a player is to be validated, or waits for others than those who are free."""
+        validation = tournament.spec.options.validation
+        if validation and not valid(tournament, player):
+            return Why.VALIDATION if _failures(tournament, player) < TRIES else Why.FAILED_VALIDATION
+        weight = _weighing(tournament, field)
+        ready = (each for each in field.free if each != player and (not validation or valid(tournament, each)))
+        if any(weight(player, other) is not None for other in ready):
+            return None
+        return Why.AHEAD if field.ahead.get(player, 0) > AHEAD else Why.RARER
 
     def over(self, tournament: Tournament) -> bool:
         """Return False: only its duration ends a ladder, if it has one."""

@@ -11,6 +11,7 @@ from arbiter.tournaments.meetings import Pair
 from arbiter.tournaments.openings import Turn, repeats
 from arbiter.tournaments.spec import Options, Spec, TieBreak
 from arbiter.tournaments.tournament import Tournament
+from arbiter.tournaments.unpaired import Why
 
 
 class Strength(NamedTuple):
@@ -151,6 +152,10 @@ class Pairer(ABC):
 
         A proposal without pairs and byes means that no further pairing is possible.
         """
+
+    def waits(self, tournament: Tournament, field: FreePlayers, player: str) -> Why | None:
+        """Return why this format does not pair a player who has no game to play, None if it would."""
+        return None
 
     @abstractmethod
     def over(self, tournament: Tournament) -> bool:

@@ -111,7 +111,9 @@ type Player struct {
 	// that version.
 	BadgeVersion string `protobuf:"bytes,10,opt,name=badge_version,json=badgeVersion,proto3" json:"badge_version,omitempty"`
 	// When the badge was granted, UTC, milliseconds since 1970; 0 without a badge.
-	BadgeMs       int64 `protobuf:"varint,11,opt,name=badge_ms,json=badgeMs,proto3" json:"badge_ms,omitempty"`
+	BadgeMs int64 `protobuf:"varint,11,opt,name=badge_ms,json=badgeMs,proto3" json:"badge_ms,omitempty"`
+	// Why it has no game under way in tournaments that it has entered; only in the answer of GetPlayer.
+	Unpaired      []*Unpaired `protobuf:"bytes,12,rep,name=unpaired,proto3" json:"unpaired,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -223,6 +225,91 @@ func (x *Player) GetBadgeMs() int64 {
 	return 0
 }
 
+func (x *Player) GetUnpaired() []*Unpaired {
+	if x != nil {
+		return x.Unpaired
+	}
+	return nil
+}
+
+// Why a player has no game under way in one of its tournaments.
+type Unpaired struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tournament.
+	TournamentId string `protobuf:"bytes,1,opt,name=tournament_id,json=tournamentId,proto3" json:"tournament_id,omitempty"`
+	// The tournament's name.
+	Tournament string `protobuf:"bytes,2,opt,name=tournament,proto3" json:"tournament,omitempty"`
+	// The reason, one of: not_started, paused, away (its bot is not connected), full (the bot plays as many matches as it
+	// accepts), server_full (the limit of tournament games), opponent (its opponent still plays), bye, round (the round is
+	// not over), out (of a knockout), done (it has played all its games), nobody (nobody else is free), forbidden (only
+	// players are free whom it must not meet), just_met, ahead (it has played more games than others), rarer (players
+	// whom it has met less often will soon be free), validation, failed_validation (games against itself), next (its game
+	// is about to begin). More may be added.
+	Why string `protobuf:"bytes,3,opt,name=why,proto3" json:"why,omitempty"`
+	// The reason as a clause for people.
+	Text          string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Unpaired) Reset() {
+	*x = Unpaired{}
+	mi := &file_arbiter_v1_player_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Unpaired) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Unpaired) ProtoMessage() {}
+
+func (x *Unpaired) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_player_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Unpaired.ProtoReflect.Descriptor instead.
+func (*Unpaired) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Unpaired) GetTournamentId() string {
+	if x != nil {
+		return x.TournamentId
+	}
+	return ""
+}
+
+func (x *Unpaired) GetTournament() string {
+	if x != nil {
+		return x.Tournament
+	}
+	return ""
+}
+
+func (x *Unpaired) GetWhy() string {
+	if x != nil {
+		return x.Why
+	}
+	return ""
+}
+
+func (x *Unpaired) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
 // Requests a new player.
 type RegisterPlayerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -238,7 +325,7 @@ type RegisterPlayerRequest struct {
 
 func (x *RegisterPlayerRequest) Reset() {
 	*x = RegisterPlayerRequest{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[1]
+	mi := &file_arbiter_v1_player_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -250,7 +337,7 @@ func (x *RegisterPlayerRequest) String() string {
 func (*RegisterPlayerRequest) ProtoMessage() {}
 
 func (x *RegisterPlayerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[1]
+	mi := &file_arbiter_v1_player_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -263,7 +350,7 @@ func (x *RegisterPlayerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterPlayerRequest.ProtoReflect.Descriptor instead.
 func (*RegisterPlayerRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{1}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *RegisterPlayerRequest) GetName() string {
@@ -300,7 +387,7 @@ type RegisterPlayerResponse struct {
 
 func (x *RegisterPlayerResponse) Reset() {
 	*x = RegisterPlayerResponse{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[2]
+	mi := &file_arbiter_v1_player_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -312,7 +399,7 @@ func (x *RegisterPlayerResponse) String() string {
 func (*RegisterPlayerResponse) ProtoMessage() {}
 
 func (x *RegisterPlayerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[2]
+	mi := &file_arbiter_v1_player_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -325,7 +412,7 @@ func (x *RegisterPlayerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterPlayerResponse.ProtoReflect.Descriptor instead.
 func (*RegisterPlayerResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{2}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *RegisterPlayerResponse) GetPlayer() *Player {
@@ -351,7 +438,7 @@ type CreateInvitationRequest struct {
 
 func (x *CreateInvitationRequest) Reset() {
 	*x = CreateInvitationRequest{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[3]
+	mi := &file_arbiter_v1_player_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -363,7 +450,7 @@ func (x *CreateInvitationRequest) String() string {
 func (*CreateInvitationRequest) ProtoMessage() {}
 
 func (x *CreateInvitationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[3]
+	mi := &file_arbiter_v1_player_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -376,7 +463,7 @@ func (x *CreateInvitationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateInvitationRequest.ProtoReflect.Descriptor instead.
 func (*CreateInvitationRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{3}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{4}
 }
 
 // An invitation.
@@ -390,7 +477,7 @@ type CreateInvitationResponse struct {
 
 func (x *CreateInvitationResponse) Reset() {
 	*x = CreateInvitationResponse{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[4]
+	mi := &file_arbiter_v1_player_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -402,7 +489,7 @@ func (x *CreateInvitationResponse) String() string {
 func (*CreateInvitationResponse) ProtoMessage() {}
 
 func (x *CreateInvitationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[4]
+	mi := &file_arbiter_v1_player_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -415,7 +502,7 @@ func (x *CreateInvitationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateInvitationResponse.ProtoReflect.Descriptor instead.
 func (*CreateInvitationResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{4}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *CreateInvitationResponse) GetInvitation() string {
@@ -436,7 +523,7 @@ type GetPlayerRequest struct {
 
 func (x *GetPlayerRequest) Reset() {
 	*x = GetPlayerRequest{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[5]
+	mi := &file_arbiter_v1_player_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -448,7 +535,7 @@ func (x *GetPlayerRequest) String() string {
 func (*GetPlayerRequest) ProtoMessage() {}
 
 func (x *GetPlayerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[5]
+	mi := &file_arbiter_v1_player_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -461,7 +548,7 @@ func (x *GetPlayerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPlayerRequest.ProtoReflect.Descriptor instead.
 func (*GetPlayerRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{5}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *GetPlayerRequest) GetName() string {
@@ -484,7 +571,7 @@ type GetPlayerResponse struct {
 
 func (x *GetPlayerResponse) Reset() {
 	*x = GetPlayerResponse{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[6]
+	mi := &file_arbiter_v1_player_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -496,7 +583,7 @@ func (x *GetPlayerResponse) String() string {
 func (*GetPlayerResponse) ProtoMessage() {}
 
 func (x *GetPlayerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[6]
+	mi := &file_arbiter_v1_player_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -509,7 +596,7 @@ func (x *GetPlayerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPlayerResponse.ProtoReflect.Descriptor instead.
 func (*GetPlayerResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{6}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *GetPlayerResponse) GetPlayer() *Player {
@@ -539,7 +626,7 @@ type ListPlayersRequest struct {
 
 func (x *ListPlayersRequest) Reset() {
 	*x = ListPlayersRequest{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[7]
+	mi := &file_arbiter_v1_player_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -551,7 +638,7 @@ func (x *ListPlayersRequest) String() string {
 func (*ListPlayersRequest) ProtoMessage() {}
 
 func (x *ListPlayersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[7]
+	mi := &file_arbiter_v1_player_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -564,7 +651,7 @@ func (x *ListPlayersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPlayersRequest.ProtoReflect.Descriptor instead.
 func (*ListPlayersRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{7}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ListPlayersRequest) GetPageSize() int32 {
@@ -594,7 +681,7 @@ type ListPlayersResponse struct {
 
 func (x *ListPlayersResponse) Reset() {
 	*x = ListPlayersResponse{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[8]
+	mi := &file_arbiter_v1_player_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -606,7 +693,7 @@ func (x *ListPlayersResponse) String() string {
 func (*ListPlayersResponse) ProtoMessage() {}
 
 func (x *ListPlayersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[8]
+	mi := &file_arbiter_v1_player_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -619,7 +706,7 @@ func (x *ListPlayersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPlayersResponse.ProtoReflect.Descriptor instead.
 func (*ListPlayersResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{8}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ListPlayersResponse) GetPlayers() []*Player {
@@ -647,7 +734,7 @@ type UpdateProfileRequest struct {
 
 func (x *UpdateProfileRequest) Reset() {
 	*x = UpdateProfileRequest{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[9]
+	mi := &file_arbiter_v1_player_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -659,7 +746,7 @@ func (x *UpdateProfileRequest) String() string {
 func (*UpdateProfileRequest) ProtoMessage() {}
 
 func (x *UpdateProfileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[9]
+	mi := &file_arbiter_v1_player_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -672,7 +759,7 @@ func (x *UpdateProfileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateProfileRequest.ProtoReflect.Descriptor instead.
 func (*UpdateProfileRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{9}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *UpdateProfileRequest) GetAbout() string {
@@ -693,7 +780,7 @@ type UpdateProfileResponse struct {
 
 func (x *UpdateProfileResponse) Reset() {
 	*x = UpdateProfileResponse{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[10]
+	mi := &file_arbiter_v1_player_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -705,7 +792,7 @@ func (x *UpdateProfileResponse) String() string {
 func (*UpdateProfileResponse) ProtoMessage() {}
 
 func (x *UpdateProfileResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[10]
+	mi := &file_arbiter_v1_player_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -718,7 +805,7 @@ func (x *UpdateProfileResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateProfileResponse.ProtoReflect.Descriptor instead.
 func (*UpdateProfileResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{10}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *UpdateProfileResponse) GetPlayer() *Player {
@@ -741,7 +828,7 @@ type SuspendPlayerRequest struct {
 
 func (x *SuspendPlayerRequest) Reset() {
 	*x = SuspendPlayerRequest{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[11]
+	mi := &file_arbiter_v1_player_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -753,7 +840,7 @@ func (x *SuspendPlayerRequest) String() string {
 func (*SuspendPlayerRequest) ProtoMessage() {}
 
 func (x *SuspendPlayerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[11]
+	mi := &file_arbiter_v1_player_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -766,7 +853,7 @@ func (x *SuspendPlayerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuspendPlayerRequest.ProtoReflect.Descriptor instead.
 func (*SuspendPlayerRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{11}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SuspendPlayerRequest) GetName() string {
@@ -794,7 +881,7 @@ type SuspendPlayerResponse struct {
 
 func (x *SuspendPlayerResponse) Reset() {
 	*x = SuspendPlayerResponse{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[12]
+	mi := &file_arbiter_v1_player_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -806,7 +893,7 @@ func (x *SuspendPlayerResponse) String() string {
 func (*SuspendPlayerResponse) ProtoMessage() {}
 
 func (x *SuspendPlayerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[12]
+	mi := &file_arbiter_v1_player_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -819,7 +906,7 @@ func (x *SuspendPlayerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuspendPlayerResponse.ProtoReflect.Descriptor instead.
 func (*SuspendPlayerResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{12}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SuspendPlayerResponse) GetPlayer() *Player {
@@ -842,7 +929,7 @@ type GrantBadgeRequest struct {
 
 func (x *GrantBadgeRequest) Reset() {
 	*x = GrantBadgeRequest{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[13]
+	mi := &file_arbiter_v1_player_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -854,7 +941,7 @@ func (x *GrantBadgeRequest) String() string {
 func (*GrantBadgeRequest) ProtoMessage() {}
 
 func (x *GrantBadgeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[13]
+	mi := &file_arbiter_v1_player_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -867,7 +954,7 @@ func (x *GrantBadgeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrantBadgeRequest.ProtoReflect.Descriptor instead.
 func (*GrantBadgeRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{13}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GrantBadgeRequest) GetPlayer() string {
@@ -895,7 +982,7 @@ type GrantBadgeResponse struct {
 
 func (x *GrantBadgeResponse) Reset() {
 	*x = GrantBadgeResponse{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[14]
+	mi := &file_arbiter_v1_player_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -907,7 +994,7 @@ func (x *GrantBadgeResponse) String() string {
 func (*GrantBadgeResponse) ProtoMessage() {}
 
 func (x *GrantBadgeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[14]
+	mi := &file_arbiter_v1_player_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -920,7 +1007,7 @@ func (x *GrantBadgeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrantBadgeResponse.ProtoReflect.Descriptor instead.
 func (*GrantBadgeResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{14}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GrantBadgeResponse) GetPlayer() *Player {
@@ -951,7 +1038,7 @@ type Token struct {
 
 func (x *Token) Reset() {
 	*x = Token{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[15]
+	mi := &file_arbiter_v1_player_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -963,7 +1050,7 @@ func (x *Token) String() string {
 func (*Token) ProtoMessage() {}
 
 func (x *Token) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[15]
+	mi := &file_arbiter_v1_player_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -976,7 +1063,7 @@ func (x *Token) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Token.ProtoReflect.Descriptor instead.
 func (*Token) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{15}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Token) GetTokenId() string {
@@ -1036,7 +1123,7 @@ type CreateTokenRequest struct {
 
 func (x *CreateTokenRequest) Reset() {
 	*x = CreateTokenRequest{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[16]
+	mi := &file_arbiter_v1_player_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1048,7 +1135,7 @@ func (x *CreateTokenRequest) String() string {
 func (*CreateTokenRequest) ProtoMessage() {}
 
 func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[16]
+	mi := &file_arbiter_v1_player_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1061,7 +1148,7 @@ func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenRequest.ProtoReflect.Descriptor instead.
 func (*CreateTokenRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{16}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *CreateTokenRequest) GetPlayer() string {
@@ -1098,7 +1185,7 @@ type CreateTokenResponse struct {
 
 func (x *CreateTokenResponse) Reset() {
 	*x = CreateTokenResponse{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[17]
+	mi := &file_arbiter_v1_player_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1110,7 +1197,7 @@ func (x *CreateTokenResponse) String() string {
 func (*CreateTokenResponse) ProtoMessage() {}
 
 func (x *CreateTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[17]
+	mi := &file_arbiter_v1_player_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1123,7 +1210,7 @@ func (x *CreateTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenResponse.ProtoReflect.Descriptor instead.
 func (*CreateTokenResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{17}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *CreateTokenResponse) GetToken() *Token {
@@ -1155,7 +1242,7 @@ type ListTokensRequest struct {
 
 func (x *ListTokensRequest) Reset() {
 	*x = ListTokensRequest{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[18]
+	mi := &file_arbiter_v1_player_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1167,7 +1254,7 @@ func (x *ListTokensRequest) String() string {
 func (*ListTokensRequest) ProtoMessage() {}
 
 func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[18]
+	mi := &file_arbiter_v1_player_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1180,7 +1267,7 @@ func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTokensRequest.ProtoReflect.Descriptor instead.
 func (*ListTokensRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{18}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListTokensRequest) GetPlayer() string {
@@ -1217,7 +1304,7 @@ type ListTokensResponse struct {
 
 func (x *ListTokensResponse) Reset() {
 	*x = ListTokensResponse{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[19]
+	mi := &file_arbiter_v1_player_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1229,7 +1316,7 @@ func (x *ListTokensResponse) String() string {
 func (*ListTokensResponse) ProtoMessage() {}
 
 func (x *ListTokensResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[19]
+	mi := &file_arbiter_v1_player_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1242,7 +1329,7 @@ func (x *ListTokensResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTokensResponse.ProtoReflect.Descriptor instead.
 func (*ListTokensResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{19}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListTokensResponse) GetTokens() []*Token {
@@ -1270,7 +1357,7 @@ type RevokeTokenRequest struct {
 
 func (x *RevokeTokenRequest) Reset() {
 	*x = RevokeTokenRequest{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[20]
+	mi := &file_arbiter_v1_player_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1282,7 +1369,7 @@ func (x *RevokeTokenRequest) String() string {
 func (*RevokeTokenRequest) ProtoMessage() {}
 
 func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[20]
+	mi := &file_arbiter_v1_player_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1295,7 +1382,7 @@ func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeTokenRequest.ProtoReflect.Descriptor instead.
 func (*RevokeTokenRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{20}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *RevokeTokenRequest) GetTokenId() string {
@@ -1314,7 +1401,7 @@ type RevokeTokenResponse struct {
 
 func (x *RevokeTokenResponse) Reset() {
 	*x = RevokeTokenResponse{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[21]
+	mi := &file_arbiter_v1_player_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1326,7 +1413,7 @@ func (x *RevokeTokenResponse) String() string {
 func (*RevokeTokenResponse) ProtoMessage() {}
 
 func (x *RevokeTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[21]
+	mi := &file_arbiter_v1_player_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1339,7 +1426,7 @@ func (x *RevokeTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeTokenResponse.ProtoReflect.Descriptor instead.
 func (*RevokeTokenResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{21}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{22}
 }
 
 // The terms of a challenge.
@@ -1359,7 +1446,7 @@ type Terms struct {
 
 func (x *Terms) Reset() {
 	*x = Terms{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[22]
+	mi := &file_arbiter_v1_player_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1371,7 +1458,7 @@ func (x *Terms) String() string {
 func (*Terms) ProtoMessage() {}
 
 func (x *Terms) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[22]
+	mi := &file_arbiter_v1_player_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1384,7 +1471,7 @@ func (x *Terms) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Terms.ProtoReflect.Descriptor instead.
 func (*Terms) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{22}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Terms) GetGame() string {
@@ -1434,7 +1521,7 @@ type Challenge struct {
 
 func (x *Challenge) Reset() {
 	*x = Challenge{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[23]
+	mi := &file_arbiter_v1_player_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1446,7 +1533,7 @@ func (x *Challenge) String() string {
 func (*Challenge) ProtoMessage() {}
 
 func (x *Challenge) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[23]
+	mi := &file_arbiter_v1_player_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1459,7 +1546,7 @@ func (x *Challenge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Challenge.ProtoReflect.Descriptor instead.
 func (*Challenge) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{23}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Challenge) GetChallengeId() string {
@@ -1512,7 +1599,7 @@ type CreateChallengeRequest struct {
 
 func (x *CreateChallengeRequest) Reset() {
 	*x = CreateChallengeRequest{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[24]
+	mi := &file_arbiter_v1_player_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1524,7 +1611,7 @@ func (x *CreateChallengeRequest) String() string {
 func (*CreateChallengeRequest) ProtoMessage() {}
 
 func (x *CreateChallengeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[24]
+	mi := &file_arbiter_v1_player_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1537,7 +1624,7 @@ func (x *CreateChallengeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateChallengeRequest.ProtoReflect.Descriptor instead.
 func (*CreateChallengeRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{24}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *CreateChallengeRequest) GetRequestId() string {
@@ -1572,7 +1659,7 @@ type CreateChallengeResponse struct {
 
 func (x *CreateChallengeResponse) Reset() {
 	*x = CreateChallengeResponse{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[25]
+	mi := &file_arbiter_v1_player_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1584,7 +1671,7 @@ func (x *CreateChallengeResponse) String() string {
 func (*CreateChallengeResponse) ProtoMessage() {}
 
 func (x *CreateChallengeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[25]
+	mi := &file_arbiter_v1_player_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1597,7 +1684,7 @@ func (x *CreateChallengeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateChallengeResponse.ProtoReflect.Descriptor instead.
 func (*CreateChallengeResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{25}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *CreateChallengeResponse) GetChallenge() *Challenge {
@@ -1618,7 +1705,7 @@ type AcceptChallengeRequest struct {
 
 func (x *AcceptChallengeRequest) Reset() {
 	*x = AcceptChallengeRequest{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[26]
+	mi := &file_arbiter_v1_player_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1630,7 +1717,7 @@ func (x *AcceptChallengeRequest) String() string {
 func (*AcceptChallengeRequest) ProtoMessage() {}
 
 func (x *AcceptChallengeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[26]
+	mi := &file_arbiter_v1_player_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1643,7 +1730,7 @@ func (x *AcceptChallengeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptChallengeRequest.ProtoReflect.Descriptor instead.
 func (*AcceptChallengeRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{26}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *AcceptChallengeRequest) GetChallengeId() string {
@@ -1664,7 +1751,7 @@ type AcceptChallengeResponse struct {
 
 func (x *AcceptChallengeResponse) Reset() {
 	*x = AcceptChallengeResponse{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[27]
+	mi := &file_arbiter_v1_player_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1676,7 +1763,7 @@ func (x *AcceptChallengeResponse) String() string {
 func (*AcceptChallengeResponse) ProtoMessage() {}
 
 func (x *AcceptChallengeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[27]
+	mi := &file_arbiter_v1_player_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1689,7 +1776,7 @@ func (x *AcceptChallengeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptChallengeResponse.ProtoReflect.Descriptor instead.
 func (*AcceptChallengeResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{27}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *AcceptChallengeResponse) GetMatch() *Match {
@@ -1712,7 +1799,7 @@ type DeclineChallengeRequest struct {
 
 func (x *DeclineChallengeRequest) Reset() {
 	*x = DeclineChallengeRequest{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[28]
+	mi := &file_arbiter_v1_player_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1724,7 +1811,7 @@ func (x *DeclineChallengeRequest) String() string {
 func (*DeclineChallengeRequest) ProtoMessage() {}
 
 func (x *DeclineChallengeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[28]
+	mi := &file_arbiter_v1_player_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1737,7 +1824,7 @@ func (x *DeclineChallengeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeclineChallengeRequest.ProtoReflect.Descriptor instead.
 func (*DeclineChallengeRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{28}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *DeclineChallengeRequest) GetChallengeId() string {
@@ -1763,7 +1850,7 @@ type DeclineChallengeResponse struct {
 
 func (x *DeclineChallengeResponse) Reset() {
 	*x = DeclineChallengeResponse{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[29]
+	mi := &file_arbiter_v1_player_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1775,7 +1862,7 @@ func (x *DeclineChallengeResponse) String() string {
 func (*DeclineChallengeResponse) ProtoMessage() {}
 
 func (x *DeclineChallengeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[29]
+	mi := &file_arbiter_v1_player_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1788,7 +1875,7 @@ func (x *DeclineChallengeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeclineChallengeResponse.ProtoReflect.Descriptor instead.
 func (*DeclineChallengeResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{29}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{30}
 }
 
 // Creates a seek.
@@ -1804,7 +1891,7 @@ type CreateSeekRequest struct {
 
 func (x *CreateSeekRequest) Reset() {
 	*x = CreateSeekRequest{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[30]
+	mi := &file_arbiter_v1_player_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1816,7 +1903,7 @@ func (x *CreateSeekRequest) String() string {
 func (*CreateSeekRequest) ProtoMessage() {}
 
 func (x *CreateSeekRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[30]
+	mi := &file_arbiter_v1_player_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1829,7 +1916,7 @@ func (x *CreateSeekRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSeekRequest.ProtoReflect.Descriptor instead.
 func (*CreateSeekRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{30}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *CreateSeekRequest) GetRequestId() string {
@@ -1857,7 +1944,7 @@ type CreateSeekResponse struct {
 
 func (x *CreateSeekResponse) Reset() {
 	*x = CreateSeekResponse{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[31]
+	mi := &file_arbiter_v1_player_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1869,7 +1956,7 @@ func (x *CreateSeekResponse) String() string {
 func (*CreateSeekResponse) ProtoMessage() {}
 
 func (x *CreateSeekResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[31]
+	mi := &file_arbiter_v1_player_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1882,7 +1969,7 @@ func (x *CreateSeekResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSeekResponse.ProtoReflect.Descriptor instead.
 func (*CreateSeekResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{31}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *CreateSeekResponse) GetSeek() *Challenge {
@@ -1905,7 +1992,7 @@ type ListChallengesRequest struct {
 
 func (x *ListChallengesRequest) Reset() {
 	*x = ListChallengesRequest{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[32]
+	mi := &file_arbiter_v1_player_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1917,7 +2004,7 @@ func (x *ListChallengesRequest) String() string {
 func (*ListChallengesRequest) ProtoMessage() {}
 
 func (x *ListChallengesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[32]
+	mi := &file_arbiter_v1_player_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1930,7 +2017,7 @@ func (x *ListChallengesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChallengesRequest.ProtoReflect.Descriptor instead.
 func (*ListChallengesRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{32}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ListChallengesRequest) GetPageSize() int32 {
@@ -1960,7 +2047,7 @@ type ListChallengesResponse struct {
 
 func (x *ListChallengesResponse) Reset() {
 	*x = ListChallengesResponse{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[33]
+	mi := &file_arbiter_v1_player_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1972,7 +2059,7 @@ func (x *ListChallengesResponse) String() string {
 func (*ListChallengesResponse) ProtoMessage() {}
 
 func (x *ListChallengesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[33]
+	mi := &file_arbiter_v1_player_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1985,7 +2072,7 @@ func (x *ListChallengesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChallengesResponse.ProtoReflect.Descriptor instead.
 func (*ListChallengesResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{33}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ListChallengesResponse) GetChallenges() []*Challenge {
@@ -2007,7 +2094,7 @@ var File_arbiter_v1_player_proto protoreflect.FileDescriptor
 const file_arbiter_v1_player_proto_rawDesc = "" +
 	"\n" +
 	"\x17arbiter/v1/player.proto\x12\n" +
-	"arbiter.v1\x1a\x16arbiter/v1/match.proto\"\xbc\x02\n" +
+	"arbiter.v1\x1a\x16arbiter/v1/match.proto\"\xee\x02\n" +
 	"\x06Player\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05about\x18\x02 \x01(\tR\x05about\x12\x19\n" +
@@ -2022,7 +2109,15 @@ const file_arbiter_v1_player_proto_rawDesc = "" +
 	"created_ms\x18\t \x01(\x03R\tcreatedMs\x12#\n" +
 	"\rbadge_version\x18\n" +
 	" \x01(\tR\fbadgeVersion\x12\x19\n" +
-	"\bbadge_ms\x18\v \x01(\x03R\abadgeMs\"a\n" +
+	"\bbadge_ms\x18\v \x01(\x03R\abadgeMs\x120\n" +
+	"\bunpaired\x18\f \x03(\v2\x14.arbiter.v1.UnpairedR\bunpaired\"u\n" +
+	"\bUnpaired\x12#\n" +
+	"\rtournament_id\x18\x01 \x01(\tR\ftournamentId\x12\x1e\n" +
+	"\n" +
+	"tournament\x18\x02 \x01(\tR\n" +
+	"tournament\x12\x10\n" +
+	"\x03why\x18\x03 \x01(\tR\x03why\x12\x12\n" +
+	"\x04text\x18\x04 \x01(\tR\x04text\"a\n" +
 	"\x15RegisterPlayerRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05about\x18\x02 \x01(\tR\x05about\x12\x1e\n" +
@@ -2175,99 +2270,101 @@ func file_arbiter_v1_player_proto_rawDescGZIP() []byte {
 }
 
 var file_arbiter_v1_player_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_arbiter_v1_player_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
+var file_arbiter_v1_player_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_arbiter_v1_player_proto_goTypes = []any{
 	(Scope)(0),                       // 0: arbiter.v1.Scope
 	(*Player)(nil),                   // 1: arbiter.v1.Player
-	(*RegisterPlayerRequest)(nil),    // 2: arbiter.v1.RegisterPlayerRequest
-	(*RegisterPlayerResponse)(nil),   // 3: arbiter.v1.RegisterPlayerResponse
-	(*CreateInvitationRequest)(nil),  // 4: arbiter.v1.CreateInvitationRequest
-	(*CreateInvitationResponse)(nil), // 5: arbiter.v1.CreateInvitationResponse
-	(*GetPlayerRequest)(nil),         // 6: arbiter.v1.GetPlayerRequest
-	(*GetPlayerResponse)(nil),        // 7: arbiter.v1.GetPlayerResponse
-	(*ListPlayersRequest)(nil),       // 8: arbiter.v1.ListPlayersRequest
-	(*ListPlayersResponse)(nil),      // 9: arbiter.v1.ListPlayersResponse
-	(*UpdateProfileRequest)(nil),     // 10: arbiter.v1.UpdateProfileRequest
-	(*UpdateProfileResponse)(nil),    // 11: arbiter.v1.UpdateProfileResponse
-	(*SuspendPlayerRequest)(nil),     // 12: arbiter.v1.SuspendPlayerRequest
-	(*SuspendPlayerResponse)(nil),    // 13: arbiter.v1.SuspendPlayerResponse
-	(*GrantBadgeRequest)(nil),        // 14: arbiter.v1.GrantBadgeRequest
-	(*GrantBadgeResponse)(nil),       // 15: arbiter.v1.GrantBadgeResponse
-	(*Token)(nil),                    // 16: arbiter.v1.Token
-	(*CreateTokenRequest)(nil),       // 17: arbiter.v1.CreateTokenRequest
-	(*CreateTokenResponse)(nil),      // 18: arbiter.v1.CreateTokenResponse
-	(*ListTokensRequest)(nil),        // 19: arbiter.v1.ListTokensRequest
-	(*ListTokensResponse)(nil),       // 20: arbiter.v1.ListTokensResponse
-	(*RevokeTokenRequest)(nil),       // 21: arbiter.v1.RevokeTokenRequest
-	(*RevokeTokenResponse)(nil),      // 22: arbiter.v1.RevokeTokenResponse
-	(*Terms)(nil),                    // 23: arbiter.v1.Terms
-	(*Challenge)(nil),                // 24: arbiter.v1.Challenge
-	(*CreateChallengeRequest)(nil),   // 25: arbiter.v1.CreateChallengeRequest
-	(*CreateChallengeResponse)(nil),  // 26: arbiter.v1.CreateChallengeResponse
-	(*AcceptChallengeRequest)(nil),   // 27: arbiter.v1.AcceptChallengeRequest
-	(*AcceptChallengeResponse)(nil),  // 28: arbiter.v1.AcceptChallengeResponse
-	(*DeclineChallengeRequest)(nil),  // 29: arbiter.v1.DeclineChallengeRequest
-	(*DeclineChallengeResponse)(nil), // 30: arbiter.v1.DeclineChallengeResponse
-	(*CreateSeekRequest)(nil),        // 31: arbiter.v1.CreateSeekRequest
-	(*CreateSeekResponse)(nil),       // 32: arbiter.v1.CreateSeekResponse
-	(*ListChallengesRequest)(nil),    // 33: arbiter.v1.ListChallengesRequest
-	(*ListChallengesResponse)(nil),   // 34: arbiter.v1.ListChallengesResponse
-	(*Match)(nil),                    // 35: arbiter.v1.Match
+	(*Unpaired)(nil),                 // 2: arbiter.v1.Unpaired
+	(*RegisterPlayerRequest)(nil),    // 3: arbiter.v1.RegisterPlayerRequest
+	(*RegisterPlayerResponse)(nil),   // 4: arbiter.v1.RegisterPlayerResponse
+	(*CreateInvitationRequest)(nil),  // 5: arbiter.v1.CreateInvitationRequest
+	(*CreateInvitationResponse)(nil), // 6: arbiter.v1.CreateInvitationResponse
+	(*GetPlayerRequest)(nil),         // 7: arbiter.v1.GetPlayerRequest
+	(*GetPlayerResponse)(nil),        // 8: arbiter.v1.GetPlayerResponse
+	(*ListPlayersRequest)(nil),       // 9: arbiter.v1.ListPlayersRequest
+	(*ListPlayersResponse)(nil),      // 10: arbiter.v1.ListPlayersResponse
+	(*UpdateProfileRequest)(nil),     // 11: arbiter.v1.UpdateProfileRequest
+	(*UpdateProfileResponse)(nil),    // 12: arbiter.v1.UpdateProfileResponse
+	(*SuspendPlayerRequest)(nil),     // 13: arbiter.v1.SuspendPlayerRequest
+	(*SuspendPlayerResponse)(nil),    // 14: arbiter.v1.SuspendPlayerResponse
+	(*GrantBadgeRequest)(nil),        // 15: arbiter.v1.GrantBadgeRequest
+	(*GrantBadgeResponse)(nil),       // 16: arbiter.v1.GrantBadgeResponse
+	(*Token)(nil),                    // 17: arbiter.v1.Token
+	(*CreateTokenRequest)(nil),       // 18: arbiter.v1.CreateTokenRequest
+	(*CreateTokenResponse)(nil),      // 19: arbiter.v1.CreateTokenResponse
+	(*ListTokensRequest)(nil),        // 20: arbiter.v1.ListTokensRequest
+	(*ListTokensResponse)(nil),       // 21: arbiter.v1.ListTokensResponse
+	(*RevokeTokenRequest)(nil),       // 22: arbiter.v1.RevokeTokenRequest
+	(*RevokeTokenResponse)(nil),      // 23: arbiter.v1.RevokeTokenResponse
+	(*Terms)(nil),                    // 24: arbiter.v1.Terms
+	(*Challenge)(nil),                // 25: arbiter.v1.Challenge
+	(*CreateChallengeRequest)(nil),   // 26: arbiter.v1.CreateChallengeRequest
+	(*CreateChallengeResponse)(nil),  // 27: arbiter.v1.CreateChallengeResponse
+	(*AcceptChallengeRequest)(nil),   // 28: arbiter.v1.AcceptChallengeRequest
+	(*AcceptChallengeResponse)(nil),  // 29: arbiter.v1.AcceptChallengeResponse
+	(*DeclineChallengeRequest)(nil),  // 30: arbiter.v1.DeclineChallengeRequest
+	(*DeclineChallengeResponse)(nil), // 31: arbiter.v1.DeclineChallengeResponse
+	(*CreateSeekRequest)(nil),        // 32: arbiter.v1.CreateSeekRequest
+	(*CreateSeekResponse)(nil),       // 33: arbiter.v1.CreateSeekResponse
+	(*ListChallengesRequest)(nil),    // 34: arbiter.v1.ListChallengesRequest
+	(*ListChallengesResponse)(nil),   // 35: arbiter.v1.ListChallengesResponse
+	(*Match)(nil),                    // 36: arbiter.v1.Match
 }
 var file_arbiter_v1_player_proto_depIdxs = []int32{
-	1,  // 0: arbiter.v1.RegisterPlayerResponse.player:type_name -> arbiter.v1.Player
-	1,  // 1: arbiter.v1.GetPlayerResponse.player:type_name -> arbiter.v1.Player
-	0,  // 2: arbiter.v1.GetPlayerResponse.scopes:type_name -> arbiter.v1.Scope
-	1,  // 3: arbiter.v1.ListPlayersResponse.players:type_name -> arbiter.v1.Player
-	1,  // 4: arbiter.v1.UpdateProfileResponse.player:type_name -> arbiter.v1.Player
-	1,  // 5: arbiter.v1.SuspendPlayerResponse.player:type_name -> arbiter.v1.Player
-	1,  // 6: arbiter.v1.GrantBadgeResponse.player:type_name -> arbiter.v1.Player
-	0,  // 7: arbiter.v1.Token.scopes:type_name -> arbiter.v1.Scope
-	0,  // 8: arbiter.v1.CreateTokenRequest.scopes:type_name -> arbiter.v1.Scope
-	16, // 9: arbiter.v1.CreateTokenResponse.token:type_name -> arbiter.v1.Token
-	16, // 10: arbiter.v1.ListTokensResponse.tokens:type_name -> arbiter.v1.Token
-	23, // 11: arbiter.v1.Challenge.terms:type_name -> arbiter.v1.Terms
-	23, // 12: arbiter.v1.CreateChallengeRequest.terms:type_name -> arbiter.v1.Terms
-	24, // 13: arbiter.v1.CreateChallengeResponse.challenge:type_name -> arbiter.v1.Challenge
-	35, // 14: arbiter.v1.AcceptChallengeResponse.match:type_name -> arbiter.v1.Match
-	23, // 15: arbiter.v1.CreateSeekRequest.terms:type_name -> arbiter.v1.Terms
-	24, // 16: arbiter.v1.CreateSeekResponse.seek:type_name -> arbiter.v1.Challenge
-	24, // 17: arbiter.v1.ListChallengesResponse.challenges:type_name -> arbiter.v1.Challenge
-	2,  // 18: arbiter.v1.PlayerService.RegisterPlayer:input_type -> arbiter.v1.RegisterPlayerRequest
-	4,  // 19: arbiter.v1.PlayerService.CreateInvitation:input_type -> arbiter.v1.CreateInvitationRequest
-	6,  // 20: arbiter.v1.PlayerService.GetPlayer:input_type -> arbiter.v1.GetPlayerRequest
-	8,  // 21: arbiter.v1.PlayerService.ListPlayers:input_type -> arbiter.v1.ListPlayersRequest
-	10, // 22: arbiter.v1.PlayerService.UpdateProfile:input_type -> arbiter.v1.UpdateProfileRequest
-	12, // 23: arbiter.v1.PlayerService.SuspendPlayer:input_type -> arbiter.v1.SuspendPlayerRequest
-	14, // 24: arbiter.v1.PlayerService.GrantBadge:input_type -> arbiter.v1.GrantBadgeRequest
-	17, // 25: arbiter.v1.PlayerService.CreateToken:input_type -> arbiter.v1.CreateTokenRequest
-	19, // 26: arbiter.v1.PlayerService.ListTokens:input_type -> arbiter.v1.ListTokensRequest
-	21, // 27: arbiter.v1.PlayerService.RevokeToken:input_type -> arbiter.v1.RevokeTokenRequest
-	25, // 28: arbiter.v1.PlayerService.CreateChallenge:input_type -> arbiter.v1.CreateChallengeRequest
-	27, // 29: arbiter.v1.PlayerService.AcceptChallenge:input_type -> arbiter.v1.AcceptChallengeRequest
-	29, // 30: arbiter.v1.PlayerService.DeclineChallenge:input_type -> arbiter.v1.DeclineChallengeRequest
-	31, // 31: arbiter.v1.PlayerService.CreateSeek:input_type -> arbiter.v1.CreateSeekRequest
-	33, // 32: arbiter.v1.PlayerService.ListChallenges:input_type -> arbiter.v1.ListChallengesRequest
-	3,  // 33: arbiter.v1.PlayerService.RegisterPlayer:output_type -> arbiter.v1.RegisterPlayerResponse
-	5,  // 34: arbiter.v1.PlayerService.CreateInvitation:output_type -> arbiter.v1.CreateInvitationResponse
-	7,  // 35: arbiter.v1.PlayerService.GetPlayer:output_type -> arbiter.v1.GetPlayerResponse
-	9,  // 36: arbiter.v1.PlayerService.ListPlayers:output_type -> arbiter.v1.ListPlayersResponse
-	11, // 37: arbiter.v1.PlayerService.UpdateProfile:output_type -> arbiter.v1.UpdateProfileResponse
-	13, // 38: arbiter.v1.PlayerService.SuspendPlayer:output_type -> arbiter.v1.SuspendPlayerResponse
-	15, // 39: arbiter.v1.PlayerService.GrantBadge:output_type -> arbiter.v1.GrantBadgeResponse
-	18, // 40: arbiter.v1.PlayerService.CreateToken:output_type -> arbiter.v1.CreateTokenResponse
-	20, // 41: arbiter.v1.PlayerService.ListTokens:output_type -> arbiter.v1.ListTokensResponse
-	22, // 42: arbiter.v1.PlayerService.RevokeToken:output_type -> arbiter.v1.RevokeTokenResponse
-	26, // 43: arbiter.v1.PlayerService.CreateChallenge:output_type -> arbiter.v1.CreateChallengeResponse
-	28, // 44: arbiter.v1.PlayerService.AcceptChallenge:output_type -> arbiter.v1.AcceptChallengeResponse
-	30, // 45: arbiter.v1.PlayerService.DeclineChallenge:output_type -> arbiter.v1.DeclineChallengeResponse
-	32, // 46: arbiter.v1.PlayerService.CreateSeek:output_type -> arbiter.v1.CreateSeekResponse
-	34, // 47: arbiter.v1.PlayerService.ListChallenges:output_type -> arbiter.v1.ListChallengesResponse
-	33, // [33:48] is the sub-list for method output_type
-	18, // [18:33] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	2,  // 0: arbiter.v1.Player.unpaired:type_name -> arbiter.v1.Unpaired
+	1,  // 1: arbiter.v1.RegisterPlayerResponse.player:type_name -> arbiter.v1.Player
+	1,  // 2: arbiter.v1.GetPlayerResponse.player:type_name -> arbiter.v1.Player
+	0,  // 3: arbiter.v1.GetPlayerResponse.scopes:type_name -> arbiter.v1.Scope
+	1,  // 4: arbiter.v1.ListPlayersResponse.players:type_name -> arbiter.v1.Player
+	1,  // 5: arbiter.v1.UpdateProfileResponse.player:type_name -> arbiter.v1.Player
+	1,  // 6: arbiter.v1.SuspendPlayerResponse.player:type_name -> arbiter.v1.Player
+	1,  // 7: arbiter.v1.GrantBadgeResponse.player:type_name -> arbiter.v1.Player
+	0,  // 8: arbiter.v1.Token.scopes:type_name -> arbiter.v1.Scope
+	0,  // 9: arbiter.v1.CreateTokenRequest.scopes:type_name -> arbiter.v1.Scope
+	17, // 10: arbiter.v1.CreateTokenResponse.token:type_name -> arbiter.v1.Token
+	17, // 11: arbiter.v1.ListTokensResponse.tokens:type_name -> arbiter.v1.Token
+	24, // 12: arbiter.v1.Challenge.terms:type_name -> arbiter.v1.Terms
+	24, // 13: arbiter.v1.CreateChallengeRequest.terms:type_name -> arbiter.v1.Terms
+	25, // 14: arbiter.v1.CreateChallengeResponse.challenge:type_name -> arbiter.v1.Challenge
+	36, // 15: arbiter.v1.AcceptChallengeResponse.match:type_name -> arbiter.v1.Match
+	24, // 16: arbiter.v1.CreateSeekRequest.terms:type_name -> arbiter.v1.Terms
+	25, // 17: arbiter.v1.CreateSeekResponse.seek:type_name -> arbiter.v1.Challenge
+	25, // 18: arbiter.v1.ListChallengesResponse.challenges:type_name -> arbiter.v1.Challenge
+	3,  // 19: arbiter.v1.PlayerService.RegisterPlayer:input_type -> arbiter.v1.RegisterPlayerRequest
+	5,  // 20: arbiter.v1.PlayerService.CreateInvitation:input_type -> arbiter.v1.CreateInvitationRequest
+	7,  // 21: arbiter.v1.PlayerService.GetPlayer:input_type -> arbiter.v1.GetPlayerRequest
+	9,  // 22: arbiter.v1.PlayerService.ListPlayers:input_type -> arbiter.v1.ListPlayersRequest
+	11, // 23: arbiter.v1.PlayerService.UpdateProfile:input_type -> arbiter.v1.UpdateProfileRequest
+	13, // 24: arbiter.v1.PlayerService.SuspendPlayer:input_type -> arbiter.v1.SuspendPlayerRequest
+	15, // 25: arbiter.v1.PlayerService.GrantBadge:input_type -> arbiter.v1.GrantBadgeRequest
+	18, // 26: arbiter.v1.PlayerService.CreateToken:input_type -> arbiter.v1.CreateTokenRequest
+	20, // 27: arbiter.v1.PlayerService.ListTokens:input_type -> arbiter.v1.ListTokensRequest
+	22, // 28: arbiter.v1.PlayerService.RevokeToken:input_type -> arbiter.v1.RevokeTokenRequest
+	26, // 29: arbiter.v1.PlayerService.CreateChallenge:input_type -> arbiter.v1.CreateChallengeRequest
+	28, // 30: arbiter.v1.PlayerService.AcceptChallenge:input_type -> arbiter.v1.AcceptChallengeRequest
+	30, // 31: arbiter.v1.PlayerService.DeclineChallenge:input_type -> arbiter.v1.DeclineChallengeRequest
+	32, // 32: arbiter.v1.PlayerService.CreateSeek:input_type -> arbiter.v1.CreateSeekRequest
+	34, // 33: arbiter.v1.PlayerService.ListChallenges:input_type -> arbiter.v1.ListChallengesRequest
+	4,  // 34: arbiter.v1.PlayerService.RegisterPlayer:output_type -> arbiter.v1.RegisterPlayerResponse
+	6,  // 35: arbiter.v1.PlayerService.CreateInvitation:output_type -> arbiter.v1.CreateInvitationResponse
+	8,  // 36: arbiter.v1.PlayerService.GetPlayer:output_type -> arbiter.v1.GetPlayerResponse
+	10, // 37: arbiter.v1.PlayerService.ListPlayers:output_type -> arbiter.v1.ListPlayersResponse
+	12, // 38: arbiter.v1.PlayerService.UpdateProfile:output_type -> arbiter.v1.UpdateProfileResponse
+	14, // 39: arbiter.v1.PlayerService.SuspendPlayer:output_type -> arbiter.v1.SuspendPlayerResponse
+	16, // 40: arbiter.v1.PlayerService.GrantBadge:output_type -> arbiter.v1.GrantBadgeResponse
+	19, // 41: arbiter.v1.PlayerService.CreateToken:output_type -> arbiter.v1.CreateTokenResponse
+	21, // 42: arbiter.v1.PlayerService.ListTokens:output_type -> arbiter.v1.ListTokensResponse
+	23, // 43: arbiter.v1.PlayerService.RevokeToken:output_type -> arbiter.v1.RevokeTokenResponse
+	27, // 44: arbiter.v1.PlayerService.CreateChallenge:output_type -> arbiter.v1.CreateChallengeResponse
+	29, // 45: arbiter.v1.PlayerService.AcceptChallenge:output_type -> arbiter.v1.AcceptChallengeResponse
+	31, // 46: arbiter.v1.PlayerService.DeclineChallenge:output_type -> arbiter.v1.DeclineChallengeResponse
+	33, // 47: arbiter.v1.PlayerService.CreateSeek:output_type -> arbiter.v1.CreateSeekResponse
+	35, // 48: arbiter.v1.PlayerService.ListChallenges:output_type -> arbiter.v1.ListChallengesResponse
+	34, // [34:49] is the sub-list for method output_type
+	19, // [19:34] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_arbiter_v1_player_proto_init() }
@@ -2282,7 +2379,7 @@ func file_arbiter_v1_player_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arbiter_v1_player_proto_rawDesc), len(file_arbiter_v1_player_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   34,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -80,6 +80,7 @@ from arbiter_client.values.player import (
     Scope,
     Terms,
     Token,
+    Unpaired,
 )
 from arbiter_client.values.rating import (
     Anchor,
@@ -281,6 +282,7 @@ __all__ = [
     "TournamentSummary",
     "Turn",
     "TurnStarted",
+    "Unpaired",
     "Verdict",
     "play",
     "run",

@@ -54,6 +54,7 @@ PAIRS = [
     (arb.SeatEvent, match_pb2.SeatEvent),
     (arb.Interrupted, match_pb2.Interrupted),
     (arb.Player, player_pb2.Player),
+    (arb.Unpaired, player_pb2.Unpaired),
     (arb.Registered, player_pb2.RegisterPlayerResponse),
     (arb.Myself, player_pb2.GetPlayerResponse),
     (arb.Token, player_pb2.Token),

@@ -18,11 +18,21 @@ class Scope(OpenEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Unpaired:
+    """Why a player has no game under way in one of its tournaments: a word (`why`), and a clause for people."""
+
+    tournament_id: str
+    tournament: str
+    why: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Player:
     """A player; its name is its id. The description of its bot is from the bot's last connection.
 
     badge_version: the version that has passed the conformance kit, '' if there is none; badge_ms: when that was
-    recorded.
+    recorded. unpaired: why it has no game in its tournaments, if a single player was asked for.
     """
 
     name: str
@@ -36,6 +46,7 @@ class Player:
     created_ms: int
     badge_version: str = ""
     badge_ms: int = 0
+    unpaired: tuple[Unpaired, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,7 @@ class Player(_message.Message):
     CREATED_MS_FIELD_NUMBER: _builtins.int
     BADGE_VERSION_FIELD_NUMBER: _builtins.int
     BADGE_MS_FIELD_NUMBER: _builtins.int
+    UNPAIRED_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """The name, which is the player's id: 1 to 40 of a-z and 0-9; between two of these may stand one "-", "_" or ".". A
     new name that looks like another player's name is refused (PLAYER_EXISTS, with the other name as the fact id): "-",
@@ -98,6 +99,10 @@ class Player(_message.Message):
     def games(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The games that it plays, from its last hello; empty for all."""
 
+    @_builtins.property
+    def unpaired(self) -> _containers.RepeatedCompositeFieldContainer[Global___Unpaired]:
+        """Why it has no game under way in tournaments that it has entered; only in the answer of GetPlayer."""
+
     def __init__(
         self,
         *,
@@ -112,14 +117,55 @@ class Player(_message.Message):
         created_ms: _builtins.int = ...,
         badge_version: _builtins.str = ...,
         badge_ms: _builtins.int = ...,
+        unpaired: _abc.Iterable[Global___Unpaired] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["about", b"about", "badge_ms", b"badge_ms", "badge_version", b"badge_version", "bot_name", b"bot_name", "bot_version", b"bot_version", "created_ms", b"created_ms", "games", b"games", "most_matches", b"most_matches", "name", b"name", "online", b"online", "suspended", b"suspended"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["about", b"about", "badge_ms", b"badge_ms", "badge_version", b"badge_version", "bot_name", b"bot_name", "bot_version", b"bot_version", "created_ms", b"created_ms", "games", b"games", "most_matches", b"most_matches", "name", b"name", "online", b"online", "suspended", b"suspended", "unpaired", b"unpaired"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Player: _TypeAlias = Player  # noqa: Y015
+
+@_typing.final
+class Unpaired(_message.Message):
+    """Why a player has no game under way in one of its tournaments."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOURNAMENT_ID_FIELD_NUMBER: _builtins.int
+    TOURNAMENT_FIELD_NUMBER: _builtins.int
+    WHY_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    tournament_id: _builtins.str
+    """The tournament."""
+    tournament: _builtins.str
+    """The tournament's name."""
+    why: _builtins.str
+    """The reason, one of: not_started, paused, away (its bot is not connected), full (the bot plays as many matches as it
+    accepts), server_full (the limit of tournament games), opponent (its opponent still plays), bye, round (the round is
+    not over), out (of a knockout), done (it has played all its games), nobody (nobody else is free), forbidden (only
+    players are free whom it must not meet), just_met, ahead (it has played more games than others), rarer (players
+    whom it has met less often will soon be free), validation, failed_validation (games against itself), next (its game
+    is about to begin). More may be added.
+    """
+    text: _builtins.str
+    """The reason as a clause for people."""
+    def __init__(
+        self,
+        *,
+        tournament_id: _builtins.str = ...,
+        tournament: _builtins.str = ...,
+        why: _builtins.str = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["text", b"text", "tournament", b"tournament", "tournament_id", b"tournament_id", "why", b"why"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Unpaired: _TypeAlias = Unpaired  # noqa: Y015
 
 @_typing.final
 class RegisterPlayerRequest(_message.Message):

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file arbiter/v1/player.proto.
  */
 export const file_arbiter_v1_player: GenFile = /*@__PURE__*/
-  fileDesc("ChdhcmJpdGVyL3YxL3BsYXllci5wcm90bxIKYXJiaXRlci52MSLRAQoGUGxheWVyEgwKBG5hbWUYASABKAkSDQoFYWJvdXQYAiABKAkSEAoIYm90X25hbWUYAyABKAkSEwoLYm90X3ZlcnNpb24YBCABKAkSDQoFZ2FtZXMYBSADKAkSFAoMbW9zdF9tYXRjaGVzGAYgASgFEg4KBm9ubGluZRgHIAEoCBIRCglzdXNwZW5kZWQYCCABKAgSEgoKY3JlYXRlZF9tcxgJIAEoAxIVCg1iYWRnZV92ZXJzaW9uGAogASgJEhAKCGJhZGdlX21zGAsgASgDIkgKFVJlZ2lzdGVyUGxheWVyUmVxdWVzdBIMCgRuYW1lGAEgASgJEg0KBWFib3V0GAIgASgJEhIKCmludml0YXRpb24YAyABKAkiSwoWUmVnaXN0ZXJQbGF5ZXJSZXNwb25zZRIiCgZwbGF5ZXIYASABKAsyEi5hcmJpdGVyLnYxLlBsYXllchINCgV0b2tlbhgCIAEoCSIZChdDcmVhdGVJbnZpdGF0aW9uUmVxdWVzdCIuChhDcmVhdGVJbnZpdGF0aW9uUmVzcG9uc2USEgoKaW52aXRhdGlvbhgBIAEoCSIgChBHZXRQbGF5ZXJSZXF1ZXN0EgwKBG5hbWUYASABKAkiWgoRR2V0UGxheWVyUmVzcG9uc2USIgoGcGxheWVyGAEgASgLMhIuYXJiaXRlci52MS5QbGF5ZXISIQoGc2NvcGVzGAIgAygOMhEuYXJiaXRlci52MS5TY29wZSI7ChJMaXN0UGxheWVyc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAkiUwoTTGlzdFBsYXllcnNSZXNwb25zZRIjCgdwbGF5ZXJzGAEgAygLMhIuYXJiaXRlci52MS5QbGF5ZXISFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiUKFFVwZGF0ZVByb2ZpbGVSZXF1ZXN0Eg0KBWFib3V0GAEgASgJIjsKFVVwZGF0ZVByb2ZpbGVSZXNwb25zZRIiCgZwbGF5ZXIYASABKAsyEi5hcmJpdGVyLnYxLlBsYXllciI3ChRTdXNwZW5kUGxheWVyUmVxdWVzdBIMCgRuYW1lGAEgASgJEhEKCXN1c3BlbmRlZBgCIAEoCCI7ChVTdXNwZW5kUGxheWVyUmVzcG9uc2USIgoGcGxheWVyGAEgASgLMhIuYXJiaXRlci52MS5QbGF5ZXIiOAoRR3JhbnRCYWRnZVJlcXVlc3QSDgoGcGxheWVyGAEgASgJEhMKC2JvdF92ZXJzaW9uGAIgASgJIjgKEkdyYW50QmFkZ2VSZXNwb25zZRIiCgZwbGF5ZXIYASABKAsyEi5hcmJpdGVyLnYxLlBsYXllciJ/CgVUb2tlbhIQCgh0b2tlbl9pZBgBIAEoCRIOCgZwbGF5ZXIYAiABKAkSIQoGc2NvcGVzGAMgAygOMhEuYXJiaXRlci52MS5TY29wZRIMCgRub3RlGAQgASgJEhIKCmNyZWF0ZWRfbXMYBSABKAMSDwoHcmV2b2tlZBgGIAEoCCJVChJDcmVhdGVUb2tlblJlcXVlc3QSDgoGcGxheWVyGAEgASgJEiEKBnNjb3BlcxgCIAMoDjIRLmFyYml0ZXIudjEuU2NvcGUSDAoEbm90ZRgDIAEoCSJHChNDcmVhdGVUb2tlblJlc3BvbnNlEiAKBXRva2VuGAEgASgLMhEuYXJiaXRlci52MS5Ub2tlbhIOCgZzZWNyZXQYAiABKAkiSgoRTGlzdFRva2Vuc1JlcXVlc3QSDgoGcGxheWVyGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJIlAKEkxpc3RUb2tlbnNSZXNwb25zZRIhCgZ0b2tlbnMYASADKAsyES5hcmJpdGVyLnYxLlRva2VuEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSImChJSZXZva2VUb2tlblJlcXVlc3QSEAoIdG9rZW5faWQYASABKAkiFQoTUmV2b2tlVG9rZW5SZXNwb25zZSJICgVUZXJtcxIMCgRnYW1lGAEgASgJEhQKDHRpbWVfY29udHJvbBgCIAEoCRINCgVyYXRlZBgDIAEoCBIMCgRzZWF0GAQgASgFIn0KCUNoYWxsZW5nZRIUCgxjaGFsbGVuZ2VfaWQYASABKAkSEgoKY2hhbGxlbmdlchgCIAEoCRIQCghvcHBvbmVudBgDIAEoCRIgCgV0ZXJtcxgEIAEoCzIRLmFyYml0ZXIudjEuVGVybXMSEgoKY3JlYXRlZF9tcxgFIAEoAyJgChZDcmVhdGVDaGFsbGVuZ2VSZXF1ZXN0EhIKCnJlcXVlc3RfaWQYASABKAkSEAoIb3Bwb25lbnQYAiABKAkSIAoFdGVybXMYAyABKAsyES5hcmJpdGVyLnYxLlRlcm1zIkMKF0NyZWF0ZUNoYWxsZW5nZVJlc3BvbnNlEigKCWNoYWxsZW5nZRgBIAEoCzIVLmFyYml0ZXIudjEuQ2hhbGxlbmdlIi4KFkFjY2VwdENoYWxsZW5nZVJlcXVlc3QSFAoMY2hhbGxlbmdlX2lkGAEgASgJIjsKF0FjY2VwdENoYWxsZW5nZVJlc3BvbnNlEiAKBW1hdGNoGAEgASgLMhEuYXJiaXRlci52MS5NYXRjaCI/ChdEZWNsaW5lQ2hhbGxlbmdlUmVxdWVzdBIUCgxjaGFsbGVuZ2VfaWQYASABKAkSDgoGcmVhc29uGAIgASgJIhoKGERlY2xpbmVDaGFsbGVuZ2VSZXNwb25zZSJJChFDcmVhdGVTZWVrUmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEiAKBXRlcm1zGAIgASgLMhEuYXJiaXRlci52MS5UZXJtcyI5ChJDcmVhdGVTZWVrUmVzcG9uc2USIwoEc2VlaxgBIAEoCzIVLmFyYml0ZXIudjEuQ2hhbGxlbmdlIj4KFUxpc3RDaGFsbGVuZ2VzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCSJcChZMaXN0Q2hhbGxlbmdlc1Jlc3BvbnNlEikKCmNoYWxsZW5nZXMYASADKAsyFS5hcmJpdGVyLnYxLkNoYWxsZW5nZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkqZgoFU2NvcGUSFQoRU0NPUEVfVU5TUEVDSUZJRUQQABIOCgpTQ09QRV9QTEFZEAESEgoOU0NPUEVfT1JHQU5JU0UQAhIRCg1TQ09QRV9PQlNFUlZFEAMSDwoLU0NPUEVfQURNSU4QBDKECgoNUGxheWVyU2VydmljZRJXCg5SZWdpc3RlclBsYXllchIhLmFyYml0ZXIudjEuUmVnaXN0ZXJQbGF5ZXJSZXF1ZXN0GiIuYXJiaXRlci52MS5SZWdpc3RlclBsYXllclJlc3BvbnNlEl0KEENyZWF0ZUludml0YXRpb24SIy5hcmJpdGVyLnYxLkNyZWF0ZUludml0YXRpb25SZXF1ZXN0GiQuYXJiaXRlci52MS5DcmVhdGVJbnZpdGF0aW9uUmVzcG9uc2USSAoJR2V0UGxheWVyEhwuYXJiaXRlci52MS5HZXRQbGF5ZXJSZXF1ZXN0Gh0uYXJiaXRlci52MS5HZXRQbGF5ZXJSZXNwb25zZRJOCgtMaXN0UGxheWVycxIeLmFyYml0ZXIudjEuTGlzdFBsYXllcnNSZXF1ZXN0Gh8uYXJiaXRlci52MS5MaXN0UGxheWVyc1Jlc3BvbnNlElQKDVVwZGF0ZVByb2ZpbGUSIC5hcmJpdGVyLnYxLlVwZGF0ZVByb2ZpbGVSZXF1ZXN0GiEuYXJiaXRlci52MS5VcGRhdGVQcm9maWxlUmVzcG9uc2USVAoNU3VzcGVuZFBsYXllchIgLmFyYml0ZXIudjEuU3VzcGVuZFBsYXllclJlcXVlc3QaIS5hcmJpdGVyLnYxLlN1c3BlbmRQbGF5ZXJSZXNwb25zZRJLCgpHcmFudEJhZGdlEh0uYXJiaXRlci52MS5HcmFudEJhZGdlUmVxdWVzdBoeLmFyYml0ZXIudjEuR3JhbnRCYWRnZVJlc3BvbnNlEk4KC0NyZWF0ZVRva2VuEh4uYXJiaXRlci52MS5DcmVhdGVUb2tlblJlcXVlc3QaHy5hcmJpdGVyLnYxLkNyZWF0ZVRva2VuUmVzcG9uc2USSwoKTGlzdFRva2VucxIdLmFyYml0ZXIudjEuTGlzdFRva2Vuc1JlcXVlc3QaHi5hcmJpdGVyLnYxLkxpc3RUb2tlbnNSZXNwb25zZRJOCgtSZXZva2VUb2tlbhIeLmFyYml0ZXIudjEuUmV2b2tlVG9rZW5SZXF1ZXN0Gh8uYXJiaXRlci52MS5SZXZva2VUb2tlblJlc3BvbnNlEloKD0NyZWF0ZUNoYWxsZW5nZRIiLmFyYml0ZXIudjEuQ3JlYXRlQ2hhbGxlbmdlUmVxdWVzdBojLmFyYml0ZXIudjEuQ3JlYXRlQ2hhbGxlbmdlUmVzcG9uc2USWgoPQWNjZXB0Q2hhbGxlbmdlEiIuYXJiaXRlci52MS5BY2NlcHRDaGFsbGVuZ2VSZXF1ZXN0GiMuYXJiaXRlci52MS5BY2NlcHRDaGFsbGVuZ2VSZXNwb25zZRJdChBEZWNsaW5lQ2hhbGxlbmdlEiMuYXJiaXRlci52MS5EZWNsaW5lQ2hhbGxlbmdlUmVxdWVzdBokLmFyYml0ZXIudjEuRGVjbGluZUNoYWxsZW5nZVJlc3BvbnNlEksKCkNyZWF0ZVNlZWsSHS5hcmJpdGVyLnYxLkNyZWF0ZVNlZWtSZXF1ZXN0Gh4uYXJiaXRlci52MS5DcmVhdGVTZWVrUmVzcG9uc2USVwoOTGlzdENoYWxsZW5nZXMSIS5hcmJpdGVyLnYxLkxpc3RDaGFsbGVuZ2VzUmVxdWVzdBoiLmFyYml0ZXIudjEuTGlzdENoYWxsZW5nZXNSZXNwb25zZUICUAFiBnByb3RvMw", [file_arbiter_v1_match]);
+  fileDesc("ChdhcmJpdGVyL3YxL3BsYXllci5wcm90bxIKYXJiaXRlci52MSL5AQoGUGxheWVyEgwKBG5hbWUYASABKAkSDQoFYWJvdXQYAiABKAkSEAoIYm90X25hbWUYAyABKAkSEwoLYm90X3ZlcnNpb24YBCABKAkSDQoFZ2FtZXMYBSADKAkSFAoMbW9zdF9tYXRjaGVzGAYgASgFEg4KBm9ubGluZRgHIAEoCBIRCglzdXNwZW5kZWQYCCABKAgSEgoKY3JlYXRlZF9tcxgJIAEoAxIVCg1iYWRnZV92ZXJzaW9uGAogASgJEhAKCGJhZGdlX21zGAsgASgDEiYKCHVucGFpcmVkGAwgAygLMhQuYXJiaXRlci52MS5VbnBhaXJlZCJQCghVbnBhaXJlZBIVCg10b3VybmFtZW50X2lkGAEgASgJEhIKCnRvdXJuYW1lbnQYAiABKAkSCwoDd2h5GAMgASgJEgwKBHRleHQYBCABKAkiSAoVUmVnaXN0ZXJQbGF5ZXJSZXF1ZXN0EgwKBG5hbWUYASABKAkSDQoFYWJvdXQYAiABKAkSEgoKaW52aXRhdGlvbhgDIAEoCSJLChZSZWdpc3RlclBsYXllclJlc3BvbnNlEiIKBnBsYXllchgBIAEoCzISLmFyYml0ZXIudjEuUGxheWVyEg0KBXRva2VuGAIgASgJIhkKF0NyZWF0ZUludml0YXRpb25SZXF1ZXN0Ii4KGENyZWF0ZUludml0YXRpb25SZXNwb25zZRISCgppbnZpdGF0aW9uGAEgASgJIiAKEEdldFBsYXllclJlcXVlc3QSDAoEbmFtZRgBIAEoCSJaChFHZXRQbGF5ZXJSZXNwb25zZRIiCgZwbGF5ZXIYASABKAsyEi5hcmJpdGVyLnYxLlBsYXllchIhCgZzY29wZXMYAiADKA4yES5hcmJpdGVyLnYxLlNjb3BlIjsKEkxpc3RQbGF5ZXJzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCSJTChNMaXN0UGxheWVyc1Jlc3BvbnNlEiMKB3BsYXllcnMYASADKAsyEi5hcmJpdGVyLnYxLlBsYXllchIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiJQoUVXBkYXRlUHJvZmlsZVJlcXVlc3QSDQoFYWJvdXQYASABKAkiOwoVVXBkYXRlUHJvZmlsZVJlc3BvbnNlEiIKBnBsYXllchgBIAEoCzISLmFyYml0ZXIudjEuUGxheWVyIjcKFFN1c3BlbmRQbGF5ZXJSZXF1ZXN0EgwKBG5hbWUYASABKAkSEQoJc3VzcGVuZGVkGAIgASgIIjsKFVN1c3BlbmRQbGF5ZXJSZXNwb25zZRIiCgZwbGF5ZXIYASABKAsyEi5hcmJpdGVyLnYxLlBsYXllciI4ChFHcmFudEJhZGdlUmVxdWVzdBIOCgZwbGF5ZXIYASABKAkSEwoLYm90X3ZlcnNpb24YAiABKAkiOAoSR3JhbnRCYWRnZVJlc3BvbnNlEiIKBnBsYXllchgBIAEoCzISLmFyYml0ZXIudjEuUGxheWVyIn8KBVRva2VuEhAKCHRva2VuX2lkGAEgASgJEg4KBnBsYXllchgCIAEoCRIhCgZzY29wZXMYAyADKA4yES5hcmJpdGVyLnYxLlNjb3BlEgwKBG5vdGUYBCABKAkSEgoKY3JlYXRlZF9tcxgFIAEoAxIPCgdyZXZva2VkGAYgASgIIlUKEkNyZWF0ZVRva2VuUmVxdWVzdBIOCgZwbGF5ZXIYASABKAkSIQoGc2NvcGVzGAIgAygOMhEuYXJiaXRlci52MS5TY29wZRIMCgRub3RlGAMgASgJIkcKE0NyZWF0ZVRva2VuUmVzcG9uc2USIAoFdG9rZW4YASABKAsyES5hcmJpdGVyLnYxLlRva2VuEg4KBnNlY3JldBgCIAEoCSJKChFMaXN0VG9rZW5zUmVxdWVzdBIOCgZwbGF5ZXIYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiUAoSTGlzdFRva2Vuc1Jlc3BvbnNlEiEKBnRva2VucxgBIAMoCzIRLmFyYml0ZXIudjEuVG9rZW4SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiYKElJldm9rZVRva2VuUmVxdWVzdBIQCgh0b2tlbl9pZBgBIAEoCSIVChNSZXZva2VUb2tlblJlc3BvbnNlIkgKBVRlcm1zEgwKBGdhbWUYASABKAkSFAoMdGltZV9jb250cm9sGAIgASgJEg0KBXJhdGVkGAMgASgIEgwKBHNlYXQYBCABKAUifQoJQ2hhbGxlbmdlEhQKDGNoYWxsZW5nZV9pZBgBIAEoCRISCgpjaGFsbGVuZ2VyGAIgASgJEhAKCG9wcG9uZW50GAMgASgJEiAKBXRlcm1zGAQgASgLMhEuYXJiaXRlci52MS5UZXJtcxISCgpjcmVhdGVkX21zGAUgASgDImAKFkNyZWF0ZUNoYWxsZW5nZVJlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRIQCghvcHBvbmVudBgCIAEoCRIgCgV0ZXJtcxgDIAEoCzIRLmFyYml0ZXIudjEuVGVybXMiQwoXQ3JlYXRlQ2hhbGxlbmdlUmVzcG9uc2USKAoJY2hhbGxlbmdlGAEgASgLMhUuYXJiaXRlci52MS5DaGFsbGVuZ2UiLgoWQWNjZXB0Q2hhbGxlbmdlUmVxdWVzdBIUCgxjaGFsbGVuZ2VfaWQYASABKAkiOwoXQWNjZXB0Q2hhbGxlbmdlUmVzcG9uc2USIAoFbWF0Y2gYASABKAsyES5hcmJpdGVyLnYxLk1hdGNoIj8KF0RlY2xpbmVDaGFsbGVuZ2VSZXF1ZXN0EhQKDGNoYWxsZW5nZV9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkiGgoYRGVjbGluZUNoYWxsZW5nZVJlc3BvbnNlIkkKEUNyZWF0ZVNlZWtSZXF1ZXN0EhIKCnJlcXVlc3RfaWQYASABKAkSIAoFdGVybXMYAiABKAsyES5hcmJpdGVyLnYxLlRlcm1zIjkKEkNyZWF0ZVNlZWtSZXNwb25zZRIjCgRzZWVrGAEgASgLMhUuYXJiaXRlci52MS5DaGFsbGVuZ2UiPgoVTGlzdENoYWxsZW5nZXNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJIlwKFkxpc3RDaGFsbGVuZ2VzUmVzcG9uc2USKQoKY2hhbGxlbmdlcxgBIAMoCzIVLmFyYml0ZXIudjEuQ2hhbGxlbmdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSpmCgVTY29wZRIVChFTQ09QRV9VTlNQRUNJRklFRBAAEg4KClNDT1BFX1BMQVkQARISCg5TQ09QRV9PUkdBTklTRRACEhEKDVNDT1BFX09CU0VSVkUQAxIPCgtTQ09QRV9BRE1JThAEMoQKCg1QbGF5ZXJTZXJ2aWNlElcKDlJlZ2lzdGVyUGxheWVyEiEuYXJiaXRlci52MS5SZWdpc3RlclBsYXllclJlcXVlc3QaIi5hcmJpdGVyLnYxLlJlZ2lzdGVyUGxheWVyUmVzcG9uc2USXQoQQ3JlYXRlSW52aXRhdGlvbhIjLmFyYml0ZXIudjEuQ3JlYXRlSW52aXRhdGlvblJlcXVlc3QaJC5hcmJpdGVyLnYxLkNyZWF0ZUludml0YXRpb25SZXNwb25zZRJICglHZXRQbGF5ZXISHC5hcmJpdGVyLnYxLkdldFBsYXllclJlcXVlc3QaHS5hcmJpdGVyLnYxLkdldFBsYXllclJlc3BvbnNlEk4KC0xpc3RQbGF5ZXJzEh4uYXJiaXRlci52MS5MaXN0UGxheWVyc1JlcXVlc3QaHy5hcmJpdGVyLnYxLkxpc3RQbGF5ZXJzUmVzcG9uc2USVAoNVXBkYXRlUHJvZmlsZRIgLmFyYml0ZXIudjEuVXBkYXRlUHJvZmlsZVJlcXVlc3QaIS5hcmJpdGVyLnYxLlVwZGF0ZVByb2ZpbGVSZXNwb25zZRJUCg1TdXNwZW5kUGxheWVyEiAuYXJiaXRlci52MS5TdXNwZW5kUGxheWVyUmVxdWVzdBohLmFyYml0ZXIudjEuU3VzcGVuZFBsYXllclJlc3BvbnNlEksKCkdyYW50QmFkZ2USHS5hcmJpdGVyLnYxLkdyYW50QmFkZ2VSZXF1ZXN0Gh4uYXJiaXRlci52MS5HcmFudEJhZGdlUmVzcG9uc2USTgoLQ3JlYXRlVG9rZW4SHi5hcmJpdGVyLnYxLkNyZWF0ZVRva2VuUmVxdWVzdBofLmFyYml0ZXIudjEuQ3JlYXRlVG9rZW5SZXNwb25zZRJLCgpMaXN0VG9rZW5zEh0uYXJiaXRlci52MS5MaXN0VG9rZW5zUmVxdWVzdBoeLmFyYml0ZXIudjEuTGlzdFRva2Vuc1Jlc3BvbnNlEk4KC1Jldm9rZVRva2VuEh4uYXJiaXRlci52MS5SZXZva2VUb2tlblJlcXVlc3QaHy5hcmJpdGVyLnYxLlJldm9rZVRva2VuUmVzcG9uc2USWgoPQ3JlYXRlQ2hhbGxlbmdlEiIuYXJiaXRlci52MS5DcmVhdGVDaGFsbGVuZ2VSZXF1ZXN0GiMuYXJiaXRlci52MS5DcmVhdGVDaGFsbGVuZ2VSZXNwb25zZRJaCg9BY2NlcHRDaGFsbGVuZ2USIi5hcmJpdGVyLnYxLkFjY2VwdENoYWxsZW5nZVJlcXVlc3QaIy5hcmJpdGVyLnYxLkFjY2VwdENoYWxsZW5nZVJlc3BvbnNlEl0KEERlY2xpbmVDaGFsbGVuZ2USIy5hcmJpdGVyLnYxLkRlY2xpbmVDaGFsbGVuZ2VSZXF1ZXN0GiQuYXJiaXRlci52MS5EZWNsaW5lQ2hhbGxlbmdlUmVzcG9uc2USSwoKQ3JlYXRlU2VlaxIdLmFyYml0ZXIudjEuQ3JlYXRlU2Vla1JlcXVlc3QaHi5hcmJpdGVyLnYxLkNyZWF0ZVNlZWtSZXNwb25zZRJXCg5MaXN0Q2hhbGxlbmdlcxIhLmFyYml0ZXIudjEuTGlzdENoYWxsZW5nZXNSZXF1ZXN0GiIuYXJiaXRlci52MS5MaXN0Q2hhbGxlbmdlc1Jlc3BvbnNlQgJQAWIGcHJvdG8z", [file_arbiter_v1_match]);
 
 /**
  * A player.
@@ -101,6 +101,13 @@ export type Player = Message<"arbiter.v1.Player"> & {
    * @generated from field: int64 badge_ms = 11;
    */
   badgeMs: bigint;
+
+  /**
+   * Why it has no game under way in tournaments that it has entered; only in the answer of GetPlayer.
+   *
+   * @generated from field: repeated arbiter.v1.Unpaired unpaired = 12;
+   */
+  unpaired: Unpaired[];
 };
 
 /**
@@ -109,6 +116,53 @@ export type Player = Message<"arbiter.v1.Player"> & {
  */
 export const PlayerSchema: GenMessage<Player> = /*@__PURE__*/
   messageDesc(file_arbiter_v1_player, 0);
+
+/**
+ * Why a player has no game under way in one of its tournaments.
+ *
+ * @generated from message arbiter.v1.Unpaired
+ */
+export type Unpaired = Message<"arbiter.v1.Unpaired"> & {
+  /**
+   * The tournament.
+   *
+   * @generated from field: string tournament_id = 1;
+   */
+  tournamentId: string;
+
+  /**
+   * The tournament's name.
+   *
+   * @generated from field: string tournament = 2;
+   */
+  tournament: string;
+
+  /**
+   * The reason, one of: not_started, paused, away (its bot is not connected), full (the bot plays as many matches as it
+   * accepts), server_full (the limit of tournament games), opponent (its opponent still plays), bye, round (the round is
+   * not over), out (of a knockout), done (it has played all its games), nobody (nobody else is free), forbidden (only
+   * players are free whom it must not meet), just_met, ahead (it has played more games than others), rarer (players
+   * whom it has met less often will soon be free), validation, failed_validation (games against itself), next (its game
+   * is about to begin). More may be added.
+   *
+   * @generated from field: string why = 3;
+   */
+  why: string;
+
+  /**
+   * The reason as a clause for people.
+   *
+   * @generated from field: string text = 4;
+   */
+  text: string;
+};
+
+/**
+ * Describes the message arbiter.v1.Unpaired.
+ * Use `create(UnpairedSchema)` to create a new message.
+ */
+export const UnpairedSchema: GenMessage<Unpaired> = /*@__PURE__*/
+  messageDesc(file_arbiter_v1_player, 1);
 
 /**
  * Requests a new player.
@@ -143,7 +197,7 @@ export type RegisterPlayerRequest = Message<"arbiter.v1.RegisterPlayerRequest"> 
  * Use `create(RegisterPlayerRequestSchema)` to create a new message.
  */
 export const RegisterPlayerRequestSchema: GenMessage<RegisterPlayerRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 1);
+  messageDesc(file_arbiter_v1_player, 2);
 
 /**
  * A new player.
@@ -171,7 +225,7 @@ export type RegisterPlayerResponse = Message<"arbiter.v1.RegisterPlayerResponse"
  * Use `create(RegisterPlayerResponseSchema)` to create a new message.
  */
 export const RegisterPlayerResponseSchema: GenMessage<RegisterPlayerResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 2);
+  messageDesc(file_arbiter_v1_player, 3);
 
 /**
  * Requests an invitation.
@@ -186,7 +240,7 @@ export type CreateInvitationRequest = Message<"arbiter.v1.CreateInvitationReques
  * Use `create(CreateInvitationRequestSchema)` to create a new message.
  */
 export const CreateInvitationRequestSchema: GenMessage<CreateInvitationRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 3);
+  messageDesc(file_arbiter_v1_player, 4);
 
 /**
  * An invitation.
@@ -207,7 +261,7 @@ export type CreateInvitationResponse = Message<"arbiter.v1.CreateInvitationRespo
  * Use `create(CreateInvitationResponseSchema)` to create a new message.
  */
 export const CreateInvitationResponseSchema: GenMessage<CreateInvitationResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 4);
+  messageDesc(file_arbiter_v1_player, 5);
 
 /**
  * Requests a player.
@@ -228,7 +282,7 @@ export type GetPlayerRequest = Message<"arbiter.v1.GetPlayerRequest"> & {
  * Use `create(GetPlayerRequestSchema)` to create a new message.
  */
 export const GetPlayerRequestSchema: GenMessage<GetPlayerRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 5);
+  messageDesc(file_arbiter_v1_player, 6);
 
 /**
  * A player.
@@ -256,7 +310,7 @@ export type GetPlayerResponse = Message<"arbiter.v1.GetPlayerResponse"> & {
  * Use `create(GetPlayerResponseSchema)` to create a new message.
  */
 export const GetPlayerResponseSchema: GenMessage<GetPlayerResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 6);
+  messageDesc(file_arbiter_v1_player, 7);
 
 /**
  * Requests players.
@@ -284,7 +338,7 @@ export type ListPlayersRequest = Message<"arbiter.v1.ListPlayersRequest"> & {
  * Use `create(ListPlayersRequestSchema)` to create a new message.
  */
 export const ListPlayersRequestSchema: GenMessage<ListPlayersRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 7);
+  messageDesc(file_arbiter_v1_player, 8);
 
 /**
  * A page of players, by name.
@@ -312,7 +366,7 @@ export type ListPlayersResponse = Message<"arbiter.v1.ListPlayersResponse"> & {
  * Use `create(ListPlayersResponseSchema)` to create a new message.
  */
 export const ListPlayersResponseSchema: GenMessage<ListPlayersResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 8);
+  messageDesc(file_arbiter_v1_player, 9);
 
 /**
  * Changes the caller's profile.
@@ -333,7 +387,7 @@ export type UpdateProfileRequest = Message<"arbiter.v1.UpdateProfileRequest"> & 
  * Use `create(UpdateProfileRequestSchema)` to create a new message.
  */
 export const UpdateProfileRequestSchema: GenMessage<UpdateProfileRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 9);
+  messageDesc(file_arbiter_v1_player, 10);
 
 /**
  * The changed profile.
@@ -354,7 +408,7 @@ export type UpdateProfileResponse = Message<"arbiter.v1.UpdateProfileResponse"> 
  * Use `create(UpdateProfileResponseSchema)` to create a new message.
  */
 export const UpdateProfileResponseSchema: GenMessage<UpdateProfileResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 10);
+  messageDesc(file_arbiter_v1_player, 11);
 
 /**
  * Suspends a player or lets it in again.
@@ -382,7 +436,7 @@ export type SuspendPlayerRequest = Message<"arbiter.v1.SuspendPlayerRequest"> & 
  * Use `create(SuspendPlayerRequestSchema)` to create a new message.
  */
 export const SuspendPlayerRequestSchema: GenMessage<SuspendPlayerRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 11);
+  messageDesc(file_arbiter_v1_player, 12);
 
 /**
  * The player as it is now.
@@ -403,7 +457,7 @@ export type SuspendPlayerResponse = Message<"arbiter.v1.SuspendPlayerResponse"> 
  * Use `create(SuspendPlayerResponseSchema)` to create a new message.
  */
 export const SuspendPlayerResponseSchema: GenMessage<SuspendPlayerResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 12);
+  messageDesc(file_arbiter_v1_player, 13);
 
 /**
  * Sets the version of a player's bot that has passed the conformance kit.
@@ -431,7 +485,7 @@ export type GrantBadgeRequest = Message<"arbiter.v1.GrantBadgeRequest"> & {
  * Use `create(GrantBadgeRequestSchema)` to create a new message.
  */
 export const GrantBadgeRequestSchema: GenMessage<GrantBadgeRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 13);
+  messageDesc(file_arbiter_v1_player, 14);
 
 /**
  * The badge is granted, or withdrawn.
@@ -452,7 +506,7 @@ export type GrantBadgeResponse = Message<"arbiter.v1.GrantBadgeResponse"> & {
  * Use `create(GrantBadgeResponseSchema)` to create a new message.
  */
 export const GrantBadgeResponseSchema: GenMessage<GrantBadgeResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 14);
+  messageDesc(file_arbiter_v1_player, 15);
 
 /**
  * A token, without its secret part.
@@ -508,7 +562,7 @@ export type Token = Message<"arbiter.v1.Token"> & {
  * Use `create(TokenSchema)` to create a new message.
  */
 export const TokenSchema: GenMessage<Token> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 15);
+  messageDesc(file_arbiter_v1_player, 16);
 
 /**
  * Requests a token.
@@ -543,7 +597,7 @@ export type CreateTokenRequest = Message<"arbiter.v1.CreateTokenRequest"> & {
  * Use `create(CreateTokenRequestSchema)` to create a new message.
  */
 export const CreateTokenRequestSchema: GenMessage<CreateTokenRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 16);
+  messageDesc(file_arbiter_v1_player, 17);
 
 /**
  * A new token.
@@ -571,7 +625,7 @@ export type CreateTokenResponse = Message<"arbiter.v1.CreateTokenResponse"> & {
  * Use `create(CreateTokenResponseSchema)` to create a new message.
  */
 export const CreateTokenResponseSchema: GenMessage<CreateTokenResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 17);
+  messageDesc(file_arbiter_v1_player, 18);
 
 /**
  * Requests tokens.
@@ -606,7 +660,7 @@ export type ListTokensRequest = Message<"arbiter.v1.ListTokensRequest"> & {
  * Use `create(ListTokensRequestSchema)` to create a new message.
  */
 export const ListTokensRequestSchema: GenMessage<ListTokensRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 18);
+  messageDesc(file_arbiter_v1_player, 19);
 
 /**
  * A page of tokens, oldest first.
@@ -634,7 +688,7 @@ export type ListTokensResponse = Message<"arbiter.v1.ListTokensResponse"> & {
  * Use `create(ListTokensResponseSchema)` to create a new message.
  */
 export const ListTokensResponseSchema: GenMessage<ListTokensResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 19);
+  messageDesc(file_arbiter_v1_player, 20);
 
 /**
  * Revokes a token.
@@ -655,7 +709,7 @@ export type RevokeTokenRequest = Message<"arbiter.v1.RevokeTokenRequest"> & {
  * Use `create(RevokeTokenRequestSchema)` to create a new message.
  */
 export const RevokeTokenRequestSchema: GenMessage<RevokeTokenRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 20);
+  messageDesc(file_arbiter_v1_player, 21);
 
 /**
  * The token is revoked.
@@ -670,7 +724,7 @@ export type RevokeTokenResponse = Message<"arbiter.v1.RevokeTokenResponse"> & {
  * Use `create(RevokeTokenResponseSchema)` to create a new message.
  */
 export const RevokeTokenResponseSchema: GenMessage<RevokeTokenResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 21);
+  messageDesc(file_arbiter_v1_player, 22);
 
 /**
  * The terms of a challenge.
@@ -712,7 +766,7 @@ export type Terms = Message<"arbiter.v1.Terms"> & {
  * Use `create(TermsSchema)` to create a new message.
  */
 export const TermsSchema: GenMessage<Terms> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 22);
+  messageDesc(file_arbiter_v1_player, 23);
 
 /**
  * A challenge, or a seek: a challenge without a named opponent.
@@ -761,7 +815,7 @@ export type Challenge = Message<"arbiter.v1.Challenge"> & {
  * Use `create(ChallengeSchema)` to create a new message.
  */
 export const ChallengeSchema: GenMessage<Challenge> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 23);
+  messageDesc(file_arbiter_v1_player, 24);
 
 /**
  * Challenges a player.
@@ -796,7 +850,7 @@ export type CreateChallengeRequest = Message<"arbiter.v1.CreateChallengeRequest"
  * Use `create(CreateChallengeRequestSchema)` to create a new message.
  */
 export const CreateChallengeRequestSchema: GenMessage<CreateChallengeRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 24);
+  messageDesc(file_arbiter_v1_player, 25);
 
 /**
  * The challenge.
@@ -817,7 +871,7 @@ export type CreateChallengeResponse = Message<"arbiter.v1.CreateChallengeRespons
  * Use `create(CreateChallengeResponseSchema)` to create a new message.
  */
 export const CreateChallengeResponseSchema: GenMessage<CreateChallengeResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 25);
+  messageDesc(file_arbiter_v1_player, 26);
 
 /**
  * Accepts a challenge or a seek.
@@ -838,7 +892,7 @@ export type AcceptChallengeRequest = Message<"arbiter.v1.AcceptChallengeRequest"
  * Use `create(AcceptChallengeRequestSchema)` to create a new message.
  */
 export const AcceptChallengeRequestSchema: GenMessage<AcceptChallengeRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 26);
+  messageDesc(file_arbiter_v1_player, 27);
 
 /**
  * The match that was created.
@@ -859,7 +913,7 @@ export type AcceptChallengeResponse = Message<"arbiter.v1.AcceptChallengeRespons
  * Use `create(AcceptChallengeResponseSchema)` to create a new message.
  */
 export const AcceptChallengeResponseSchema: GenMessage<AcceptChallengeResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 27);
+  messageDesc(file_arbiter_v1_player, 28);
 
 /**
  * Declines or withdraws a challenge.
@@ -887,7 +941,7 @@ export type DeclineChallengeRequest = Message<"arbiter.v1.DeclineChallengeReques
  * Use `create(DeclineChallengeRequestSchema)` to create a new message.
  */
 export const DeclineChallengeRequestSchema: GenMessage<DeclineChallengeRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 28);
+  messageDesc(file_arbiter_v1_player, 29);
 
 /**
  * The challenge is closed.
@@ -902,7 +956,7 @@ export type DeclineChallengeResponse = Message<"arbiter.v1.DeclineChallengeRespo
  * Use `create(DeclineChallengeResponseSchema)` to create a new message.
  */
 export const DeclineChallengeResponseSchema: GenMessage<DeclineChallengeResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 29);
+  messageDesc(file_arbiter_v1_player, 30);
 
 /**
  * Creates a seek.
@@ -930,7 +984,7 @@ export type CreateSeekRequest = Message<"arbiter.v1.CreateSeekRequest"> & {
  * Use `create(CreateSeekRequestSchema)` to create a new message.
  */
 export const CreateSeekRequestSchema: GenMessage<CreateSeekRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 30);
+  messageDesc(file_arbiter_v1_player, 31);
 
 /**
  * The seek.
@@ -951,7 +1005,7 @@ export type CreateSeekResponse = Message<"arbiter.v1.CreateSeekResponse"> & {
  * Use `create(CreateSeekResponseSchema)` to create a new message.
  */
 export const CreateSeekResponseSchema: GenMessage<CreateSeekResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 31);
+  messageDesc(file_arbiter_v1_player, 32);
 
 /**
  * Requests open challenges and seeks.
@@ -979,7 +1033,7 @@ export type ListChallengesRequest = Message<"arbiter.v1.ListChallengesRequest"> 
  * Use `create(ListChallengesRequestSchema)` to create a new message.
  */
 export const ListChallengesRequestSchema: GenMessage<ListChallengesRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 32);
+  messageDesc(file_arbiter_v1_player, 33);
 
 /**
  * A page of challenges and seeks, oldest first.
@@ -1007,7 +1061,7 @@ export type ListChallengesResponse = Message<"arbiter.v1.ListChallengesResponse"
  * Use `create(ListChallengesResponseSchema)` to create a new message.
  */
 export const ListChallengesResponseSchema: GenMessage<ListChallengesResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 33);
+  messageDesc(file_arbiter_v1_player, 34);
 
 /**
  * The scopes of a token.
