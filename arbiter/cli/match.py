@@ -15,7 +15,7 @@ from arbiter.cli.terminal import clock_text, instant, on_terminal, say, table, w
 from arbiter.drawing.terminal import draw
 from arbiter.errors import Refusal
 from arbiter.games import registry
-from arbiter.games.line import follow
+from arbiter.games.line import Line, follow, listed
 
 app = App(name="match", help="Make matches, look at them, judge them.")
 
@@ -123,30 +123,54 @@ def show(match_id: str, /, *, ply: int | None = None, connection: Connection | N
     say(f"{match.match_id}: {' against '.join(players)}, {match.game}, {match.time_control}{rated}{label}")
     say(f"{words.phase(match)}; ply {match.ply}, revision {match.revision}")
     for seat, clock in enumerate(match.clocks, 1):
-        say(f"clock of {words.named(match.players, seat)}: {clock_text(clock.remaining_ms)}")
+        say(f"clock of {_in_seat(match, seat)}: {clock_text(clock.remaining_ms)}")
+    line = _line(match)
     if ply is not None:
-        say(f"after ply {ply}{f', {match.moves[ply - 1]}' if ply else ''}:")
-    write_drawing(f"\n{_drawn(match, match.ply if ply is None else ply)}\n")
+        last = _last(match, line, ply)
+        say(f"after ply {ply}{f', {last}' if last else ''}:")
+    write_drawing(f"\n{_drawn(match, line, match.ply if ply is None else ply)}\n")
     if match.start_position:
         say(f"start position: {match.start_position}")
     if match.opening_plies:
-        say(f"opening: {' '.join(match.moves[: match.opening_plies])}")
+        say(f"opening: {_moves(match, line, 0, match.opening_plies)}")
     if match.ply > match.opening_plies:
-        say(f"moves: {' '.join(match.moves[match.opening_plies :])}")
+        say(f"moves: {_moves(match, line, match.opening_plies, match.ply)}")
 
 
-def _drawn(match: arb.Match, ply: int) -> str:
-    """Return the board after so many moves, or the last position's text if the game's rules are not known here."""
-    moves = match.moves[:ply]
+def _in_seat(match: arb.Match, seat: int) -> str:
+    """Return a player with the name of its seat: `alice (White)`, or `alice` if the rules only number the seats."""
+    player, name = match.players[seat - 1], words.seat_name(match.game, seat)
+    numbered = name == f"seat {seat}"
+    return words.named(match.players, seat) if numbered else f"{player} ({name})"
+
+
+def _line(match: arb.Match) -> Line | None:
+    """Return the moves of a match with their positions, or None if the game's rules are not known here."""
     try:
         game = registry.game(match.game)
-        line = follow(game, game.start(match.start_position), moves)
-        steps = game.steps(line.positions[-2], moves[-1]) if moves else None
-        over = match.result if ply == match.ply else None
-        ended = words.result(over, match.players) if over is not None else ""
-        return draw(game, line.final, steps, colour=on_terminal(), caption=ended)
+        return follow(game, game.start(match.start_position), match.moves)
     except Refusal:
+        return None
+
+
+def _moves(match: arb.Match, line: Line | None, first: int, end: int) -> str:
+    """Return moves as people write them, or their texts if the game's rules are not known here."""
+    return " ".join(match.moves[first:end]) if line is None else listed(line, first, end)
+
+
+def _last(match: arb.Match, line: Line | None, ply: int) -> str:
+    """Return the last of so many moves, '' if there is none."""
+    return _moves(match, line, ply - 1, ply) if ply else ""
+
+
+def _drawn(match: arb.Match, line: Line | None, ply: int) -> str:
+    """Return the board after so many moves, or the last position's text if the game's rules are not known here."""
+    if line is None:
         return match.position + "\n"
+    steps = line.game.steps(line.positions[ply - 1], match.moves[ply - 1]) if ply else None
+    over = match.result if ply == match.ply else None
+    ended = words.result(over, match.players, match.game) if over is not None else ""
+    return draw(line.game, line.positions[ply], steps, colour=on_terminal(), caption=ended)
 
 
 @app.command

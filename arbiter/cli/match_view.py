@@ -76,7 +76,7 @@ def after(view: MatchView, event: arb.MatchEvent) -> MatchView:
     if isinstance(what, arb.Interrupted):
         return replace(view, since_ms=0, phase=words.PHASES[arb.Phase.PAUSED])
     if isinstance(what, arb.Result):
-        return replace(view, since_ms=0, turn=0, phase=words.result(what, view.players), ended=True)
+        return replace(view, since_ms=0, turn=0, phase=words.result(what, view.players, view.variant), ended=True)
     return view
 
 

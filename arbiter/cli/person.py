@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from difflib import get_close_matches
 from typing import Final
 
@@ -20,7 +20,7 @@ from arbiter.cli.terminal import clock_text, on_terminal, say, say_lines, write_
 from arbiter.drawing.terminal import draw
 from arbiter.errors import Refusal
 from arbiter.games import registry
-from arbiter.games.line import follow
+from arbiter.games.line import follow, listed, written
 from arbiter.games.rule_sheet import described
 from arbiter.matches.evolution import MOST_OPENING_MOVES
 
@@ -31,7 +31,7 @@ SHOWN_MOVES: Final = 200  #: longer lists are cut; the person can narrow them do
 HINT_S: Final = 1.0  #: how long a hint is thought about
 
 HELP: Final = """\
-  MOVE          play a move, in the notation of the game
+  MOVE          play a move, in the notation of the game: in chess `Nf3`, or `g1f3`
   moves, ?      the legal moves; `moves e` those that begin with e
   hint          a move to consider
   board         the board again
@@ -91,7 +91,7 @@ class Person(arb.Bot):
         """Print that the match begins."""
         if self._taking_back is not None:
             return
-        seat = f"you are {_seat_name(match.game, match.seat)}"
+        seat = f"you are {words.seat_name(match.game, match.seat)}"
         time = "without clocks" if match.time_control == "none" else match.time_control
         say(f"{match.game} against {match.opponent}, {time}; {seat}. `help` says what you can type.")
 
@@ -114,9 +114,15 @@ class Person(arb.Bot):
         players = ("you", finished.opponent) if finished.seat == 1 else (finished.opponent, "you")
         match = await self.client.get_match(finished.match_id, with_moves=True)
         for ply in range(self._seen.get(finished.match_id, 0), len(match.moves)):
-            say(f"{ply + 1}. {match.moves[ply]}")
-        _show(match.game, match.start_position, match.moves, match.position, words.result(finished.result, players))
-        say(words.result(finished.result, players).replace("you wins", "You win"), "bold")
+            say(_named(match.game, match.start_position, match.moves, ply))
+        _show(
+            match.game,
+            match.start_position,
+            match.moves,
+            match.position,
+            words.result(finished.result, players, match.game),
+        )
+        say(words.result(finished.result, players, match.game).replace("you wins", "You win"), "bold")
 
     def _check_over(self) -> None:
         if self._match_of.get(self._awaited, "") in self._ended:
@@ -129,10 +135,12 @@ class Person(arb.Bot):
         if turn.refused is None:
             seen = self._seen.get(turn.match.match_id, 0)
             for move in turn.last_moves:
+                named = _named(turn.game, turn.match.start_position, turn.match.moves, move.ply)
                 if seen <= move.ply < turn.match.opening_plies:
-                    say(f"{move.ply + 1}. {move.move}, the opening")
+                    say(f"{named}, the opening")
                 elif move.ply >= seen and move.seat != turn.seat:
-                    say(f"{move.ply + 1}. {turn.opponent} plays {move.move}")
+                    number, _, played = named.partition(" ")
+                    say(f"{number} {turn.opponent} plays {played}")
             self._show_turn(turn)
             self._print_clocks(turn)
         choice = await self._ask(turn)
@@ -148,7 +156,7 @@ class Person(arb.Bot):
 
     async def _ask(self, turn: arb.Turn) -> arb.Choice:
         known = _position_of(turn)
-        legal = () if known is None else tuple(known.game.moves(known.position))
+        legal = () if known is None else _legal(known)
         while True:
             line = await self._lines.next("your move> ", (*WORDS, *legal))
             if line is None:
@@ -178,7 +186,7 @@ class Person(arb.Bot):
         if own[-1] > MOST_OPENING_MOVES:
             say(f"Only one of the first {MOST_OPENING_MOVES} moves can be taken back.")
             return
-        say(f"Taken back: {' '.join(moves[own[-1] :])}.")
+        say(f"Taken back: {listed(line, own[-1], len(moves))}.")
         self._taking_back = asyncio.create_task(self._begin_again(turn, moves[: own[-1]]))
         await asyncio.Event().wait()  # the end of this match cancels the thought about it
 
@@ -218,6 +226,7 @@ class Person(arb.Bot):
     def _move(self, line: str, known: Standing | None) -> arb.Choice | None:
         if known is not None:
             try:
+                line = known.game.from_notation(known.position, line)
                 known.game.play(known.position, line)
             except Refusal as refusal:
                 say(f"{refusal.message}. {_example(known, line)}", "red")
@@ -274,7 +283,8 @@ async def _hint(turn: arb.Turn, known: Standing | None) -> None:
     else:
         until_s = time.monotonic() + HINT_S
         move = await asyncio.to_thread(best_move, known.game, known.position, random.Random(), until_s)
-        say(f"{move}: {described(known.game, known.game.steps(known.position, move))}.")
+        game, position = known
+        say(f"{game.notation(position, move)}: {described(game, game.steps(position, move))}.")
 
 
 def _print_rules(known: Standing | None) -> None:
@@ -286,18 +296,23 @@ def _print_rules(known: Standing | None) -> None:
 
 def _example(known: Standing | None, typed: str) -> str:
     """Return a sentence with a legal move, the one that is most like what was typed."""
-    legal = [] if known is None else sorted(known.game.moves(known.position))
+    legal = () if known is None else _legal(known)
     if not legal:
         return "`moves` lists what is legal."
     near = get_close_matches(typed, legal[:MOST_COMPARED], n=1, cutoff=0.3) or legal
     return f"Legal is, for example, {near[0]}; `moves` lists all."
 
 
+def _legal(known: Standing) -> tuple[str, ...]:
+    """Return the legal moves as people write them, sorted."""
+    return tuple(sorted(known.game.notation(known.position, move) for move in known.game.moves(known.position)))
+
+
 def _list_moves(known: Standing | None, prefix: str) -> None:
     if known is None:
         say(UNKNOWN)
         return
-    found = sorted(move for move in known.game.moves(known.position) if move.startswith(prefix.strip()))
+    found = [move for move in _legal(known) if move.startswith(prefix.strip())]
     if not found:
         say(f"No legal move begins with {prefix.strip()}. `moves` lists all.")
         return
@@ -317,8 +332,11 @@ def _show(variant: str, start: str, moves: tuple[str, ...], text: str, ended: st
     write_drawing("\n" + draw(game, line.final, steps, on_terminal(), ended) + "\n")
 
 
-def _seat_name(variant: str, seat: int) -> str:
+def _named(variant: str, start: str, moves: Sequence[str], ply: int) -> str:
+    """Return a move of a match as people write it, with its number."""
     try:
-        return registry.game(variant).facts.seat_name(seat)
+        game = registry.game(variant)
+        line = follow(game, game.start(start), moves[: ply + 1])
+        return written(game, line.positions[ply], ply, line.moves[ply])
     except Refusal:
-        return f"seat {seat}"
+        return f"{ply + 1}. {moves[ply]}"

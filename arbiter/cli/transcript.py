@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -15,10 +16,13 @@ from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import on_terminal, say, write_text
 from arbiter.cli.verify import read_file
 from arbiter.drawing.terminal import draw
+from arbiter.errors import Refusal
 from arbiter.games import registry
 from arbiter.games.line import follow
 from arbiter.matches import notation, read
 from arbiter.matches.canonical import RecordError
+from arbiter.matches.events import Event
+from arbiter.matches.pgn import write as pgn_text
 from arbiter.matches.transcript import split
 from arbiter.plain_text import plain_json
 from arbiter.text_files import text_of
@@ -30,17 +34,20 @@ def transcript(
     *,
     out: Annotated[Path | None, Parameter(name=["--out", "-o"])] = None,
     text: Annotated[bool, Parameter(negative=())] = False,
+    pgn: Annotated[bool, Parameter(negative=())] = False,
     file: Path | None = None,
     from_text: Path | None = None,
     connection: Connection | None = None,
 ) -> None:
     """Write the record of a match: the exact bytes of its events, one canonical JSON text per line, and the signature.
 
-    `arbiter verify` verifies it. With --text, write readable text instead, similar to PGN, with clocks.
+    `arbiter verify` verifies it. With --text, write readable text instead, similar to PGN, with clocks. With --pgn,
+    write what programs for chess read.
 
     :param match_id: The match: its id, the beginning of one, or `last`.
     :param out: Write to this file instead of standard output.
     :param text: Write readable text.
+    :param pgn: Write a match of chess as PGN, with clocks, and evaluations once it has ended.
     :param file: Read the record from this file instead of a server.
     :param from_text: Read a readable text from this file, play its moves, and show the resulting position.
     """
@@ -55,19 +62,25 @@ def transcript(
         assert match_id is not None
         with connected(connection) as client:
             lines = client.transcript(ids.match_id(client, match_id))
-    _write(_as_text(lines) if text else lines, out)
+    form = pgn_text if pgn else notation.write if text else None
+    _write(lines if form is None else _as_text(lines, form), out)
     if out is not None:
         records, signature = split(lines)
         signed = " and the signature" if signature is not None else ""
-        say(f"the match in {out}" if text else f"{counted(len(records), 'event')}{signed} in {out}")
+        say(f"the match in {out}" if form is not None else f"{counted(len(records), 'event')}{signed} in {out}")
 
 
-def _as_text(lines: bytes) -> bytes:
+def _as_text(lines: bytes, form: Callable[[Sequence[Event]], str]) -> bytes:
+    """Return a match in a form for people or other programs. Raises Failure for what is no transcript."""
     try:
         records, _ = split(lines)
-        return notation.write([read(record) for record in records]).encode()
+        events = [read(record) for record in records]
     except RecordError as error:
         raise Failure(f"this is no transcript: {error}") from None
+    try:
+        return form(events).encode()
+    except (RecordError, Refusal) as error:
+        raise Failure(f"this match can't be written so: {error}") from None
 
 
 def _replay_report(file: Path) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import arbiter_client as arb
 
+from arbiter.errors import Refusal
+from arbiter.games import registry
 from arbiter.tournaments.rulings import in_words
 
 PHASES = {
@@ -26,25 +28,36 @@ _SEAT_EVENTS = {
 def phase(match: arb.Match) -> str:
     """Return the state of a match: `under way`, or how it ended."""
     if match.result is not None:
-        return result(match.result, match.players)
+        return result(match.result, match.players, match.game)
     return PHASES.get(match.phase, match.phase.name.lower())
 
 
-def result(ended: arb.Result, players: Sequence[str]) -> str:
+def result(ended: arb.Result, players: Sequence[str], game: str = "") -> str:
     """Return how a match ended: `alice wins: territory`, `a draw: repetition`, `void: aborted (a note)`."""
     reason = ended.reason.replace("_", " ") or "no reason given"
     note = f" ({ended.note})" if ended.note else ""
     if ended.kind is arb.ResultKind.WIN:
-        return f"{named(players, ended.winner)} wins: {reason}{note}"
+        return f"{named(players, ended.winner, game)} wins: {reason}{note}"
     return f"{'a draw' if ended.kind is arb.ResultKind.DRAW else 'void'}: {reason}{note}"
 
 
-def named(players: Sequence[str], seat: int) -> str:
-    """Return the player of a seat: `alice`, or `alice (seat 2)` if it plays against itself."""
+def named(players: Sequence[str], seat: int, game: str = "") -> str:
+    """Return the player of a seat: `alice`, or `alice (Black)` if it plays against itself, `alice (seat 2)`.
+
+    game: the variant, whose rules name the seats.
+    """
     if not 0 < seat <= len(players):
         return f"seat {seat}"
     name = players[seat - 1]
-    return name if players.count(name) == 1 else f"{name} (seat {seat})"
+    return name if players.count(name) == 1 else f"{name} ({seat_name(game, seat)})"
+
+
+def seat_name(game: str, seat: int) -> str:
+    """Return the name of a seat by the rules of a variant: `White`, or `seat 1` if it has none or is not known here."""
+    try:
+        return registry.game(game).facts.seat_name(seat)
+    except Refusal:
+        return f"seat {seat}"
 
 
 def happening(event: arb.MatchEvent, players: Sequence[str], move: str = "") -> str:

@@ -14,6 +14,7 @@ from arbiter.errors import Refusal
 from arbiter.games.chess_board import (
     BOARD,
     KEPT,
+    KINGS,
     NOWHERE,
     PROMOTIONS,
     SEAT,
@@ -27,6 +28,7 @@ from arbiter.games.chess_board import (
     targets,
 )
 from arbiter.games.chess_fen import Fields, read_fen, written
+from arbiter.games.chess_san import read_san, told_apart
 from arbiter.games.contract import Basis, EndReason, Facts, Game, Look, Outcome, Piece, Ruling, Seat, Step, Value
 
 REASONS = (
@@ -252,25 +254,33 @@ class Chess(Game[ChessPosition]):
         if sign == 80:
             became = f"={move[4].upper()}" if len(move) == 5 else ""
             return (move[0] if takes else "") + takes + move[2:4] + became + check
-        return chr(sign) + self._told_apart(position, cell, target) + takes + move[2:4] + check
+        apart = told_apart(position.board, position.turn, position.passed, cell, target)
+        return chr(sign) + apart + takes + move[2:4] + check
 
-    def _told_apart(self, position: ChessPosition, cell: int, target: int) -> str:
-        """Return the file, the rank or the cell that tells a piece from others that may go to the same cell."""
+    def from_notation(self, position: ChessPosition, text: str) -> str:
+        """Return the move for a text in Standard Algebraic Notation, or for a move or an alias."""
+        move = self.canonical(text)
+        if _MOVE.fullmatch(move):
+            return move
         board, turn = position.board, position.turn
-        rivals = [
-            other
-            for other in range(64)
-            if other != cell
-            and board[other] == board[cell]
-            and target in targets(board, other, turn, 0, position.passed)
-            and is_safe(board, other, target, turn, position.passed)
-        ]
-        if not rivals:
-            return ""
-        name = BOARD.names[cell]
-        if all(other >> 3 != cell >> 3 for other in rivals):
-            return name[0]
-        return name[1] if all(other & 7 != cell & 7 for other in rivals) else name
+        said = read_san(text, board, turn, position.passed)
+        if said is None:
+            return move
+        if position.outcome is not None:
+            raise self.illegal_move(position, text, "the game is over")
+        if said.castles:
+            king = board.find(KINGS[turn - 1])
+            side = 16 if said.castles == "short" else -16
+            if king + side not in targets(board, king, turn, position.rights, position.passed):
+                raise self.illegal_move(position, text, f"{self.facts.seat_name(turn)} may not castle {said.castles}")
+            return self._texts[king * 64 + king + side]
+        if len(said.cells) == 1:
+            return BOARD.names[said.cells[0]] + said.target + said.promotion
+        kind = (self.facts.letters or {})[said.kind]
+        if said.cells:
+            several = ", ".join(BOARD.names[cell] for cell in said.cells)
+            raise self.illegal_move(position, text, f"the {kind}s on {several} may go there: say which")
+        raise self.illegal_move(position, text, f"no {kind} of {self.facts.seat_name(turn)} may go there")
 
     def number(self, position: ChessPosition, ply: int) -> str:
         """Return the number of the move: `12.` for White's, `12…` for Black's."""

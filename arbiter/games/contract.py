@@ -330,6 +330,13 @@ class Game(ABC, Generic[P]):
         """Return a legal move as people write it, such as `Nf6` in chess. Raises the same as `play`."""
         return move
 
+    def from_notation(self, position: P, text: str) -> str:
+        """Return the move that a person means by a text: a move, an alias, or what `notation` returns.
+
+        Any other text is returned as it is. Raises Refusal MOVE_ILLEGAL for a notation of no move here, or of several.
+        """
+        return self.canonical(text)
+
     def number(self, position: P, ply: int) -> str:
         """Return the number of the move to be played, as the game's players count: `12.`, or `12…` for Black's.
 

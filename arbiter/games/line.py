@@ -8,7 +8,7 @@ from typing import Any
 
 from arbiter.errors import Refusal, argument_invalid
 from arbiter.games import registry
-from arbiter.games.contract import AnyGame
+from arbiter.games.contract import AnyGame, Game
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,25 @@ def replay(variant: str, start: str | None, moves: Sequence[str], most: int) -> 
 def written(game: AnyGame, before: Any, ply: int, move: str) -> str:
     """Return a legal move as people read it, with its number: `3. e5` in most games, `2… Nf6` in chess."""
     return f"{game.number(before, ply)} {game.notation(before, move)}"
+
+
+def numbers_itself(game: AnyGame) -> bool:
+    """Return whether moves have numbers of the game's own, and not those of their plies."""
+    return type(game).number is not Game.number
+
+
+def listed(line: Line, first: int, end: int) -> str:
+    """Return the moves of a line at plies `first` to `end` - 1 as people read them, with the game's own numbers.
+
+    In chess `1. e4 e5 2. Nf3`; in games that number plies the moves alone.
+    """
+    words: list[str] = []
+    for ply in range(first, end):
+        before, move = line.positions[ply], line.moves[ply]
+        if numbers_itself(line.game) and (not words or before.turn == 1):
+            words.append(line.game.number(before, ply))
+        words.append(line.game.notation(before, move))
+    return " ".join(words)
 
 
 def follow(game: AnyGame, start: Any, moves: Sequence[str], first_ply: int = 0) -> Line:

@@ -83,7 +83,7 @@ def write(events: Sequence[Event]) -> str:
         raise RecordError("a match begins with its making")
     created, versions = events[0], versions_of(events)
     ended = next((event for event in events if isinstance(event, Ended)), None)
-    result = _result(ended)
+    result = result_text(ended)
     tags = {
         "Game": created.game,
         "Player1": created.players[0],
@@ -93,7 +93,7 @@ def write(events: Sequence[Event]) -> str:
         "TimeControl": created.time,
         "Match": created.match,
         "Label": created.label,
-        "Date": _date(created.at),
+        "Date": date(created.at),
         "Rated": "yes" if created.rated else "no",
         POSITION: created.position,
         OPENING: str(len(created.opening) or ""),
@@ -103,11 +103,11 @@ def write(events: Sequence[Event]) -> str:
     }
     timed = any(control != time_control.Unlimited() for control in time_control.parse_pair(created.time))
     moved = [event for event in events if isinstance(event, Moved)]
-    said = _said(moved, ended)
+    said = said_in(moved, ended)
     moves = [f"{ply}. {move}" for ply, move in enumerate(created.opening, 1)]
     moves += [_written(event, timed, said.get(event.ply)) for event in moved]
-    header = "".join(f"[{name} {_quoted(value)}]\n" for name, value in tags.items() if value)
-    return f"{header}\n{_wrapped([*moves, result])}\n"
+    header = "".join(f"[{name} {quoted(value)}]\n" for name, value in tags.items() if value)
+    return f"{header}\n{wrapped([*moves, result], WIDTH)}\n"
 
 
 def read(text: str, games: Games = registered_game) -> WrittenGame:
@@ -148,7 +148,7 @@ def read(text: str, games: Games = registered_game) -> WrittenGame:
     return WrittenGame(tags, tuple(moves), result, game.text(position), _opening_plies(tags, len(moves)))
 
 
-def _said(moved: Sequence[Moved], ended: Ended | None) -> Mapping[int, Comment]:
+def said_in(moved: Sequence[Moved], ended: Ended | None) -> Mapping[int, Comment]:
     """Return the bots' comments on their moves, by ply: none before the end.
 
     Raises RecordError for a key that does not decrypt them.
@@ -158,7 +158,8 @@ def _said(moved: Sequence[Moved], ended: Ended | None) -> Mapping[int, Comment]:
     return opened(((event.ply, event.comment) for event in moved if event.comment), key_of(ended.key))
 
 
-def _result(ended: Ended | None) -> str:
+def result_text(ended: Ended | None) -> str:
+    """Return a result: `1-0`, `0-1`, `1/2-1/2`, or `*` for a match that is void or has not ended."""
     return GOES_ON if ended is None or ended.result is ResultKind.VOID else RESULTS[ended.winner]
 
 
@@ -241,12 +242,12 @@ def _milliseconds(text: str, line: int) -> int:
 
 def _written(event: Moved, timed: bool, said: Comment | None) -> str:
     clock = event.clocks[event.seat - 1]
-    notes = [f"[%clk {_time(clock.remaining_ms)}]"] if timed else []
+    notes = [f"[%clk {time_text(clock.remaining_ms)}]"] if timed else []
     if clock.periods:
         notes.append(f"[%periods {clock.periods}]")
     if clock.moves_left:
         notes.append(f"[%moves {clock.moves_left}]")
-    notes.append(f"[%emt {_time(event.ledger.charged)}]")
+    notes.append(f"[%emt {time_text(event.ledger.charged)}]")
     if said is not None and said.evaluation is not None:
         notes.append(f"[%eval {said.evaluation}]")
     if said is not None and said.line:
@@ -254,13 +255,14 @@ def _written(event: Moved, timed: bool, said: Comment | None) -> str:
     return f"{event.ply + 1}. {event.move} {{{' '.join(notes)}}}"
 
 
-def _time(milliseconds: int) -> str:
+def time_text(milliseconds: int) -> str:
+    """Return a duration as `0:04:58.4`: hours, minutes, and seconds with up to three decimals."""
     seconds, rest = divmod(milliseconds, 1000)
     decimals = f".{rest:03}".rstrip("0") if rest else ""
     return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}{decimals}"
 
 
-def _date(at: int) -> str:
+def date(at: int) -> str:
     """Return the day of an instant (UTC epoch milliseconds), as PGN writes it: `2027.01.15`."""
     days, year = at // 86_400_000, 1970
     while days >= (length := 366 if _is_leap(year) else 365):
@@ -277,15 +279,16 @@ def _is_leap(year: int) -> bool:
     return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
 
 
-def _quoted(value: str) -> str:
+def quoted(value: str) -> str:
+    """Return the value of a tag in quotation marks; what cannot be printed is escaped."""
     return '"' + plain(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _wrapped(parts: Sequence[str]) -> str:
-    """Return parts joined into lines. A part stays on one line unless it is longer than a line."""
+def wrapped(parts: Sequence[str], width: int) -> str:
+    """Return parts joined into lines of at most `width` characters; a part is split only if it is longer."""
     lines = [""]
-    for word in (word for part in parts for word in (part.split(" ") if len(part) > WIDTH else (part,))):
-        if lines[-1] and len(lines[-1]) + 1 + len(word) > WIDTH:
+    for word in (word for part in parts for word in (part.split(" ") if len(part) > width else (part,))):
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
             lines.append("")
         lines[-1] += f" {word}" if lines[-1] else word
     return "\n".join(lines)

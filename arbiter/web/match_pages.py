@@ -15,7 +15,7 @@ from arbiter.drawing.animation import Frame, animated
 from arbiter.drawing.palette import seat_classes
 from arbiter.drawing.svg import svg
 from arbiter.games.contract import Game
-from arbiter.games.line import written
+from arbiter.games.line import numbers_itself, written
 from arbiter.matches.match import Match
 from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.matches import MatchQuery
@@ -29,7 +29,6 @@ from arbiter.web.rendering import Templates
 from arbiter.web.states import (
     Played,
     number,
-    numbers_itself,
     positions,
     result_words,
     shown_at,

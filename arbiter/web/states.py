@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple, cast
 
-from arbiter.games.contract import AnyGame, Game
-from arbiter.games.line import written
+from arbiter.games.contract import AnyGame
+from arbiter.games.line import numbers_itself, written
 from arbiter.matches.clock import UNLIMITED_MS, available
 from arbiter.matches.events import Clocks, Ended, EventKind, Moved
 from arbiter.matches.match import Match, Phase, claimable
@@ -114,11 +114,6 @@ def moved_state(match: Match, published: Published, position: Shown, now_ms: int
         "move": Played(event.ply, event.seat, event.move, ledger.charged, ledger.credited, named)._asdict(),
         **position.json(),
     }
-
-
-def numbers_itself(game: AnyGame) -> bool:
-    """Return whether moves have numbers of the game's own, and not those of their plies."""
-    return type(game).number is not Game.number
 
 
 def shown_move(game: AnyGame, before: Any, ply: int, move: str) -> str:

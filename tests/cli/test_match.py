@@ -65,12 +65,30 @@ def test_a_match_begins_from_a_position(server: Server, arbiter: Arbiter) -> Non
     assert (refused.code, "0 kings" in refused.err) == (1, True)
 
 
+def test_chess_is_shown_as_people_write_it(server: Server, arbiter: Arbiter, tmp_path: Path) -> None:
+    arbiter("token", "create", "alice")
+    arbiter("token", "create", "bob")
+    opening = ("--opening", "e2e4 e7e5 g1f3", "--label", "cup")
+    match_id = arbiter("match", "create", "chess", "alice", "bob", "--time", "5m", "--at-once", *opening).out.strip()
+    shown = arbiter("match", "show", match_id, "--ply", "2").out
+    assert "opening: 1. e4 e5 2. Nf3\n" in shown
+    assert "after ply 2, 1… e5:\n" in shown
+    assert "clock of alice (White): 5:00\n" in shown
+    arbiter("match", "adjudicate", match_id, "--winner", "2", "--note", "tired")
+    file = tmp_path / "game.pgn"
+    assert arbiter("transcript", match_id, "--pgn", "--out", str(file)).out == f"the match in {file}\n"
+    assert '[Event "cup"]\n' in file.read_text()
+    assert file.read_text().endswith("\n\n1. e4 e5 2. Nf3 0-1\n")
+    other = arbiter("match", "create", "go", "alice", "bob", "--time", "5m").out.strip()
+    assert "PGN is for chess, and this is a match of go" in arbiter("transcript", other, "--pgn").complaint
+
+
 def test_a_player_against_itself(server: Server, arbiter: Arbiter) -> None:
     arbiter("token", "create", "alice")
     match_id = arbiter("match", "create", "pods(size=3)", "alice", "alice", "--time", "5m", "--at-once").out.strip()
-    assert "clock of alice (seat 2): 5:00\n" in arbiter("match", "show", match_id).out
+    assert "clock of alice (Humpback): 5:00\n" in arbiter("match", "show", match_id).out
     judged = arbiter("match", "adjudicate", match_id, "--winner", "2", "--note", "tired")
-    assert judged.out == f"{match_id}: alice (seat 2) wins: adjudicated (tired)\n"
+    assert judged.out == f"{match_id}: alice (Humpback) wins: adjudicated (tired)\n"
     assert arbiter("match", "create", "pods", "alice", "alice", "--rated").code == 1
 
 

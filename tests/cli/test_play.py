@@ -67,6 +67,17 @@ def test_the_person_gets_help_and_takes_a_move_back() -> None:
     assert after.endswith("random wins: resignation\n")
 
 
+def test_chess_is_shown_and_typed_as_people_write_it() -> None:
+    typed = "moves N\nNf3\nmoves e\ne2e5\nNf6\nquit\n"
+    ran = plays(typed, "chess", "--against", "random", "--seat", "1")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "you are White." in ran.stdout
+    assert "\nNa3 Nc3 Nf3 Nh3\n" in ran.stdout
+    assert re.search(r"\n1… random plays (?:[a-h][3-6]|N[acfh]6)\n", ran.stdout), ran.stdout
+    assert "the pawn on e2 does not reach e5" in ran.stdout
+    assert "'Nf6' is not legal here: no knight of White may go there" in ran.stdout
+
+
 def test_lines_at_a_terminal_can_be_edited_and_recalled() -> None:
     """Type `e4`, change its 4 to a 5, and recall the line with an arrow key: the cell is occupied by then."""
     ours, theirs = pty.openpty()

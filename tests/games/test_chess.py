@@ -120,6 +120,49 @@ def test_people_read_standard_algebraic_notation(fen: str, move: str, written: s
     position = GAME.parse(fen)
     assert GAME.notation(position, move) == written
     assert library.Board(fen).san(library.Move.from_uci(move)) == written
+    assert GAME.from_notation(position, written) == move
+
+
+@pytest.mark.parametrize(
+    ("text", "move"),
+    [
+        ("O-O", "e1g1"),
+        ("0-0-0", "e1c1"),
+        ("Nxg6", "e5g6"),
+        ("Ng6!?", "e5g6"),
+        ("Ne5-g6", "e5g6"),
+        ("e5g6", "e5g6"),
+        ("e5xg6", "e5g6"),
+        ("d5xe6", "d5e6"),
+        ("dxe6", "d5e6"),
+        ("d:e6", "d5e6"),
+    ],
+)
+def test_what_people_write_is_read(text: str, move: str) -> None:
+    assert GAME.from_notation(GAME.parse(KIWIPETE), text) == move
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("Nf6", "no knight of White may go there"),
+        ("Nb4", "no knight of White may go there"),
+        ("Rc1", "no rook of White may go there"),
+        ("O-O-O#", "may not castle long"),
+        ("Nd6", "the knights on c4, f5 may go there: say which"),
+    ],
+)
+def test_what_people_write_and_may_not_play(text: str, why: str) -> None:
+    position = GAME.parse("4k3/8/8/5N2/2N5/8/8/4K3 w - - 0 1")
+    with pytest.raises(Refusal) as caught:
+        GAME.from_notation(position, text)
+    assert caught.value.reason == Reason.MOVE_ILLEGAL
+    assert why in caught.value.message
+
+
+@pytest.mark.parametrize("text", ["", "e9", "Nf", "O-O-O-O", "0-O", "hello", "N" * 20])
+def test_a_text_in_no_notation_is_left_as_it_is(text: str) -> None:
+    assert GAME.from_notation(GAME.initial(), text) == text
 
 
 def test_threefold_repetition_is_claimed_and_fivefold_ends_by_itself() -> None:
@@ -199,7 +242,9 @@ def compare_with_the_library(start: str, random: Random, plies: int) -> None:
         claims = board.is_repetition(3) or board.halfmove_clock >= 100
         assert bool(GAME.claim(position)) == claims, where
         move = random.choice(moves)
-        assert GAME.notation(position, move) == board.san(library.Move.from_uci(move)), where
+        written = GAME.notation(position, move)
+        assert written == board.san(library.Move.from_uci(move)), where
+        assert GAME.from_notation(position, written) == move, where
         position = GAME.play(position, move)
         board.push_uci(move)
 

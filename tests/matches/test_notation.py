@@ -14,7 +14,7 @@ from arbiter.matches.canonical import RecordError
 from arbiter.matches.commands import Resign
 from arbiter.matches.comments import opened
 from arbiter.matches.events import Created, Ended, Moved
-from arbiter.matches.notation import NotationError, WrittenMove, _date, read, write
+from arbiter.matches.notation import NotationError, WrittenMove, date, read, write
 from tests.generators.transcripts import MATCH_PLANS, MatchPlan, played
 from tests.matches.heap import games
 from tests.matches.logged_match import started
@@ -79,7 +79,7 @@ def test_tags_hold_any_text() -> None:
 
 @given(st.integers(0, 10**13))
 def test_dates(at: int) -> None:
-    assert _date(at) == datetime.fromtimestamp(at // 1000, UTC).strftime("%Y.%m.%d").rjust(10, "0")
+    assert date(at) == datetime.fromtimestamp(at // 1000, UTC).strftime("%Y.%m.%d").rjust(10, "0")
 
 
 @pytest.mark.parametrize(
