@@ -386,6 +386,36 @@ def clocks(*, matches: Count = 500, seconds: Seconds = 60.0, json: Json = None) 
 
 
 @app.command
+def tournament(
+    *,
+    at_once: Annotated[str, Parameter(validator=_numbers_only)] = "1,2,8,32",
+    rounds: Count = 3,
+    seconds: Seconds = 4.0,
+    game: str = "",
+    uci: str = "",
+    folder: Folder = None,
+    json: Json = None,
+) -> None:
+    """Measure whole games by `tournament run`: moves and games a second, and processor time by process.
+
+    Two bots play long games, then short ones: the difference tells what a game costs beside its moves. Beside it, the
+    same bots play in one process with nothing in between but the rules. Goals with --uci, as medians of paired rounds:
+    half of that rate with 2 games at once, three quarters with 32; processor time of everything but engines 0.35 ms a
+    move and 3 ms a game.
+
+    :param at_once: Numbers of games at once, separated by commas.
+    :param rounds: Number of rounds. The result is their median.
+    :param seconds: How long is measured of each run.
+    :param game: The variant. [default: circle-of-life(target=60), with --uci chess]
+    :param uci: The command of a chess engine, which plays at one node a move. [default: two bots that play at random]
+    """
+    from arbiter.bench.tournament import TournamentPlan, bench_tournament
+
+    plan = TournamentPlan(_numbers(at_once), rounds, seconds, game, uci, folder)
+    _measure(lambda progress: bench_tournament(plan, progress), json)
+
+
+@app.command
 def ratios(*files: Path) -> None:
     """Show what benchmarks have kept with --json FILE in one table: ratios, goals, and the machine's steal.
 

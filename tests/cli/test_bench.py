@@ -35,6 +35,7 @@ TINY = {
     "metrics": ("--matches", "2", "--starts", "1", "--rounds", "1", "--seconds", "0.2"),
     "budget": ("--pairs", "2", "--history", "0.3", "--seconds", "0.3", *ATTACKS),
     "cluster": ("--replicas", "1,2", "--pairs", "4", "--rounds", "1", "--seconds", "0.5", "--offered", "20", *LOADED),
+    "tournament": ("--at-once", "2", "--rounds", "1", "--seconds", "0.5", "--uci", "stockfish"),
     "web": ("--viewers", "3", "--grid-viewers", "2", "--grid", "2", "--matches", "2", *SHORT),
 }
 IN_SHORT = ("moves",)  #: the others are tested by `make soak`
@@ -59,6 +60,7 @@ GOALS = {
     | {f"replicas_{size}_us_loaded_ratio": 1.25 for size in ("1", "2", "2_bus")}
     | {f"replicas_{size}_rate_ratio": 1 for size in ("2", "2_bus")}
     | {f"replicas_{size}_seen_p50_ms": 5 for size in ("2", "2_bus")},
+    "tournament": {"share_2": 0.5, "move_ms_2": 0.35, "game_ms_2": 3},
     "web": {"p50_ratio": 1.1, "p99_ratio": 1.1, "update_p50_ms": 5, "update_p99_ms": 5},
 }
 SERVERS = ("single", "replicas_2", "replicas_2_bus")
@@ -109,6 +111,8 @@ def test_every_goal_has_its_figure(
 ) -> None:
     if name == "web":
         require("chromium", why="a page's update is measured in it")
+    if name == "tournament":
+        require("/usr/games/stockfish", why="two of it play each other")
     if name == "cluster":  # it runs a PostgreSQL and a NATS of its own
         require("nats-server", why="it is the bus of servers that are measured")
         monkeypatch.setenv("ARBITER_POSTGRES_PROGRAMS", str(request.getfixturevalue("cluster").programs))

@@ -1,0 +1,148 @@
+"""Two bots play each other in this process, with nothing in between but the rules of the game.
+
+`arbiter.bench.tournament` measures this beside a tournament. Random bots get their legal moves; engines are asked by
+the bridge of the Python client, as by `arbiter bot run`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import time
+from collections.abc import Awaitable, Callable
+from random import Random
+from typing import Any, Final
+
+from arbiter_client.bot import Move
+from arbiter_client.bridge.engine import found
+from arbiter_client.bridge.language import Question
+from arbiter_client.bridge.program import Program
+from arbiter_client.bridge.uci import Search, Uci
+from arbiter_client.values.play import LiveMatch, Turn
+
+from arbiter.bench.processes import answer, order
+from arbiter.bench.tournament import OPENING
+from arbiter.games import registry
+from arbiter.games.contract import AnyGame
+
+START_S: Final = 60.0  #: for an engine to introduce itself
+LIMIT_S: Final = 60.0  #: for a move
+WARM_UP_S: Final = 1.0
+
+Ask = Callable[[Any, tuple[str, ...]], Awaitable[str]]
+"""Returns a move, by the position and the moves before it."""
+
+
+class Pair:
+    """Two bots that play one game after the other."""
+
+    def __init__(self, game: AnyGame, asks: tuple[Ask, Ask], plies: int, opening: int, seed: int) -> None:
+        self.moves = self.games = 0
+        self._game = game
+        self._asks = asks
+        self._plies = plies
+        self._opening = opening
+        self._random = Random(seed)
+
+    async def play(self) -> None:
+        """Play until cancelled."""
+        game = self._game
+        while True:
+            position, played = game.initial(), tuple[str, ...]()
+            while position.outcome is None and len(played) < self._plies:
+                if len(played) < self._opening:
+                    move = self._random.choice(game.moves(position))
+                else:
+                    move = await self._asks[len(played) % 2](position, played)
+                position, played = game.play(position, move), (*played, move)
+                self.moves += 1
+            self.games += 1
+            await asyncio.sleep(0)
+
+
+def random_bot(game: AnyGame, seed: int) -> Ask:
+    """Return a bot that plays at random."""
+    random = Random(seed)
+
+    async def ask(position: Any, _played: tuple[str, ...]) -> str:
+        return random.choice(game.moves(position))
+
+    return ask
+
+
+async def engine(command: str) -> tuple[Program, Ask]:
+    """Start an engine that searches one node a move."""
+    program, *words = shlex.split(command)
+    running = await Program.start([found(program) or program, *words], Uci({}, Search(nodes=1)), START_S)
+    match = LiveMatch("direct", "chess", 1, "")
+    await running.begin(match)
+
+    async def ask(_position: Any, played: tuple[str, ...]) -> str:
+        match.moves = played
+        choice = await running.ask(Question(_turn(match, len(played)), None, None, None), LIMIT_S)
+        assert isinstance(choice, Move)
+        return choice.text
+
+    return running, ask
+
+
+def _turn(match: LiveMatch, ply: int) -> Turn:
+    return Turn(
+        game=match.game,
+        seat=1 + ply % 2,
+        ply=ply,
+        position="",
+        last_moves=(),
+        clocks=(),
+        started_ms=0,
+        now_ms=0,
+        draw_claim="",
+        draw_offered=False,
+        opponent="",
+        board=(),
+        legal_move_count=0,
+        legal_moves=(),
+        available_ms=0,
+        revision=0,
+        match=match,
+    )
+
+
+async def measure(variant: str, uci: str, at_once: int, plies: int, seconds: float) -> dict[str, float]:
+    """Play so many games at once; return moves, games, seconds and processor seconds of this process."""
+    game, programs, pairs = registry.game(variant), list[Program](), list[Pair]()
+    for number in range(at_once):
+        asks = list[Ask]()
+        for seed in (2 * number, 2 * number + 1):
+            if uci:
+                program, ask = await engine(uci)
+                programs.append(program)
+                asks.append(ask)
+            else:
+                asks.append(random_bot(game, seed))
+        pairs.append(Pair(game, (asks[0], asks[1]), plies, OPENING if uci else 0, number))
+    playing = [asyncio.create_task(pair.play()) for pair in pairs]
+    await asyncio.sleep(min(WARM_UP_S, seconds))
+    moves, games = (sum(counts) for counts in zip(*((pair.moves, pair.games) for pair in pairs), strict=True))
+    began, spent = time.monotonic(), time.process_time()
+    await asyncio.sleep(seconds)
+    took, spent = time.monotonic() - began, time.process_time() - spent
+    for task in playing:
+        task.cancel()
+    ended = await asyncio.gather(*playing, return_exceptions=True)
+    for each in ended:
+        if not isinstance(each, asyncio.CancelledError):
+            raise each or RuntimeError("a pair has stopped")
+    await asyncio.gather(*(program.kill() for program in programs))
+    return {
+        "moves": sum(pair.moves for pair in pairs) - moves,
+        "games": sum(pair.games for pair in pairs) - games,
+        "seconds": took,
+        "spent": spent,
+    }
+
+
+if __name__ == "__main__":
+    plan = order()
+    assert plan is not None
+    answer(**asyncio.run(measure(**plan)))

@@ -1,0 +1,59 @@
+"""How `arbiter bench tournament` reads what it measures."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from arbiter.bench.direct import measure
+from arbiter.bench.tournament import PARTS, Played, TournamentPlan, fit, specification, spent_by_part
+from arbiter.cli.tournament_spec import read_all
+
+SPIN = "import time\nwhile time.process_time() < 0.2: pass\nprint(flush=True)\ninput()"
+
+
+def test_the_time_of_a_move_and_of_a_game_are_told_apart() -> None:
+    spent = dict.fromkeys(PARTS, 0.0)
+    long = Played(6_000, 100, 4.0, spent | {"server": 6_000 * 0.3e-3 + 100 * 5e-3, "engines": 9.0})
+    short = Played(1_200, 100, 4.0, spent | {"server": 1_200 * 0.3e-3 + 100 * 5e-3})
+    assert fit(long, short, PARTS[:-1]) == pytest.approx((0.3, 5.0))
+
+
+@pytest.mark.parametrize("uci", ["", "stockfish"])
+def test_the_file_of_the_benchmark_is_a_tournament(uci: str, tmp_path: Path) -> None:
+    file = tmp_path / "bench.toml"
+    file.write_text(specification(TournamentPlan(uci=uci), 12))
+    read = read_all(file)
+    assert [bot.name for bot in read.bots] == ["one", "two"]
+    assert read.bots[0].engine == bool(uci)
+    assert read.tournament.adjudication.plies == 12
+    assert read.tournament.games == ("chess" if uci else "circle-of-life(target=60)",)
+
+
+@pytest.mark.parametrize(
+    ("below", "part"), [((sys.executable, "-c", SPIN), "bots"), ((sys.executable, "-c", SPIN, "serve"), "server")]
+)
+def test_processor_time_is_told_apart_by_process(below: tuple[str, ...], part: str) -> None:
+    """A child of the run that serves is its server; another one is a bot."""
+    here = os.getpid()
+    with subprocess.Popen(below, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        assert spent_by_part(here)[part] >= 0.15
+        assert spent_by_part(here)["runner"] > 0
+        child.communicate(b"\n")
+
+
+def test_bots_play_directly_as_long_as_is_asked() -> None:
+    began = time.monotonic()
+    found = asyncio.run(measure("circle-of-life(target=60)", "", 2, 20, 0.2))
+    assert time.monotonic() - began >= 0.2
+    assert found["moves"] >= 20 * found["games"] - 40
+    assert found["games"] > 0
+    assert found["spent"] > 0
