@@ -30,7 +30,7 @@ from arbiter.sandbox.limits import BOUNDS, ResourceLimits
 from arbiter.text_files import text_of
 from arbiter.toml_lines import line_of, places
 from arbiter.tournaments import formats
-from arbiter.tournaments.spec import Spec
+from arbiter.tournaments.spec import Options, Spec
 from arbiter.tournaments.spec_text import read_spec
 
 BOTS: Final = "bots"
@@ -41,6 +41,8 @@ SANDBOX: Final = "sandbox"  #: the table of each bot's resource limits
 HIGHEST_RATING: Final = 10_000
 LONGEST: Final = 100  #: maximum characters of a name or a version
 _invalid: Final = partial(parameter_invalid, of="a tournament")
+HYPOTHESES: Final = ("elo0", "elo1")  #: of a trial
+ELO_PARTS: Final = 100  #: of a hypothesis with decimals
 MOST_SEARCHED: Final = 1_000_000_000  #: nodes, or milliseconds
 OURS: Final = "ARBITER_"  #: environment variables that tell a bot where it plays
 
@@ -161,7 +163,7 @@ def read_all(path: Path) -> File:
         raise Failure(f"{path} is no TOML file: {error}") from None
     bots, limits = values.pop(BOTS, []), values.pop(SANDBOX, {})
     try:
-        values = with_instants(with_lines(values, path.parent))
+        values = with_decimals(with_instants(with_lines(values, path.parent)))
         spec = read_spec(values, time_control.parse)
         bots = _bots(bots, path.parent)
         pairer = formats.of(spec)
@@ -183,6 +185,26 @@ def _location(path: Path, text: str, refusal: Refusal) -> str:
     if line:
         return f"{path}, line {line} ({field}): "
     return f"{path} ({field}): " if field else f"{path}: "
+
+
+def with_decimals(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a specification with whole hypotheses of a trial: `elo1 = 1.75` is 175 of 100 parts.
+
+    Raises Refusal PARAMETER_INVALID for one with more than two decimals, and for one beside `elo_parts`.
+    """
+    options = values.get("options")
+    if not isinstance(options, dict) or not any(isinstance(options.get(name), float) for name in HYPOTHESES):
+        return dict(values)
+    if "elo_parts" in options:
+        raise _invalid(options["elo_parts"], "options.elo_parts", "nothing beside a hypothesis with decimals")
+    read = options | {"elo_parts": ELO_PARTS}
+    for name in HYPOTHESES:
+        given = options.get(name, getattr(Options(), name))
+        parts = given * ELO_PARTS if isinstance(given, int | float) and abs(given) < HIGHEST_RATING else 0.5
+        if abs(parts - round(parts)) > 1e-6:
+            raise _invalid(given, f"options.{name}", "a number with at most two decimals")
+        read[name] = round(parts)
+    return {**values, "options": read}
 
 
 def spec_value(spec: Spec) -> arb.TournamentSpec:

@@ -46,6 +46,7 @@ Measured in 200 trials of two equal bots; verified by tests/ratings/test_differe
 
 _STEP: Final = 0.05  # of the integral, in nats of u
 _POINTS: Final = np.exp(np.arange(-12, 10, _STEP))  # in units of the width of the characteristic function
+_FAR: Final = 12.0  # standard deviations
 _HALVINGS: Final = 30  # of an interval of scores
 
 
@@ -79,7 +80,10 @@ def below(pairs: npt.NDArray[np.int64], score: float, prior: Sequence[float]) ->
             angles += shape[:, np.newaxis] * np.arctan(distance * u)
     # du / u = d ln u, and the points are evenly spaced in ln u: the trapezoidal rule is exact to many digits here.
     total: Vector = (np.exp(logs) * np.sin(angles)).sum(axis=1) * _STEP
-    return np.clip(0.5 - total / pi, 0, 1)
+    # Far from the mean the integrand swings between two points. There the probability is below exp(−_FAR² / 2).
+    deviations = (shapes @ away) * width
+    found: Vector = np.clip(0.5 - total / pi, 0, 1)
+    return np.where(deviations > _FAR, 0.0, np.where(deviations < -_FAR, 1.0, found))
 
 
 def _quantile(counts: npt.NDArray[np.int64], prior: Sequence[float], probability: float) -> float:

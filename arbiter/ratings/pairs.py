@@ -8,11 +8,14 @@ Games without a partner count as outcomes of their own: 0, ½ or 1 point of 1.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import log10, sqrt
+from math import log, log10, sqrt
 from typing import Final, NamedTuple
 
 from arbiter.errors import argument_invalid
 
+GAMES: Final = 2  #: of a pair
+NORMALISED: Final = 800 / log(10)  #: normalised Elo of a difference of one standard deviation of a game
+TWO_SIDED_95: Final = 1.959963984540054  #: standard deviations on each side of a normal 95 % interval
 LARGEST_ELO: Final = 1_200.0  #: the largest reported Elo difference: a more extreme score says nothing more
 
 
@@ -82,6 +85,32 @@ def moments(counts: Sequence[int], scores: Sequence[float] = SCORES) -> Moments:
     mean = sum(count * score for count, score in zip(counts, scores, strict=True)) / total
     spread = sum(count * (score - mean) ** 2 for count, score in zip(counts, scores, strict=True))
     return Moments(mean, spread / total, total)
+
+
+class Normalised(NamedTuple):
+    """A difference in normalised Elo, and half the width of its 95 % interval."""
+
+    elo: float
+    error: float
+
+
+def normalised(pairs: Pairs) -> Normalised | None:
+    """Return how much better A is in normalised Elo; None if the scores do not vary.
+
+    That is the mean beyond ½ in standard deviations of a game, times 800 / ln 10. Source: Van den Bergh, "Normalized
+    Elo" (2021). A pair's mean score has half the variance of a game's. The interval
+    takes the mean as normal and its deviation as known.
+    """
+    mean, variance, total = moments(pairs)
+    if not variance:
+        return None
+    of_game = sqrt(GAMES * variance)
+    return Normalised(NORMALISED * (mean - 0.5) / of_game, NORMALISED * TWO_SIDED_95 / sqrt(GAMES * total))
+
+
+def draw_ratio(pairs: Pairs) -> float:
+    """Return the share of pairs that both sides left with one point, as engine testers count it; 0 without pairs."""
+    return pairs.one / pairs.total if pairs.total else 0.0
 
 
 def regular(pairs: Pairs) -> list[float]:

@@ -142,6 +142,18 @@ class Options:
         int,
         Option("After so many meetings it ends undecided.", bounds=(1, 10_000_000), formats=(Format.TRIAL,)),
     ] = 10_000
+    normalised: Annotated[
+        bool,
+        Option("Whether `elo0` and `elo1` are normalised Elo, as fastchess has them.", formats=(Format.TRIAL,)),
+    ] = False
+    elo_parts: Annotated[
+        int,
+        Option(
+            "`elo0` and `elo1` are so many times as large as what they mean. A file may write `elo1 = 1.75` instead.",
+            bounds=(1, 100),
+            formats=(Format.TRIAL,),
+        ),
+    ] = 1
 
 
 def options_in(format_: Format) -> tuple[str, ...]:

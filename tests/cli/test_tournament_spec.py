@@ -204,3 +204,37 @@ def test_fields_are_found_by_their_names() -> None:
     lines = {"a.b": 1, "c.d": 2, "c.d.e": 4, "f[1]": 5, "f[2]": 6, "f[2].g": 7, "f[2].g.h": 7, "f[3]": 0, "k": 0}
     assert {field: line_of(found, field) for field in lines} == lines
     assert line_of(found, "f[1].x.y") == 5
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("elo0 = 0.5\nelo1 = 1.75", (50, 175, 100)),
+        ("elo1 = 2.5", (0, 250, 100)),
+        ("elo0 = -1.75\nelo1 = 0", (-175, 0, 100)),
+        ("elo0 = 1\nelo1 = 3", (1, 3, 1)),
+    ],
+)
+def test_hypotheses_of_a_trial_may_have_decimals(tmp_path: Path, written: str, read: tuple[int, int, int]) -> None:
+    options = read_file(trial_file(tmp_path, written)).options
+    assert (options.elo0, options.elo1, options.elo_parts) == read
+
+
+@pytest.mark.parametrize(
+    ("written", "field", "allowed"),
+    [
+        ("elo1 = 1.755", "elo1", "at most two decimals"),
+        ("elo1 = inf", "elo1", "at most two decimals"),
+        ("elo1 = 20.5", "elo1", "from -1000 to 1000"),
+        ("elo1 = 1.5\nelo_parts = 10", "elo_parts", "nothing beside a hypothesis with decimals"),
+    ],
+)
+def test_decimals_that_no_test_can_have_are_refused(tmp_path: Path, written: str, field: str, allowed: str) -> None:
+    with pytest.raises(Failure, match=rf"options\.{field}.*{allowed}"):
+        read_file(trial_file(tmp_path, written))
+
+
+def trial_file(folder: Path, options: str) -> Path:
+    file = folder / "trial.toml"
+    file.write_text(f'name = "t"\nformat = "trial"\ngames = ["pods"]\ntime = "1s"\n[options]\n{options}\n')
+    return file

@@ -38,7 +38,14 @@ OPTIONS: Final[list[tuple[Format, str, Any]]] = [
     (Format.LADDER, "validation", True),
     (Format.TRIAL, "most_meetings", 9),
 ]
-TRIAL_OPTIONS: Final = [("elo0", -300), ("elo1", 300), ("alpha", 400), ("beta", 400)]
+TRIAL_OPTIONS: Final = [
+    ("elo0", -300),
+    ("elo1", 300),
+    ("alpha", 400),
+    ("beta", 400),
+    ("normalised", True),
+    ("elo_parts", 2),
+]
 
 
 def spec_of(format_: Format, **options: Any) -> Spec:

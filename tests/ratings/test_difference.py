@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from arbiter.ratings.difference import JEFFREYS, LOOKED, LOST, below, difference, excluded
 from arbiter.ratings.model import ELO_PER_NAT
-from arbiter.ratings.pairs import SCORES, Pairs
+from arbiter.ratings.pairs import SCORES, Pairs, elo, moments
 
 PAIRS = st.builds(Pairs, *[st.integers(0, 400)] * 5)
 
@@ -75,3 +75,14 @@ def test_a_look_after_every_pair_makes_misses_far_more_frequent(seeds: int) -> N
         # Three standard errors, also those of the figures.
         assert missed[:, :pairs].any(axis=1).mean() == pytest.approx(share, abs=0.1 + 1.2 / runs**0.5)
     assert missed.any(axis=1).mean() > 0.05
+
+
+@pytest.mark.parametrize("times", [1, 30, 1_000])
+@pytest.mark.parametrize("pairs", [Pairs(379, 10_170, 21_828, 10_640, 343), Pairs(1, 20, 300, 900, 400)])
+def test_the_interval_of_many_pairs_is_the_normal_one(pairs: Pairs, times: int) -> None:
+    pairs = Pairs(*(times * count for count in pairs))
+    mean, error = moments(pairs).mean, moments(pairs).error
+    found = difference(pairs)
+    for end, sign in ((found.low, -1), (found.high, 1)):
+        away = abs(end - elo(mean))
+        assert away == pytest.approx(abs(elo(mean + sign * 1.96 * error) - elo(mean)), rel=0.1)

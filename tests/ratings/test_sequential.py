@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from math import log
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from arbiter.errors import Reason, Refusal
 from arbiter.ratings import evidence, sprt
-from arbiter.ratings.pairs import Pairs, elo, expected_score, moments
+from arbiter.ratings.pairs import Pairs, draw_ratio, elo, expected_score, moments, normalised
 
 PAIRS = st.builds(Pairs, *[st.integers(0, 400)] * 5)
 
@@ -125,3 +126,73 @@ def test_repeated_looks_refute_the_truth_no_more_often_than_alpha() -> None:
     runs = 200
     wrong = sum(any(evidence.refuted(pairs, 0) for pairs in _looks(LEVEL, 1_000, 5, seed)) for seed in range(runs))
     assert wrong <= 0.05 * runs
+
+
+# Normalised Elo
+
+
+@pytest.mark.parametrize(
+    ("pairs", "elo", "error", "drawn"),
+    [
+        (Pairs(1, 10, 78, 48, 13), 132.30, 39.32, 0.52),
+        (Pairs(352, 579, 1264, 743, 464), 24.25, 8.26, 0.3715),
+        (Pairs(363, 3205, 5861, 3376, 414), 5.93, 4.19, 0.4434),
+        (Pairs(379, 10170, 21828, 10640, 343), 3.05, 2.31, 0.5035),
+    ],
+)
+def test_normalised_elo_is_what_fastchess_has_published(pairs: Pairs, elo: float, error: float, drawn: float) -> None:
+    """The counts and figures are those of matches that authors of engines have published with fastchess's output."""
+    found = normalised(pairs)
+    assert found is not None
+    assert found == pytest.approx((elo, error), abs=0.005)
+    assert draw_ratio(pairs) == pytest.approx(drawn, abs=0.0001)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "hypotheses", "ratio"),
+    [
+        (Pairs(379, 10170, 21828, 10640, 343), sprt.Hypotheses(0, 2, normalised=True), 2.94598),
+        (Pairs(352, 579, 1264, 743, 464), sprt.Hypotheses(9, 16, 0.01, 0.01, normalised=True), 4.60),
+        (Pairs(363, 3205, 5861, 3376, 414), sprt.Hypotheses(0, 3, 0.05, 0.1, normalised=True), 2.91),
+        (Pairs(0, 0, 1, 8, 1), sprt.Hypotheses(0, 50, normalised=True), 1.24),
+    ],
+)
+def test_the_normalised_ratio_is_what_fastchess_has_published(
+    pairs: Pairs, hypotheses: sprt.Hypotheses, ratio: float
+) -> None:
+    """The first is the example of fastchess's pull request 783; the others are its output for published matches."""
+    assert sprt.log_likelihood_ratio(pairs, hypotheses) == pytest.approx(ratio, abs=0.005)
+
+
+@given(PAIRS)
+def test_the_normalised_ratio_changes_its_sign_with_the_sides(pairs: Pairs) -> None:
+    hypotheses = sprt.Hypotheses(-5, 5, normalised=True)
+    assert sprt.log_likelihood_ratio(pairs, hypotheses) == pytest.approx(
+        -sprt.log_likelihood_ratio(pairs.swapped, hypotheses), abs=1e-5
+    )
+
+
+@pytest.mark.parametrize("elo", [-20.0, 0.0, 3.0, 40.0])
+def test_the_likeliest_distribution_has_the_normalised_elo_and_no_other_one_is_likelier(elo: float) -> None:
+    """Computed apart: a random walk on the distributions with this normalised Elo finds none that is likelier."""
+    shares = np.array([0.06, 0.21, 0.4, 0.23, 0.1])
+    found = np.array(sprt._with_normalised(list(shares), elo))
+    scores = np.array([0, 0.25, 0.5, 0.75, 1])
+
+    def strength(p: npt.NDArray[np.float64]) -> float:
+        mean = p @ scores
+        return float((mean - 0.5) / np.sqrt(2 * (p @ (scores - mean) ** 2)))
+
+    assert found.sum() == pytest.approx(1)
+    assert 800 / log(10) * strength(found) == pytest.approx(elo, abs=1e-6)
+    random, best = np.random.default_rng(7), float(shares @ np.log(found))
+    for _ in range(300):
+        other = found * np.exp(random.normal(0, 0.02, 5))
+        other /= other.sum()
+        low, high = -1.0, 1.0  # tilt it until its strength is the wanted one
+        for _ in range(60):
+            tilt = (low + high) / 2
+            tilted = other * np.exp(tilt * scores)
+            tilted /= tilted.sum()
+            low, high = (tilt, high) if 800 / log(10) * strength(tilted) < elo else (low, tilt)
+        assert float(shares @ np.log(tilted)) <= best + 1e-9

@@ -154,6 +154,8 @@ class _Run:
         if on_terminal():
             for sentence in words.legend(stand.standings):
                 say(sentence, "dim")
+        if self._contest is not None and self._contest.trial is not None:
+            self.say(f"\n{self._contest.trial.line()}")
         self.say(f"\n{remarks(progress, now_ms())}")
         for line in unusual(progress):
             self.say(line)

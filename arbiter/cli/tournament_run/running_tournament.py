@@ -16,10 +16,12 @@ import arbiter_client as arb
 from arbiter.cli.tournament_run.bot_log import BotLog
 from arbiter.cli.tournament_run.processes import now_ms
 from arbiter.cli.tournament_run.progress import EndedMatch, Progress
+from arbiter.cli.tournament_run.trial_line import TrialLine
 from arbiter.cli.tournament_spec import BotEntry
 from arbiter.cli.tournament_view import planned_games
 
 LOOK_EVERY_S: Final = 1.0  #: interval between two requests for the state
+SIDES: Final = 2  #: players of a trial
 FAREWELL_S: Final = 2.0  #: timeout for pausing a tournament with a limited duration
 
 
@@ -32,6 +34,9 @@ class View(Protocol):
     def ended(self, played: EndedMatch, contest: RunningTournament) -> None:
         """Show that a match has ended while this process was running."""
 
+    def found(self, statistics: str) -> None:
+        """Show the statistics of a trial, a line."""
+
 
 class TournamentState(NamedTuple):
     """The state of a tournament."""
@@ -41,7 +46,7 @@ class TournamentState(NamedTuple):
 
 
 class RunningTournament:
-    """A tournament that is played. stand: its latest known state, or None.
+    """A tournament that is played. stand: its latest known state, or None. trial: its statistics, if it is a trial.
 
     key: the prefix of its request ids. filled: waits until all bots are connected, unless the tournament is over
     anyway.
@@ -60,6 +65,8 @@ class RunningTournament:
         self.spec = spec
         self.progress = Progress(now_ms())
         self.stand: TournamentState | None = None
+        is_trial = spec.format is arb.TournamentFormat.TRIAL and len(bots) == SIDES
+        self.trial = TrialLine(spec, (bots[0].name, bots[1].name)) if is_trial else None
         self._client = client
         self._bots = bots
         self._key = key
@@ -153,6 +160,10 @@ class RunningTournament:
             played = self.progress.take(event)
             if played is not None and played.at_ms >= self.progress.began_ms:
                 self._view.ended(played, self)
+            if self.trial is not None and isinstance(event, arb.TournamentEvent):
+                line = self.trial.take(event)
+                if line and event.at_ms >= self.progress.began_ms:
+                    self._view.found(line)
             if isinstance(event, arb.MatchEvent):
                 self._pass_to_bot_logs(event, played)
             elif isinstance(event.what, arb.TournamentEnded):

@@ -47,6 +47,9 @@ class Screen:
     def ended(self, played: EndedMatch, contest: RunningTournament) -> None:
         """Do nothing: the next picture shows it."""
 
+    def found(self, statistics: str) -> None:
+        """Do nothing: each picture shows the newest ones."""
+
     async def run(self) -> None:
         """Redraw until cancelled."""
         with Live(console=self._console, auto_refresh=False, transient=True, vertical_overflow="crop") as live:
@@ -71,6 +74,10 @@ class PlainOutput:
         progress = contest.progress
         of = "" if contest.planned is None else f"/{contest.planned}"
         self._say(f"{elapsed(progress, played.at_ms)}  {done(progress)}{of}  {end(played)}")
+
+    def found(self, statistics: str) -> None:
+        """Print the statistics of a trial."""
+        self._say(statistics)
 
     async def run(self) -> None:
         """Print the progress, until cancelled."""
@@ -184,7 +191,7 @@ def picture(contest: RunningTournament | None, at_ms: int) -> RenderableType:
         "",
         Text(words.in_short(found), "bold"),
         _bar(found, at_ms),
-        "",
+        Text(contest.trial.line(), "dim") if contest.trial is not None else "",
         _standings(stand),
         _boards(progress),
         _latest_results(progress),

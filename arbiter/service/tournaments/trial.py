@@ -24,7 +24,13 @@ class PairTest:
     def __init__(self, tournament: Tournament, *, patient: bool = False) -> None:
         self._tournament = tournament
         options = tournament.spec.options
-        self._hypotheses = Hypotheses(options.elo0, options.elo1, options.alpha / MILLE, options.beta / MILLE)
+        self._hypotheses = Hypotheses(
+            options.elo0 / options.elo_parts,
+            options.elo1 / options.elo_parts,
+            options.alpha / MILLE,
+            options.beta / MILLE,
+            options.normalised,
+        )
         self._reader = TrialPairs(tournament, patient=patient)
         self._pairs = Pairs()
         self._standing: Standing = judge(self._pairs, self._hypotheses)
@@ -90,7 +96,8 @@ class PairTest:
         a, b = sides(tournament)
         if self.verdict is not Verdict.UNDECIDED:
             elo = self._hypotheses.elo1 if self.verdict is Verdict.H1 else self._hypotheses.elo0
-            return f"{self.verdict.value}: {a} is {elo:g} Elo above {b} from the openings of this trial"
+            unit = "normalised Elo" if self._hypotheses.normalised else "Elo"
+            return f"{self.verdict.value}: {a} is {elo:g} {unit} above {b} from the openings of this trial"
         if self._in_a_row >= self._enough_repeats():
             last = f"last {self._in_a_row} pairs of games were all" if self._in_a_row > 1 else "last pair of games was"
             return (

@@ -753,8 +753,13 @@ type TournamentOptions struct {
 	// If not, the others have no points from them, whether they have played them or not, and the player comes last. In
 	// tournaments from before this field, they count.
 	KeepEarlyLeavers bool `protobuf:"varint,16,opt,name=keep_early_leavers,json=keepEarlyLeavers,proto3" json:"keep_early_leavers,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// Trial: whether elo0 and elo1 are normalised Elo: differences in standard deviations of a game, times 800 / ln 10.
+	Normalised bool `protobuf:"varint,17,opt,name=normalised,proto3" json:"normalised,omitempty"`
+	// Trial: elo0 and elo1 are so many times as large as what they mean, 1 to 100: with 100, an elo1 of 175 means 1.75;
+	// absent: 1.
+	EloParts      *int32 `protobuf:"varint,18,opt,name=elo_parts,json=eloParts,proto3,oneof" json:"elo_parts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *TournamentOptions) Reset() {
@@ -897,6 +902,20 @@ func (x *TournamentOptions) GetKeepEarlyLeavers() bool {
 		return x.KeepEarlyLeavers
 	}
 	return false
+}
+
+func (x *TournamentOptions) GetNormalised() bool {
+	if x != nil {
+		return x.Normalised
+	}
+	return false
+}
+
+func (x *TournamentOptions) GetEloParts() int32 {
+	if x != nil && x.EloParts != nil {
+		return *x.EloParts
+	}
+	return 0
 }
 
 // How games begin, so that deterministic bots do not play the same game twice. Both games of two players with swapped
@@ -3841,7 +3860,7 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\a_pairedB\n" +
 	"\n" +
 	"\b_at_onceB\v\n" +
-	"\t_attempts\"\x83\x05\n" +
+	"\t_attempts\"\xd3\x05\n" +
 	"\x11TournamentOptions\x12\x1b\n" +
 	"\x06cycles\x18\x01 \x01(\x05H\x00R\x06cycles\x88\x01\x01\x12\x19\n" +
 	"\x05heads\x18\x02 \x01(\x05H\x01R\x05heads\x88\x01\x01\x12\x16\n" +
@@ -3863,7 +3882,12 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x04beta\x18\r \x01(\x05H\aR\x04beta\x88\x01\x01\x12(\n" +
 	"\rmost_meetings\x18\x0e \x01(\x05H\bR\fmostMeetings\x88\x01\x01\x12(\n" +
 	"\rsame_openings\x18\x0f \x01(\bH\tR\fsameOpenings\x88\x01\x01\x12,\n" +
-	"\x12keep_early_leavers\x18\x10 \x01(\bR\x10keepEarlyLeaversB\t\n" +
+	"\x12keep_early_leavers\x18\x10 \x01(\bR\x10keepEarlyLeavers\x12\x1e\n" +
+	"\n" +
+	"normalised\x18\x11 \x01(\bR\n" +
+	"normalised\x12 \n" +
+	"\telo_parts\x18\x12 \x01(\x05H\n" +
+	"R\beloParts\x88\x01\x01B\t\n" +
 	"\a_cyclesB\b\n" +
 	"\x06_headsB\n" +
 	"\n" +
@@ -3874,7 +3898,9 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x06_alphaB\a\n" +
 	"\x05_betaB\x10\n" +
 	"\x0e_most_meetingsB\x10\n" +
-	"\x0e_same_openings\"\x93\x01\n" +
+	"\x0e_same_openingsB\f\n" +
+	"\n" +
+	"_elo_parts\"\x93\x01\n" +
 	"\bOpenings\x12\x14\n" +
 	"\x05plies\x18\x01 \x01(\x05R\x05plies\x12\x12\n" +
 	"\x04seed\x18\x02 \x01(\tR\x04seed\x12-\n" +

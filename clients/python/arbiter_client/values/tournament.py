@@ -99,7 +99,8 @@ class TournamentOptions:
     for a ladder without end. validation: a ladder's newcomers first play against themselves. elo0, elo1, alpha, beta
     (permille), most_meetings: the hypotheses of a trial, the error rates of its test, and the meeting after which it
     ends undecided. same_openings: all opponents of a gauntlet's head play the same openings. keep_early_leavers: the
-    games of who leaves a round robin before half of them count for the others.
+    games of who leaves a round robin before half of them count for the others. normalised: elo0 and elo1 are normalised
+    Elo. elo_parts: elo0 and elo1 are so many times as large as what they mean.
     """
 
     cycles: int = 1
@@ -118,6 +119,8 @@ class TournamentOptions:
     most_meetings: int = 10_000
     same_openings: bool = True
     keep_early_leavers: bool = False
+    normalised: bool = False
+    elo_parts: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -474,6 +474,8 @@ class TournamentOptions(_message.Message):
     MOST_MEETINGS_FIELD_NUMBER: _builtins.int
     SAME_OPENINGS_FIELD_NUMBER: _builtins.int
     KEEP_EARLY_LEAVERS_FIELD_NUMBER: _builtins.int
+    NORMALISED_FIELD_NUMBER: _builtins.int
+    ELO_PARTS_FIELD_NUMBER: _builtins.int
     cycles: _builtins.int
     """Round robin, gauntlet: how often each pair meets, 1 to 1000; absent: once."""
     heads: _builtins.int
@@ -511,6 +513,12 @@ class TournamentOptions(_message.Message):
     If not, the others have no points from them, whether they have played them or not, and the player comes last. In
     tournaments from before this field, they count.
     """
+    normalised: _builtins.bool
+    """Trial: whether elo0 and elo1 are normalised Elo: differences in standard deviations of a game, times 800 / ln 10."""
+    elo_parts: _builtins.int
+    """Trial: elo0 and elo1 are so many times as large as what they mean, 1 to 100: with 100, an elo1 of 175 means 1.75;
+    absent: 1.
+    """
     def __init__(
         self,
         *,
@@ -530,10 +538,12 @@ class TournamentOptions(_message.Message):
         most_meetings: _builtins.int | None = ...,
         same_openings: _builtins.bool | None = ...,
         keep_early_leavers: _builtins.bool = ...,
+        normalised: _builtins.bool = ...,
+        elo_parts: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_alpha", b"_alpha", "_best_of", b"_best_of", "_beta", b"_beta", "_cycles", b"_cycles", "_elo0", b"_elo0", "_elo1", b"_elo1", "_heads", b"_heads", "_most_meetings", b"_most_meetings", "_same_openings", b"_same_openings", "_validation", b"_validation", "alpha", b"alpha", "best_of", b"best_of", "beta", b"beta", "cycles", b"cycles", "elo0", b"elo0", "elo1", b"elo1", "heads", b"heads", "most_meetings", b"most_meetings", "same_openings", b"same_openings", "validation", b"validation"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_alpha", b"_alpha", "_best_of", b"_best_of", "_beta", b"_beta", "_cycles", b"_cycles", "_elo0", b"_elo0", "_elo1", b"_elo1", "_elo_parts", b"_elo_parts", "_heads", b"_heads", "_most_meetings", b"_most_meetings", "_same_openings", b"_same_openings", "_validation", b"_validation", "alpha", b"alpha", "best_of", b"best_of", "beta", b"beta", "cycles", b"cycles", "elo0", b"elo0", "elo1", b"elo1", "elo_parts", b"elo_parts", "heads", b"heads", "most_meetings", b"most_meetings", "same_openings", b"same_openings", "validation", b"validation"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_alpha", b"_alpha", "_best_of", b"_best_of", "_beta", b"_beta", "_cycles", b"_cycles", "_elo0", b"_elo0", "_elo1", b"_elo1", "_heads", b"_heads", "_most_meetings", b"_most_meetings", "_same_openings", b"_same_openings", "_validation", b"_validation", "accelerated", b"accelerated", "alpha", b"alpha", "best_of", b"best_of", "beta", b"beta", "cycles", b"cycles", "double", b"double", "duration_ms", b"duration_ms", "elo0", b"elo0", "elo1", b"elo1", "heads", b"heads", "keep_early_leavers", b"keep_early_leavers", "most_meetings", b"most_meetings", "rounds", b"rounds", "same_openings", b"same_openings", "third_place", b"third_place", "validation", b"validation"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_alpha", b"_alpha", "_best_of", b"_best_of", "_beta", b"_beta", "_cycles", b"_cycles", "_elo0", b"_elo0", "_elo1", b"_elo1", "_elo_parts", b"_elo_parts", "_heads", b"_heads", "_most_meetings", b"_most_meetings", "_same_openings", b"_same_openings", "_validation", b"_validation", "accelerated", b"accelerated", "alpha", b"alpha", "best_of", b"best_of", "beta", b"beta", "cycles", b"cycles", "double", b"double", "duration_ms", b"duration_ms", "elo0", b"elo0", "elo1", b"elo1", "elo_parts", b"elo_parts", "heads", b"heads", "keep_early_leavers", b"keep_early_leavers", "most_meetings", b"most_meetings", "normalised", b"normalised", "rounds", b"rounds", "same_openings", b"same_openings", "third_place", b"third_place", "validation", b"validation"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__alpha: _TypeAlias = _typing.Literal["alpha"]  # noqa: Y015
     _WhichOneofArgType__alpha: _TypeAlias = _typing.Literal["_alpha", b"_alpha"]  # noqa: Y015
@@ -547,6 +557,8 @@ class TournamentOptions(_message.Message):
     _WhichOneofArgType__elo0: _TypeAlias = _typing.Literal["_elo0", b"_elo0"]  # noqa: Y015
     _WhichOneofReturnType__elo1: _TypeAlias = _typing.Literal["elo1"]  # noqa: Y015
     _WhichOneofArgType__elo1: _TypeAlias = _typing.Literal["_elo1", b"_elo1"]  # noqa: Y015
+    _WhichOneofReturnType__elo_parts: _TypeAlias = _typing.Literal["elo_parts"]  # noqa: Y015
+    _WhichOneofArgType__elo_parts: _TypeAlias = _typing.Literal["_elo_parts", b"_elo_parts"]  # noqa: Y015
     _WhichOneofReturnType__heads: _TypeAlias = _typing.Literal["heads"]  # noqa: Y015
     _WhichOneofArgType__heads: _TypeAlias = _typing.Literal["_heads", b"_heads"]  # noqa: Y015
     _WhichOneofReturnType__most_meetings: _TypeAlias = _typing.Literal["most_meetings"]  # noqa: Y015
@@ -567,6 +579,8 @@ class TournamentOptions(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__elo0) -> _WhichOneofReturnType__elo0 | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__elo1) -> _WhichOneofReturnType__elo1 | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__elo_parts) -> _WhichOneofReturnType__elo_parts | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__heads) -> _WhichOneofReturnType__heads | None: ...
     @_typing.overload
