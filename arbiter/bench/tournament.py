@@ -14,7 +14,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -91,8 +90,8 @@ def bench_tournament(plan: TournamentPlan, progress: Progress) -> Report:
     for number in range(1, plan.rounds + 1):
         for at_once in plan.at_once:
             progress(f"round {number} of {plan.rounds}: {at_once} at once")
-            runs = [_run(plan, at_once, plies) for plies in (LONG, SHORT)]
-            found[at_once].append(_Round(*runs, _direct(plan, at_once)))
+            long, short = (_run(plan, at_once, plies) for plies in (LONG, SHORT))
+            found[at_once].append(_Round(long, short, _direct(plan, at_once)))
     for at_once, rounds in found.items():
         _add(report, at_once, rounds, bool(plan.uci))
     return report
@@ -199,7 +198,7 @@ def _measured(run: subprocess.Popen[str], seconds: float, warm_up: int) -> Playe
 
 def spent_by_part(run: int) -> dict[str, float]:
     """Return the processor seconds of a run and of all that it has started, by part."""
-    spent = Counter(dict.fromkeys(PARTS, 0.0))
+    spent = dict.fromkeys(PARTS, 0.0)
     spent["runner"] += spent_s(run)
 
     def add(process: int, part: str) -> None:
@@ -211,7 +210,7 @@ def spent_by_part(run: int) -> dict[str, float]:
     for child in _children(run):
         words = _read(child, "cmdline").split("\0")
         add(child, "server" if "serve" in words else "bots")
-    return dict(spent)
+    return spent
 
 
 def _children(process: int) -> list[int]:

@@ -151,7 +151,7 @@ def _rated(fitted: Fitted) -> pb.RatedDifference:
 
 
 def _paired(comparison: Comparison) -> pb.PairedGames:
-    paired, standing = comparison.paired, comparison.standing
+    paired, standing, hypotheses = comparison.paired, comparison.standing, comparison.hypotheses
     return pb.PairedGames(
         pairs=comparison.pairs,
         unpaired=comparison.unpaired,
@@ -159,7 +159,10 @@ def _paired(comparison: Comparison) -> pb.PairedGames:
         elo=pb.Estimate(value=paired.elo, low=paired.low, high=paired.high),
         superiority=paired.superiority,
         test=pb.SequentialTest(
-            **comparison.hypotheses._asdict(),
+            elo0=hypotheses.elo0,
+            elo1=hypotheses.elo1,
+            alpha=hypotheses.alpha,
+            beta=hypotheses.beta,
             ratio=standing.ratio,
             lower=standing.lower,
             upper=standing.upper,

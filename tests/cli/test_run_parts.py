@@ -133,6 +133,9 @@ class IgnoringReader:
     def ended(self, played: object, contest: RunningTournament) -> None:
         raise AssertionError(played)
 
+    def found(self, statistics: str) -> None:
+        raise AssertionError(statistics)
+
 
 async def nothing() -> None:
     raise AssertionError("nobody plays")

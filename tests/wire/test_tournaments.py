@@ -48,6 +48,8 @@ elo1 = 20
 alpha = 10
 beta = 20
 most_meetings = 99
+normalised = true
+elo_parts = 10
 
 [openings]
 lines = { circle-of-life = [["e5"], ["d4"]] }

@@ -56,7 +56,7 @@ class TrialLine:
         return ""
 
     def line(self) -> str:
-        """Return what the pairs say, in one line: LOS is the likelihood of superiority, LLR the log-likelihood ratio."""
+        """Return what the pairs say, in one line (LOS: likelihood of superiority, LLR: log-likelihood ratio)."""
         a, b = self._players
         pairs, hypotheses = self.pairs, self.hypotheses
         found, standing, strength = difference(pairs), judge(pairs, hypotheses), normalised(pairs)
