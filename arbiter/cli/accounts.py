@@ -12,6 +12,7 @@ from cyclopts import App, Parameter
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
+from arbiter.cli.table_options import AnyTableOptions
 from arbiter.cli.terminal import instant, say, table, write_line
 
 ScopeName = Literal["play", "organise", "observe", "admin"]
@@ -54,7 +55,9 @@ def create(
 
 
 @token_app.command(name="list")
-def list_tokens(player: str = "", /, *, connection: Connection | None = None) -> None:
+def list_tokens(
+    player: str = "", /, *, output: AnyTableOptions | None = None, connection: Connection | None = None
+) -> None:
     """List tokens, without their secrets.
 
     :param player: The owner of the tokens. [default: the caller]
@@ -72,7 +75,7 @@ def list_tokens(player: str = "", /, *, connection: Connection | None = None) ->
         )
         for token in tokens
     )
-    table(("token", "player", "scopes", "state", "made", "note"), rows, "There are no tokens.")
+    table(("token", "player", "scopes", "state", "made", "note"), rows, "There are no tokens.", output)
 
 
 @token_app.command
@@ -87,12 +90,12 @@ def revoke(token_id: str, /, *, connection: Connection | None = None) -> None:
 
 
 @player_app.command(name="list")
-def list_players(*, connection: Connection | None = None) -> None:
+def list_players(*, output: AnyTableOptions | None = None, connection: Connection | None = None) -> None:
     """List the players, by name."""
     with connected(connection) as client:
         players = client.list_players()
     rows = ((player.name, _state(player), _bot(player), ", ".join(player.games)) for player in players)
-    table(("player", "state", "bot", "games"), rows, "There are no players.")
+    table(("player", "state", "bot", "games"), rows, "There are no players.", output)
 
 
 @player_app.command

@@ -15,7 +15,8 @@ from cyclopts.validators import Number
 from arbiter.bench.processes import BenchError
 from arbiter.bench.report import Bound, Progress, Report, machine, stolen_s
 from arbiter.cli.failure import Failure
-from arbiter.cli.terminal import PlainConsole, say, table, tell
+from arbiter.cli.table_options import AnyTableOptions, TableOptions
+from arbiter.cli.terminal import PlainConsole, remark, table, tell
 
 app = App(
     name="bench",
@@ -84,6 +85,7 @@ def moves(
     folder: Folder = None,
     store: Store = "",
     json: Json = None,
+    output: TableOptions | None = None,
 ) -> None:
     """Measure durable moves on Play streams: rate, latency of the acknowledgement, processor time, memory of a match.
 
@@ -125,7 +127,7 @@ def moves(
     plan = MovesPlan(
         matches, rounds, seconds, many, hold, folder=folder, profile=profile, only=wanted, loads=loads, store=store
     )
-    report = _measure(lambda progress: bench_moves(plan, progress), json)
+    report = _measure(lambda progress: bench_moves(plan, progress), json, output)
     if svg is not None:
         svg.write_text(loads_svg(report) + "\n", encoding="utf-8")
 
@@ -140,6 +142,7 @@ def fanout(
     seconds: Seconds = 2.5,
     folder: Folder = None,
     json: Json = None,
+    output: TableOptions | None = None,
 ) -> None:
     """Measure how many events reach observers, and how soon. Goals: 20,000 a second, 60 ms from the commit (p99).
 
@@ -156,12 +159,18 @@ def fanout(
     from arbiter.bench.fanout import FanoutPlan, bench_fanout
 
     plan = FanoutPlan(observers, matches, offered, rounds, seconds, folder)
-    _measure(lambda progress: bench_fanout(plan, progress), json)
+    _measure(lambda progress: bench_fanout(plan, progress), json, output)
 
 
 @app.command
 def recovery(
-    *, matches: Count = 1_000, plies: Count = 30, rounds: Count = 3, folder: Folder = None, json: Json = None
+    *,
+    matches: Count = 1_000,
+    plies: Count = 30,
+    rounds: Count = 3,
+    folder: Folder = None,
+    json: Json = None,
+    output: TableOptions | None = None,
 ) -> None:
     """Measure how soon a killed server serves its live matches again. Goal: within 1 s of its start (6 s for 10,000).
 
@@ -172,7 +181,7 @@ def recovery(
     from arbiter.bench.recovery import RecoveryPlan, bench_recovery
 
     plan = RecoveryPlan(matches, plies, rounds, folder)
-    _measure(lambda progress: bench_recovery(plan, progress), json)
+    _measure(lambda progress: bench_recovery(plan, progress), json, output)
 
 
 @app.command
@@ -185,6 +194,7 @@ def growth(
     seconds: Seconds = 2.0,
     folder: Folder = None,
     json: Json = None,
+    output: TableOptions | None = None,
 ) -> None:
     """Measure what many live matches cost: processor time a move, memory a match, time to start.
 
@@ -201,7 +211,7 @@ def growth(
     from arbiter.bench.growth import GrowthPlan, bench_growth
 
     plan = GrowthPlan(_numbers(live), plies, offered, rounds, seconds, folder)
-    _measure(lambda progress: bench_growth(plan, progress), json)
+    _measure(lambda progress: bench_growth(plan, progress), json, output)
 
 
 @app.command
@@ -224,6 +234,7 @@ def budget(
     only: Annotated[Sequence[Attack], Parameter(negative=())] = (),
     folder: Folder = None,
     json: Json = None,
+    output: TableOptions | None = None,
 ) -> None:
     """Measure what one player who does whatever its limits allow costs others. Goals: their moves' p99 within twice.
 
@@ -253,7 +264,7 @@ def budget(
 
     streams, calls, visitors = (reading, unread, watching), (calling, listing, opening, playing), (visiting, flooding)
     plan = BudgetPlan(pairs, 50.0, history, seconds, rounds, *streams, *calls, *visitors, two, only, folder)
-    _measure(lambda progress: bench_budget(plan, progress), json)
+    _measure(lambda progress: bench_budget(plan, progress), json, output)
 
 
 @app.command
@@ -265,6 +276,7 @@ def metrics(
     seconds: Seconds = 1.0,
     folder: Folder = None,
     json: Json = None,
+    output: TableOptions | None = None,
 ) -> None:
     """Measure what metrics and traces cost: processor time of a move with and without. Goal: at most 3 % more.
 
@@ -278,7 +290,7 @@ def metrics(
     from arbiter.bench.metrics import MetricsPlan, bench_metrics
 
     plan = MetricsPlan(matches, starts, rounds, seconds, folder)
-    _measure(lambda progress: bench_metrics(plan, progress), json)
+    _measure(lambda progress: bench_metrics(plan, progress), json, output)
 
 
 @app.command
@@ -293,6 +305,7 @@ def web(
     seconds: Seconds = 2.0,
     folder: Folder = None,
     json: Json = None,
+    output: TableOptions | None = None,
 ) -> None:
     """Measure what viewers of the page get, how soon, and what they cost the players. Goal: less than a tenth.
 
@@ -312,7 +325,7 @@ def web(
     from arbiter.bench.web import WebPlan, bench_web
 
     plan = WebPlan(viewers, grid_viewers, grid, matches, 1_000 * think, rounds, seconds, folder)
-    _measure(lambda progress: bench_web(plan, progress), json)
+    _measure(lambda progress: bench_web(plan, progress), json, output)
 
 
 @app.command
@@ -334,6 +347,7 @@ def cluster(
     ] = "",
     bus: bool = True,
     json: Json = None,
+    output: TableOptions | None = None,
 ) -> None:
     """Measure several servers on one PostgreSQL beside a single one on SQLite: moves, latencies, processor time.
 
@@ -353,11 +367,13 @@ def cluster(
     from arbiter.bench.cluster import ClusterPlan, bench_cluster
 
     plan = ClusterPlan(_numbers(replicas), pairs, rounds, seconds, offered, loaded, store, folder, bus)
-    _measure(lambda progress: bench_cluster(plan, progress), json)
+    _measure(lambda progress: bench_cluster(plan, progress), json, output)
 
 
 @app.command
-def clocks(*, matches: Count = 500, seconds: Seconds = 60.0, json: Json = None) -> None:
+def clocks(
+    *, matches: Count = 500, seconds: Seconds = 60.0, json: Json = None, output: TableOptions | None = None
+) -> None:
     """Measure how much of the server's own time clocks charge. Goal: at most 5 ms (p99) at a move a second a match.
 
     :param matches: Number of matches that are played at the same time.
@@ -382,7 +398,7 @@ def clocks(*, matches: Count = 500, seconds: Seconds = 60.0, json: Json = None) 
         report.add("moves", "moves", found.moves, "moves")
         return report
 
-    _measure(measure, json)
+    _measure(measure, json, output)
 
 
 @app.command
@@ -395,6 +411,7 @@ def tournament(
     uci: str = "",
     folder: Folder = None,
     json: Json = None,
+    output: TableOptions | None = None,
 ) -> None:
     """Measure whole games by `tournament run`: moves and games a second, and processor time by process.
 
@@ -412,11 +429,11 @@ def tournament(
     from arbiter.bench.tournament import TournamentPlan, bench_tournament
 
     plan = TournamentPlan(_numbers(at_once), rounds, seconds, game, uci, folder)
-    _measure(lambda progress: bench_tournament(plan, progress), json)
+    _measure(lambda progress: bench_tournament(plan, progress), json, output)
 
 
 @app.command
-def ratios(*files: Path) -> None:
+def ratios(*files: Path, output: AnyTableOptions | None = None) -> None:
     """Show what benchmarks have kept with --json FILE in one table: ratios, goals, and the machine's steal.
 
     Steal is the share of processor time that a virtual machine's host gave to others during the run: above a few
@@ -433,7 +450,7 @@ def ratios(*files: Path) -> None:
         except (ValueError, LookupError, TypeError):
             raise Failure(f"{file} {_NOT_KEPT}") from None
     rows = [row for of_file in kept for row in of_file]
-    table(("benchmark", "what", "figure", "unit", "goal"), rows, "name the files that --json has kept")
+    table(("benchmark", "what", "figure", "unit", "goal"), rows, "name the files that --json has kept", output)
 
 
 _NOT_KEPT = "is not what `arbiter bench … --json FILE` keeps: measure again"
@@ -449,7 +466,7 @@ def _kept(file: Path) -> Any:
         raise Failure(f"{file} {_NOT_KEPT}") from None
 
 
-def _measure(bench: Callable[[Progress], Report], json: Path | None) -> Report:
+def _measure(bench: Callable[[Progress], Report], json: Path | None, output: TableOptions | None) -> Report:
     """Run a benchmark: report progress on standard error, then print or keep the results, and return them.
 
     Raises Failure before it begins if the file for them can't be written.
@@ -471,11 +488,12 @@ def _measure(bench: Callable[[Progress], Report], json: Path | None) -> Report:
         json.write_text(dumps(report.json(), ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
     here = machine()
     built = "compiled" if here["compiled"] else "interpreted"
-    say(
+    about = (
         f"{report.about}. {here['processors']} processors, Python {here['python']}, {built}, load {here['load']}, "
         f"{report.stolen:g} % of the time stolen."
     )
-    table(("what", "figure", "unit", "goal"), report.rows(), "nothing was measured")
+    remark(about, output)
+    table(("what", "figure", "unit", "goal"), report.rows(), "nothing was measured", output)
     return report
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Final
+from typing import Final
 
 import arbiter_client as arb
-from cyclopts import Parameter
 
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.counts import counted
 from arbiter.cli.ratings_view import about, print_json, whole
-from arbiter.cli.terminal import on_terminal, say, table, write_line
+from arbiter.cli.table_options import Json, TableOptions
+from arbiter.cli.terminal import for_people, say, table, tables
 from arbiter.ratings.counts import VERSION_MARK, named
 
 POINTS: Final = ("0", "½", "1", "1½", "2")
@@ -35,7 +35,8 @@ def compare(
     elo1: float = 10.0,
     alpha: float = 0.05,
     beta: float = 0.05,
-    json: Annotated[bool, Parameter(negative=())] = False,
+    json: Json = False,
+    output: TableOptions | None = None,
     connection: Connection | None = None,
 ) -> None:
     """Compare two players: their games against each other, their ratings, and sequential tests of their paired games.
@@ -47,7 +48,6 @@ def compare(
     :param elo1: The alternative hypothesis: the first player is better by this many.
     :param alpha: The probability of accepting elo1 although elo0 is true.
     :param beta: The probability of accepting elo0 although elo1 is true.
-    :param json: Print JSON.
     """
     (name, version), (other_name, other_version) = _split(player), _split(other)
     with connected(connection) as client:
@@ -66,14 +66,13 @@ def compare(
         print_json(found)
         return
     rows = [_games(each) for each in (*found.encounters, found.total)]
-    if not on_terminal():
-        table(("game", "seat", "won", "drawn", "lost"), rows, "")
-        write_line()
-        table(("what", "value", "low", "high"), _facts(found), "")
+    games = (("game", "seat", "won", "drawn", "lost"), rows)
+    if not for_people(output):
+        tables({"games": games, "facts": (("what", "value", "low", "high"), _facts(found))}, "", output)
         return
     say(f"{player} against {other}, {found.game or 'all games together'}", "bold")
     if found.encounters:
-        table(("game", "seat", "won", "drawn", "lost"), rows, "")
+        table(*games, "", None)
     else:
         say("They have not met in a rated game.", "dim")
     for sentence in _sentences(found, player, other):

@@ -15,7 +15,8 @@ from cyclopts import Parameter, validators
 from arbiter.cli import boxed
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import FAILED, Failure
-from arbiter.cli.terminal import on_terminal, say, say_lines, table, tell
+from arbiter.cli.table_options import TableOptions
+from arbiter.cli.terminal import for_people, remark, say, say_lines, table, tell
 from arbiter.errors import OperatorError
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def conformance(
     sandbox: boxed.Wanted = "auto",
     see: Annotated[tuple[Path, ...], Parameter(negative=())] = (),
     limit: Annotated[tuple[str, ...], Parameter(negative=())] = (),
+    output: TableOptions | None = None,
     connection: Connection | None = None,
 ) -> int:
     """Test a bot with faults and unusual situations, and report which sentences of the contract it breaks.
@@ -75,14 +77,13 @@ def conformance(
 
     clauses = chosen(list(only))
     if list_:
-        _list(clauses)
-        return 0
+        return _list(clauses, output)
     _check(bot, folder, badge, partial=bool(only or known_failing))
     box, remark = boxed.chosen(sandbox, boxed.limits_of(limit))
     tell(remark)
     kit = Kit(bot, timeout_scale, fresh, stages, folder, box, tuple(path.absolute() for path in see))
     report = _run_clauses(kit, clauses, known_failing)
-    _print_report(report, kit.absent_words)
+    _print_report(report, kit.absent_words, output)
     _write_report(report, html, json, junit)
     if badge and report.passed:
         _grant(badge, kit.bot_version, connection)
@@ -128,9 +129,10 @@ def _grant(player: str, version: str, connection: Connection | None) -> None:
     say(f"{player} has a badge for version {version}.")
 
 
-def _list(clauses: Sequence[Clause]) -> None:
+def _list(clauses: Sequence[Clause], output: TableOptions | None) -> int:
     rows = [(item.id, item.title, item.quote, item.source) for item in clauses]
-    table(("clause", "the bot", "the contract", "where"), rows, "")
+    table(("clause", "the bot", "the contract", "where"), rows, "", output)
+    return 0
 
 
 class _Progress:
@@ -153,11 +155,11 @@ def _write_report(report: Report, html: Path | None, json: Path | None, junit: P
     write(report, page(report), html, json, junit)
 
 
-def _print_report(report: Report, absent_words: str) -> None:
+def _print_report(report: Report, absent_words: str, output: TableOptions | None) -> None:
     """Print the report. absent_words: the last output of a bot that did not connect, or ''."""
     rows = [(outcome.clause.id, outcome.verdict.value, report.words(outcome)) for outcome in report.outcomes]
-    table(("clause", "verdict", ""), rows, "")
-    for outcome in (*report.failures, *report.mended) if on_terminal() else ():
+    table(("clause", "verdict", "why"), rows, "", output)
+    for outcome in (*report.failures, *report.mended) if for_people(output) else ():
         say_lines(f"\n{outcome.clause.id}: {report.words(outcome)}", "bold red")
         say(f"“{outcome.clause.quote}” ({outcome.clause.source})", "italic")
         say(outcome.clause.about)
@@ -167,6 +169,6 @@ def _print_report(report: Report, absent_words: str) -> None:
             say_lines(f"the last output of the bot:\n{outcome.last_words}", "dim")
     counts = ", ".join(f"{number} {verdict.value}" for verdict, number in report.counts.items())
     who = f"{report.bot or 'the bot'} ({report.software or 'unknown client'})"
-    say(f"{who}: {counts}, in {report.seconds:.0f} s.", STYLES["passed" if report.passed else "failed"])
+    remark(f"{who}: {counts}, in {report.seconds:.0f} s.", output, STYLES["passed" if report.passed else "failed"])
     if absent_words:
-        say_lines(f"The bot did not connect. Its last output:\n{absent_words}")
+        remark(f"The bot did not connect. Its last output:\n{absent_words}", output)

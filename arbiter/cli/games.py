@@ -15,7 +15,8 @@ from rich.table import Table
 
 from arbiter.cli.failure import Failure
 from arbiter.cli.picture_file import written_as_svg
-from arbiter.cli.terminal import console, on_terminal, say, table, write_drawing, write_line, write_text
+from arbiter.cli.table_options import AnyTableOptions
+from arbiter.cli.terminal import console, for_people, on_terminal, say, table, write_drawing, write_line, write_text
 from arbiter.drawing.svg import svg
 from arbiter.drawing.terminal import draw
 from arbiter.games import registry
@@ -25,12 +26,14 @@ from arbiter.games.line import follow
 from arbiter.games.rule_sheet import sheet
 
 
-def games(game: str | None = None, /) -> None:
+def games(game: str | None = None, /, *, output: AnyTableOptions | None = None) -> None:
     """List the games, or show everything about one of them: parameters, ends, rulings.
 
     :param game: A game, such as `pods`, or a variant, such as `"pods(size=5)"`.
     """
     if game is not None:
+        if output is not None and output.form() is not None:
+            raise Failure(f"one game is described in words, not as a table: leave out {game}")
         _describe(registry.game(game))
         return
     rows = []
@@ -38,8 +41,8 @@ def games(game: str | None = None, /) -> None:
         facts = kind.facts
         parameters = ", ".join(f"{item.name}={value_text(item.default)}" for item in facts.parameters)
         rows.append((name, facts.name, facts.designer or facts.byline, parameters))
-    table(("game", "name", "designer", "parameters"), rows, "There are no games.")
-    if on_terminal():
+    table(("game", "name", "designer", "parameters"), rows, "There are no games.", output)
+    if for_people(output):
         say(
             "`arbiter rules show GAME` has the rules, `arbiter play GAME` plays it.",
             "dim",

@@ -14,6 +14,7 @@ from arbiter.cli.connection import Connection, connected
 from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
 from arbiter.cli.server_options import ConfigOption, KeysOption
+from arbiter.cli.table_options import AnyTableOptions
 from arbiter.cli.terminal import instant, say, table, write_text
 from arbiter.config import load
 from arbiter.keys.key_ring import KeyRing
@@ -26,13 +27,13 @@ Ring = Annotated[Path | None, Parameter(help="Ask this file of signing keys, and
 
 
 @app.command
-def show(*, ring: Ring = None, connection: Connection | None = None) -> None:
+def show(*, ring: Ring = None, output: AnyTableOptions | None = None, connection: Connection | None = None) -> None:
     """Show the public keys of a server, newest first, and the time from which each signs."""
     rows = (
         (key.key_id, instant(key.valid_from_ms), instant(key.valid_until_ms), key.algorithm, key.key.hex())
         for key in _public_keys(ring, connection)
     )
-    table(("key", "from", "until", "algorithm", "public key"), rows, "This server signs nothing.")
+    table(("key", "from", "until", "algorithm", "public key"), rows, "This server signs nothing.", output)
 
 
 @app.command

@@ -8,6 +8,7 @@ from cyclopts import Parameter
 
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.ratings_view import print_board, print_json, tell_anchors
+from arbiter.cli.table_options import Json, TableOptions
 
 
 def leaderboard(
@@ -16,7 +17,8 @@ def leaderboard(
     *,
     all_versions: Annotated[bool, Parameter(negative=())] = False,
     most: int = 100,
-    json: Annotated[bool, Parameter(negative=())] = False,
+    json: Json = False,
+    output: TableOptions | None = None,
     connection: Connection | None = None,
 ) -> None:
     """Show the players by rating, as computed from their rated games.
@@ -27,9 +29,11 @@ def leaderboard(
     :param game: A variant, such as "pods(size=5)". [default: all games together]
     :param all_versions: Also show older versions of bots, not only the newest of each player.
     :param most: Maximum number of rows.
-    :param json: Print JSON.
     """
     with connected(connection) as client:
         board = client.get_leaderboard(game, all_versions=all_versions, most=most)
-    (print_json if json else print_board)(board)
-    tell_anchors(board)
+    if json:
+        print_json(board)
+    else:
+        print_board(board, output)
+    tell_anchors(board, output)

@@ -11,6 +11,7 @@ from arbiter.cli import ids, words
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
+from arbiter.cli.table_options import AnyTableOptions
 from arbiter.cli.terminal import clock_text, instant, on_terminal, say, table, write_drawing, write_line
 from arbiter.drawing.terminal import draw
 from arbiter.errors import Refusal
@@ -82,6 +83,7 @@ def list_matches(
     label: str = "",
     phase: PhaseName | None = None,
     most: int = 50,
+    output: AnyTableOptions | None = None,
     connection: Connection | None = None,
 ) -> None:
     """List matches, newest first.
@@ -99,7 +101,9 @@ def list_matches(
         (match.match_id, match.game, *match.players, match.time_control, words.phase(match), instant(match.created_ms))
         for match in matches
     )
-    table(("match", "game", "player 1", "player 2", "time", "state", "made"), rows, "There are no such matches.")
+    table(
+        ("match", "game", "player 1", "player 2", "time", "state", "made"), rows, "There are no such matches.", output
+    )
 
 
 @app.command

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Final
 
 import arbiter_client as arb
-from cyclopts import Parameter
 
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import Failure
 from arbiter.cli.picture_file import written_as_svg
 from arbiter.cli.ratings_view import FORFEITS, drawn_rows, interval, print_json, whole
-from arbiter.cli.terminal import on_terminal, say, table, write_line, write_text
+from arbiter.cli.table_options import Json, TableOptions
+from arbiter.cli.terminal import for_people, remark, say, table, write_line, write_text
 from arbiter.drawing.chart import MOST_CURVES, AxisTick, Curve, Mark, chart_svg, chart_text
 
 TICKS: Final = 5  #: labelled times on the axis of a chart
@@ -30,7 +30,8 @@ def rating(
     game: str = "",
     points: int = 40,
     svg: Path | None = None,
-    json: Annotated[bool, Parameter(negative=())] = False,
+    json: Json = False,
+    output: TableOptions | None = None,
     connection: Connection | None = None,
 ) -> None:
     """Show the ratings of a player, by version of its bot, and their history as a chart and in rows.
@@ -42,7 +43,6 @@ def rating(
     :param game: A variant, such as "pods(size=5)". [default: all games together]
     :param points: Maximum number of points in time of the chart, up to 100.
     :param svg: Write the chart to this file, as SVG.
-    :param json: Print JSON.
     """
     if svg is not None:
         written_as_svg(svg, True)
@@ -51,15 +51,15 @@ def rating(
     curves = _curves(player, found.history)
     title = f"{player}: {found.game or 'all games together'}"
     if svg is not None:
-        _write(svg, chart_svg(title, curves, _ticks(curves)))
+        _write(svg, chart_svg(title, curves, _ticks(curves)), output)
     if json:
         print_json(found)
-    elif on_terminal():
+    elif for_people(output):
         _print_rating(found, title, curves)
     else:
         marks = ((each.version, mark) for each in found.history for mark in changes(each.marks))
         rows = ((player, version, str(mark.at_ms), *_numbers(mark.rating)) for version, mark in marks)
-        table(HEADINGS, rows, "")
+        table(HEADINGS, rows, "", output)
 
 
 def changes(marks: Sequence[arb.RatingMark]) -> Iterator[arb.RatingMark]:
@@ -73,13 +73,13 @@ def changes(marks: Sequence[arb.RatingMark]) -> Iterator[arb.RatingMark]:
 
 def _print_rating(found: arb.Rating, title: str, curves: Sequence[Curve]) -> None:
     headings, rows = drawn_rows(found.versions)
-    table(headings[:1] + headings[2:], [row[:1] + row[2:] for row in rows], "It has played no rated game.")
+    table(headings[:1] + headings[2:], [row[:1] + row[2:] for row in rows], "It has played no rated game.", None)
     if any(row.provisional for row in found.versions):
         say("? provisional: little is known yet.", "dim")
     if curves:
         write_text("\n" + chart_text(title, curves, _ticks(curves)))
         write_line()
-        table(ROWS, changed_rows(found.history), "")
+        table(ROWS, changed_rows(found.history), "", None)
     if found.note:
         say(found.note, "yellow")
     lost = [f"{sum(getattr(row.forfeits, name) for row in found.versions)} {FORFEITS[name]}" for name in FORFEITS]
@@ -123,9 +123,9 @@ def _numbers(estimate: arb.Estimate) -> tuple[str, ...]:
     return tuple(f"{number:.3f}" for number in (estimate.value, estimate.low, estimate.high))
 
 
-def _write(file: Path, text: str) -> None:
+def _write(file: Path, text: str, output: TableOptions | None) -> None:
     try:
         file.write_text(text, "utf-8")
     except OSError as error:
         raise Failure(f"can't write {file}: {error.strerror or error}") from None
-    say(f"the chart in {file}", "dim")
+    remark(f"the chart in {file}", output, "dim")

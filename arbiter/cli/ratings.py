@@ -17,7 +17,8 @@ from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
 from arbiter.cli.ratings_record import UNPLAYED, VerifiedMatch, read_record
 from arbiter.cli.ratings_view import print_board, print_json, tell_anchors
-from arbiter.cli.terminal import console, on_terminal, say, table, write_json
+from arbiter.cli.table_options import Json, TableOptions
+from arbiter.cli.terminal import console, for_people, say, table, write_json
 from arbiter.cli.transcript_files import KEY_FILE, SUFFIX, write_whole
 from arbiter.games import registry
 from arbiter.matches.signing import PublicKey, write_keys
@@ -35,7 +36,7 @@ EVERY: Final = 2**31 - 1  #: no limit
 EARLY_PLIES: Final = 8
 
 Keys = Annotated[list[str] | None, Parameter(negative=())]
-Json = Annotated[bool, Parameter(negative=())]
+Flag = Annotated[bool, Parameter(negative=())]
 ProgressCallback = Callable[[int, int], None]
 
 
@@ -78,8 +79,9 @@ def recompute(
     key: Keys = None,
     game: str = "",
     anchor: Keys = None,
-    all_versions: Json = False,
+    all_versions: Flag = False,
     json: Json = False,
+    output: TableOptions | None = None,
 ) -> None:
     """Compute ratings from transcripts, offline: the numbers equal those of the server's leaderboard to the last digit.
 
@@ -93,19 +95,21 @@ def recompute(
     :param anchor: A fixed rating, as NAME=ELO, for all versions of a player, or NAME@VERSION=ELO; may be given several
         times. A server publishes its anchors.
     :param all_versions: Also show older versions of bots, not only the newest of each player.
-    :param json: Print JSON, as `arbiter leaderboard --json` does.
     """
     variant = registry.game(game).variant if game else ""
     anchors = checked(_anchor(each) for each in anchor or ())
-    with _progress("Verifying") as progress:
+    with _progress("Verifying", output) as progress:
         found = read_record(_required(paths), _given(key), progress)
     worked_out = rating_list([each.result for each in found.games], anchors, variant or None)
-    if on_terminal() and not json:
+    if for_people(output) and not json:
         without = f"; {found.unfinished} of matches that have not ended are not counted" if found.unfinished else ""
         say(f"{counted(len(found.games), 'transcript holds', 'transcripts hold')}{without}.", "dim")
     board = _leaderboard(worked_out, variant, all_versions)
-    (print_json if json else print_board)(board)
-    tell_anchors(board)
+    if json:
+        print_json(board)
+    else:
+        print_board(board, output)
+    tell_anchors(board, output)
 
 
 @app.command(name="arranged")
@@ -115,6 +119,7 @@ def show_arranged(
     game: str = "",
     early: int = EARLY_PLIES,
     json: Json = False,
+    output: TableOptions | None = None,
     connection: Connection | None = None,
 ) -> None:
     """List pairs and clusters of players whose rated games look arranged, and why; a finding is no proof.
@@ -126,10 +131,9 @@ def show_arranged(
     :param key: For transcripts: a file of public keys, or a public key in 64 hexadecimal digits.
     :param game: A variant, such as "pods(size=5)". [default: all games together]
     :param early: A game that is resigned before this many plies counts as given up early.
-    :param json: Print JSON.
     """
     variant = registry.game(game).variant if game else ""
-    with _progress("Verifying") as progress:
+    with _progress("Verifying", output) as progress:
         games = read_record(paths, _given(key), progress).games if paths else _listed(variant, connection)
     dated = [DatedResult(each.ended_ms, each.result) for each in games]
     games = tuple(each._replace(result=_without_versions(each.result)) for each in games)
@@ -138,9 +142,9 @@ def show_arranged(
     if json:
         write_json([each._asdict() for each in findings])
         return
-    if on_terminal():
+    if for_people(output):
         say(f"{counted(counts.games, 'rated game')} of {counted(len(counts.players), 'player')}", "bold")
-    table(("what", "players", "games", "probability", "why"), map(_line, findings), "Nothing looks arranged.")
+    table(("what", "players", "games", "probability", "why"), map(_line, findings), "Nothing looks arranged.", output)
 
 
 # The record
@@ -246,9 +250,9 @@ def _line(finding: SuspiciousPattern) -> tuple[str, ...]:
 
 
 @contextmanager
-def _progress(doing: str) -> Iterator[ProgressCallback]:
+def _progress(doing: str, output: TableOptions | None = None) -> Iterator[ProgressCallback]:
     """Show the progress of a long job: a bar on a terminal, nothing for programs."""
-    if not on_terminal():
+    if not for_people(output):
         yield lambda done, of: None
         return
     columns = (TextColumn(doing), BarColumn(), MofNCompleteColumn(), TextColumn("matches"), TimeRemainingColumn())

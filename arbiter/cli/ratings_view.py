@@ -9,7 +9,8 @@ from typing import Any, Final
 
 import arbiter_client as arb
 
-from arbiter.cli.terminal import on_terminal, say, table, tell, write_json
+from arbiter.cli.table_options import TableOptions
+from arbiter.cli.terminal import for_people, say, table, tell, write_json
 from arbiter.ratings.counts import identity
 
 FORFEITS: Final = {"timeouts": "on time", "absences": "absent", "violations": "by violation"}
@@ -27,15 +28,15 @@ def print_json(value: Any) -> None:
     write_json(asdict(value))
 
 
-def print_board(board: arb.Leaderboard) -> None:
+def print_board(board: arb.Leaderboard, output: TableOptions | None) -> None:
     """Print a leaderboard: a table with headings on a terminal, otherwise lines with tabs."""
-    if not on_terminal():
-        table(COLUMNS, map(_line, board.rows), "")
+    if not for_people(output):
+        table(COLUMNS, map(_line, board.rows), "", output)
         return
     about = board.game or "all games together"
     say(f"{about}: {board.games:,} rated games, {board.players:,} players", "bold")
     headings, rows = drawn_rows(board.rows)
-    table(headings, rows, "Nobody has played a rated game.")
+    table(headings, rows, "Nobody has played a rated game.", output)
     if board.rows:
         for sentence in _sentences(board):
             say(sentence, "dim")
@@ -43,10 +44,10 @@ def print_board(board: arb.Leaderboard) -> None:
         say(board.note, "yellow")
 
 
-def tell_anchors(board: arb.Leaderboard) -> None:
+def tell_anchors(board: arb.Leaderboard, output: TableOptions | None) -> None:
     """Say which anchors have no effect, and which ones the games contradict: to programs on standard error."""
     for sentence in anchor_sentences(board):
-        if on_terminal():
+        if for_people(output):
             say(sentence, "yellow")
         else:
             tell(sentence)

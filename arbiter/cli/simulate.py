@@ -12,7 +12,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from arbiter.cli.counts import counted
 from arbiter.cli.failure import FAILED
-from arbiter.cli.terminal import console, on_terminal, say, say_lines, table
+from arbiter.cli.table_options import AnyTableOptions
+from arbiter.cli.terminal import console, for_people, remark, table
 from arbiter.matches.canonical import digest
 from arbiter.testing.simulation.summary import MATCHES, RunSummary, simulate
 
@@ -28,6 +29,7 @@ def run(
     matches: Annotated[int, Parameter(validator=validators.Number(gte=1, lte=MOST_MATCHES))] = MATCHES,
     replicas: Annotated[int, Parameter(validator=validators.Number(gte=1, lte=MOST_REPLICAS))] = 1,
     minutes: Annotated[float | None, Parameter(validator=validators.Number(gt=0))] = None,
+    output: AnyTableOptions | None = None,
 ) -> int:
     """Play many matches with faults in virtual time, and check all observations against the arbiter's guarantees.
 
@@ -55,20 +57,22 @@ def run(
     count = seeds if seeds is not None else SEEDS if seed is None else 1
     began = time.monotonic()
     ends = began + minutes * 60 if minutes is not None else math.inf
-    outcomes = _outcomes(range(first, first + count), matches, replicas, ends)
-    _report(outcomes, time.monotonic() - began)
+    outcomes = _outcomes(range(first, first + count), matches, replicas, ends, output)
+    _report(outcomes, time.monotonic() - began, output)
     broken = [outcome for outcome in outcomes if outcome.violations]
     for outcome in broken:
-        say_lines(str(outcome))
+        remark(str(outcome), output)
     if not broken:
-        say(f"Every promise was kept, in {counted(len(outcomes), 'run')}.")
+        remark(f"Every promise was kept, in {counted(len(outcomes), 'run')}.", output)
     return FAILED if broken else 0
 
 
-def _outcomes(seeds: range, matches: int, replicas: int, ends: float) -> list[RunSummary]:
+def _outcomes(
+    seeds: range, matches: int, replicas: int, ends: float, output: AnyTableOptions | None
+) -> list[RunSummary]:
     """Run seeds: always the first one, then more until the time limit (by the monotonic clock)."""
     columns = (TextColumn("seeds"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console(), transient=True, disable=not on_terminal()) as progress:
+    with Progress(*columns, console=console(), transient=True, disable=not for_people(output)) as progress:
         outcomes: list[RunSummary] = []
         for seed in progress.track(seeds):
             outcomes.append(simulate(seed, matches, replicas=replicas))
@@ -77,7 +81,7 @@ def _outcomes(seeds: range, matches: int, replicas: int, ends: float) -> list[Ru
         return outcomes
 
 
-def _report(outcomes: list[RunSummary], took_s: float) -> None:
+def _report(outcomes: list[RunSummary], took_s: float, output: AnyTableOptions | None) -> None:
     """Print the results, as rows of a name and a number."""
     matches = sum(sum(outcome.ends.values()) for outcome in outcomes)
     faults: Counter[str] = sum((outcome.faults for outcome in outcomes), Counter())
@@ -94,7 +98,7 @@ def _report(outcomes: list[RunSummary], took_s: float) -> None:
         *((f"end: {reason}", f"{ends[reason]}") for reason in sorted(ends)),
         ("journals, SHA-256", _joined(outcomes)),
     ]
-    table(("what", "how many"), rows, "")
+    table(("what", "how many"), rows, "", output)
 
 
 def _joined(outcomes: list[RunSummary]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -20,7 +20,9 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from arbiter.cli.table_options import TableOptions
 from arbiter.plain_text import plain, plain_json
+from arbiter.table_text import Cell, Columns, shown, table_text
 
 IDS: Final = ("match", "tournament", "token", "key")  #: headings of columns whose words are for copying
 WIDEST: Final = 1_000
@@ -29,6 +31,11 @@ WIDEST: Final = 1_000
 def on_terminal() -> bool:
     """Return whether standard output is a terminal."""
     return sys.stdout.isatty()
+
+
+def for_people(options: TableOptions | None) -> bool:
+    """Return whether a command writes for people: on a terminal, if no form of its table is asked for."""
+    return on_terminal() and (options is None or options.form() is None)
 
 
 class PlainConsole(Console):
@@ -46,14 +53,23 @@ class PlainConsole(Console):
                 yield Segment(plain(segment.text, "\n"), segment.style)
 
 
-def console() -> PlainConsole:
-    """Return the console of standard output; lines are wrapped only on a terminal."""
-    return PlainConsole(soft_wrap=not on_terminal())
+def console(options: TableOptions | None = None) -> PlainConsole:
+    """Return the console of standard output; lines are wrapped only on a terminal.
+
+    If a form of the command's table is asked for, standard output is for the table alone, and this is standard error.
+    """
+    return PlainConsole(soft_wrap=not on_terminal(), stderr=options is not None and options.form() is not None)
 
 
 def say(text: str, style: str = "") -> None:
     """Print a text as one line and flush it; a line end in it is escaped."""
     say_lines(plain(text), style)
+
+
+def remark(text: str, options: TableOptions | None, style: str = "") -> None:
+    """Print lines beside a command's table; to standard error if a form of the table is asked for."""
+    console(options).print(text, style=style or None)
+    sys.stdout.flush()
 
 
 def say_lines(text: str, style: str = "") -> None:
@@ -91,16 +107,33 @@ def tell(text: str) -> None:
     sys.stderr.flush()
 
 
-def table(headings: Sequence[str], rows: Iterable[Sequence[str]], nothing: str) -> None:
-    """Print rows: as a table on a terminal (or the text `nothing` if there are none), otherwise as lines with tabs."""
-    found = [tuple(row) for row in rows]
-    if not on_terminal():
-        sys.stdout.write("".join("\t".join(map(plain, row)) + "\n" for row in (tuple(headings), *found)))
+def table(headings: Sequence[str], rows: Iterable[Sequence[Cell]], nothing: str, options: TableOptions | None) -> None:
+    """Print rows: in the form that is asked for; else as a table on a terminal, or as lines with tabs.
+
+    nothing: what a terminal shows if there are no rows.
+    """
+    tables({"": (headings, rows)}, nothing, options)
+
+
+def tables(
+    named: Mapping[str, tuple[Sequence[str], Iterable[Sequence[Cell]]]], nothing: str, options: TableOptions | None
+) -> None:
+    """Print several tables as `table` does, with an empty line between them; in JSON, each under its name."""
+    found = {name: Columns(headings, [tuple(row) for row in rows]) for name, (headings, rows) in named.items()}
+    form = options.form() if options is not None else None
+    if form is not None:
+        write_text(table_text(form, found))
         return
-    if not found:
-        say(nothing, "dim")
-        return
-    print_table(drawn_table(headings, found))
+    for number, columns in enumerate(found.values()):
+        if number:
+            write_line()
+        if not on_terminal():
+            rows_of_text = (columns.headings, *(map(shown, row) for row in columns.rows))
+            sys.stdout.write("".join("\t".join(map(plain, row)) + "\n" for row in rows_of_text))
+        elif columns.rows:
+            print_table(drawn_table(*columns))
+        else:
+            say(nothing, "dim")
 
 
 def print_table(drawn: Table) -> None:
@@ -112,13 +145,13 @@ def print_table(drawn: Table) -> None:
     out.print(drawn, crop=False)
 
 
-def drawn_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+def drawn_table(headings: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Table:
     """Return rows as a table for a terminal."""
     drawn = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
     for heading in headings:
         drawn.add_column(heading, overflow="fold", no_wrap=heading in IDS)
     for row in rows:
-        drawn.add_row(*map(plain, row))
+        drawn.add_row(*(plain(shown(cell)) for cell in row))
     return drawn
 
 

@@ -15,8 +15,21 @@ from arbiter.cli import ids, words
 from arbiter.cli import tournament_view as view
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import Failure
-from arbiter.cli.terminal import PlainConsole, instant, on_terminal, say, table, tell, write_line
+from arbiter.cli.table_options import AnyTableOptions
+from arbiter.cli.terminal import (
+    PlainConsole,
+    for_people,
+    instant,
+    on_terminal,
+    remark,
+    say,
+    table,
+    tables,
+    tell,
+    write_line,
+)
 from arbiter.cli.tournament_spec import read_all
+from arbiter.table_text import Cell, Columns
 from arbiter.tournaments.rulings import RESULTS
 from arbiter.tournaments.spec import Format
 from arbiter.tournaments.standings import points_text
@@ -195,6 +208,7 @@ def rule(
     note: str = "",
     revision: int = 0,
     preview: Annotated[bool, Parameter(negative=())] = False,
+    output: AnyTableOptions | None = None,
     connection: Connection | None = None,
 ) -> None:
     """Rule on a game that has a result, also after the end of its tournament, and show which places change.
@@ -230,7 +244,12 @@ def rule(
         )
         for each in ruled.changes
     )
-    table(("player", "place", "points"), rows, f"Nothing {'would change' if preview else 'changes'} in the standings.")
+    table(
+        ("player", "place", "points"),
+        rows,
+        f"Nothing {'would change' if preview else 'changes'} in the standings.",
+        output,
+    )
 
 
 @app.command(name="list")
@@ -240,6 +259,7 @@ def list_tournaments(
     creator: str = "",
     phase: PhaseName | None = None,
     most: int = 50,
+    output: AnyTableOptions | None = None,
     connection: Connection | None = None,
 ) -> None:
     """List tournaments, newest first.
@@ -268,11 +288,11 @@ def list_tournaments(
         )
         for each in found
     )
-    table(("tournament", "name", "format", "phase", "by", "made"), rows, "There are no such tournaments.")
+    table(("tournament", "name", "format", "phase", "by", "made"), rows, "There are no such tournaments.", output)
 
 
 @app.command
-def show(tournament_id: str, /, *, connection: Connection | None = None) -> None:
+def show(tournament_id: str, /, *, output: AnyTableOptions | None = None, connection: Connection | None = None) -> None:
     """Show a tournament: its specification, its players, the games under way.
 
     :param tournament_id: The tournament: its id, the beginning of one, or `last`.
@@ -280,26 +300,28 @@ def show(tournament_id: str, /, *, connection: Connection | None = None) -> None
     with connected(connection) as client:
         tournament_id = ids.tournament_id(client, tournament_id)
         found = client.get_tournament(tournament_id)
-    say(f"{tournament_id}: {view.in_short(found)}, by {found.creator}")
-    say(view.state(found))
-    write_line()
-    players = (
+    remark(f"{tournament_id}: {view.in_short(found)}, by {found.creator}", output)
+    remark(view.state(found), output)
+    remark("", output)
+    players: list[tuple[Cell, ...]] = [
         (
             each.player,
             each.version,
-            str(each.rating) if each.rating else "",
+            each.rating or None,
             "withdrawn" if each.withdrawn else "",
         )
         for each in found.entrants
-    )
-    table(("player", "version", "rating", "state"), players, "Nobody has entered.")
-    if found.running:
-        write_line()
-        table(view.GAME_HEADINGS, view.games(found), "")
+    ]
+    shown: dict[str, Columns] = {"players": Columns(("player", "version", "rating", "state"), players)}
+    if found.running or (output is not None and output.form() is not None):
+        shown["games"] = Columns(view.GAME_HEADINGS, view.games(found))
+    tables(shown, "Nobody has entered.", output)
 
 
 @app.command
-def standings(tournament_id: str, /, *, connection: Connection | None = None) -> None:
+def standings(
+    tournament_id: str, /, *, output: AnyTableOptions | None = None, connection: Connection | None = None
+) -> None:
     """Show the current standings of a tournament.
 
     :param tournament_id: The tournament: its id, the beginning of one, or `last`.
@@ -307,8 +329,9 @@ def standings(tournament_id: str, /, *, connection: Connection | None = None) ->
     with connected(connection) as client:
         tournament_id = ids.tournament_id(client, tournament_id)
         found = client.get_standings(tournament_id)
-    table(*view.lines(found, brief=on_terminal()), "Nobody has entered.")
-    if on_terminal():
+    people, decimal = for_people(output), output is not None and output.form() is not None
+    table(*view.lines(found, people, decimal), "Nobody has entered.", output)
+    if people:
         for sentence in view.legend(found):
             say(sentence, "dim")
 
@@ -345,7 +368,7 @@ def _watch_plainly(client: arb.BlockingClient, tournament_id: str) -> None:
         if over and event.revision >= last:
             break
     write_line()
-    table(*view.lines(client.get_standings(tournament_id), brief=False), "")
+    table(*view.lines(client.get_standings(tournament_id), brief=False), "", None)
 
 
 def _watch_live(client: arb.BlockingClient, tournament_id: str) -> None:

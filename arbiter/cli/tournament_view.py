@@ -13,6 +13,7 @@ from rich.text import Text
 from arbiter.cli.counts import counted
 from arbiter.cli.ratings_view import interval, signed
 from arbiter.cli.terminal import drawn_table
+from arbiter.table_text import Cell
 from arbiter.tournaments.formats import PAIRERS, Pairer
 from arbiter.tournaments.spec import Format, Options
 from arbiter.tournaments.standings import points_text, quarters_text
@@ -121,19 +122,24 @@ def points(row: arb.StandingsRow) -> str:
     return points_text(row.half_points) if row.arena_points is None else str(row.arena_points)
 
 
-def games(found: arb.Tournament) -> list[tuple[str, ...]]:
+def _points(row: arb.StandingsRow) -> float:
+    return row.half_points / 2 if row.arena_points is None else row.arena_points
+
+
+def games(found: arb.Tournament) -> list[tuple[Cell, ...]]:
     """Return the games under way, as rows for `GAME_HEADINGS`."""
-    return [(str(each.number), str(each.round), each.match_id, each.game, *each.players) for each in found.running]
+    return [(each.number, each.round, each.match_id, each.game, *each.players) for each in found.running]
 
 
-def lines(stand: arb.Standings, brief: bool) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def lines(stand: arb.Standings, brief: bool, decimal: bool = False) -> tuple[tuple[str, ...], list[tuple[Cell, ...]]]:
     """Return the headings and the rows of the standings.
 
     brief: for people. Columns of faults are left out if nobody has any, and ratings, if there are any, stand beside the
     players. `?` stands behind a provisional rating. `≈` stands between two rows if ratings order the players (as in a
     ladder) and the order of these two is not established. A player who has withdrawn is in brackets, with `*` if its
     games do not count for the points of the others.
-    Not brief: for programs, with all columns, those of the ratings at the end.
+    Not brief: for programs, with all columns, those of the ratings at the end. decimal: points are numbers (3.5) and no
+    text (3½), and who has withdrawn is a column.
     """
     knockout = any(row.reached for row in stand.rows)
     rated = brief and any(row.rating for row in stand.rows)
@@ -144,17 +150,19 @@ def lines(stand: arb.Standings, brief: bool) -> tuple[tuple[str, ...], list[tupl
         *(word(tie_break) for tie_break in stand.tie_breaks),
         *("games", "won", "drawn", "lost", *(_FAULTS[name] for name in faults)),
         *(() if brief else ("left early", "rating", "low", "high", "provisional", "group")),
+        *(("withdrawn",) if decimal else ()),
     )
-    rows = [
+    rows: list[tuple[Cell, ...]] = [
         (
-            *(str(row.place), _name(row)),
+            *(row.place, row.player if decimal else _name(row)),
             *(_rating(row.rating, doubt) if rated else ()),
             *((row.reached,) if knockout else ()),
-            points(row),
-            *(quarters_text(value) for value in row.tie_break_quarters),
-            *(str(number) for number in (row.games, row.wins, row.draws, row.losses)),
-            *(str(getattr(row.faults, name)) for name in faults),
-            *(() if brief else ("yes" if row.left_early else "no", *_rating_fields(row.rating))),
+            _points(row) if decimal else points(row),
+            *(value / 4 if decimal else quarters_text(value) for value in row.tie_break_quarters),
+            *(row.games, row.wins, row.draws, row.losses),
+            *(getattr(row.faults, name) for name in faults),
+            *(() if brief else ("yes" if row.left_early else "no", *_rating_fields(row.rating, decimal))),
+            *(("yes" if row.withdrawn else "no",) if decimal else ()),
         )
         for row, doubt in zip(stand.rows, unsure, strict=True)
     ]
@@ -186,11 +194,12 @@ def _rating(rating: arb.StandingsRating | None, unsure: bool) -> tuple[str, str]
     return signed(rating.elo.value) + marks, interval(rating.elo)
 
 
-def _rating_fields(rating: arb.StandingsRating | None) -> tuple[str, ...]:
+def _rating_fields(rating: arb.StandingsRating | None, decimal: bool) -> tuple[Cell, ...]:
     if rating is None:
-        return "", "", "", "", ""
-    numbers = (f"{number:.3f}" for number in (rating.elo.value, rating.elo.low, rating.elo.high))
-    return (*numbers, "yes" if rating.provisional else "no", str(rating.group))
+        return None, None, None, None, None
+    numbers = (rating.elo.value, rating.elo.low, rating.elo.high)
+    shown_numbers = (round(number, 3) if decimal else f"{number:.3f}" for number in numbers)
+    return (*shown_numbers, "yes" if rating.provisional else "no", rating.group)
 
 
 def _order_is_unsure(rows: Sequence[arb.StandingsRow]) -> list[bool]:

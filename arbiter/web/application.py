@@ -31,6 +31,7 @@ from arbiter.web.play import PlayPages
 from arbiter.web.proxied import PublicAddress
 from arbiter.web.rating_pages import RatingPages
 from arbiter.web.rendering import VISITOR, Templates
+from arbiter.web.table_files import TableFiles
 from arbiter.web.tokens import TokenPages
 from arbiter.web.tournament_pages import TournamentPages
 from arbiter.web.visits import Visits
@@ -89,6 +90,7 @@ class _Routes:
         self._matches, self._ratings = MatchPages(gate, templates), RatingPages(gate, templates)
         self._accounts, self._play = AccountPages(gate, templates), PlayPages(gate, templates)
         self._tournaments = TournamentPages(gate, templates)
+        self._tables = TableFiles(gate)
         self._organising = OrganiserPages(gate, templates, self._tournaments)
         self._tokens, self._bot = TokenPages(gate, templates), OwnBotPages(gate, templates)
 
@@ -109,6 +111,7 @@ class _Routes:
             "/tournaments": self._organising.tournaments,
             "/tournaments/new": self._organising.new,
             "/tournaments/{tournament}": self._tournaments.tournament,
+            "/tournaments/{tournament}/{table}.{form}": self._tables.file,
             "/leaderboard": self._ratings.leaderboard,
             "/leaderboard/history.svg": self._ratings.leaders_history,
             "/players/{player}": self._ratings.player,

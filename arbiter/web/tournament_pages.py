@@ -12,6 +12,7 @@ from starlette.responses import Response
 from arbiter.errors import Refusal
 from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.tournaments import RuledOn
+from arbiter.table_text import TableForm
 from arbiter.tournaments import formats
 from arbiter.tournaments.entry import EntryChange, allowed
 from arbiter.tournaments.rulings import RESULTS, in_words
@@ -22,6 +23,7 @@ from arbiter.web.callers import call_of, status_of
 from arbiter.web.grids import MOST, BoardGrid, grid
 from arbiter.web.rendering import Templates
 from arbiter.web.states import number
+from arbiter.web.table_files import TABLES
 from arbiter.web.tournaments import TIE_BREAKS, crosstable, game_list
 
 LARGEST = 10**9  #: largest number of a round or a game in an address
@@ -82,6 +84,8 @@ class TournamentPages:
             would=preview[0].changes if preview is not None else None,
             rulings=RULINGS if tournament.results and not formats.of(tournament.spec).ends_by_test else (),
             tournament=tournament,
+            files=TABLES,
+            forms=[form.value for form in TableForm],
             phases=PHASES,
             format_title=formats.of(tournament.spec).title,
             table=table,

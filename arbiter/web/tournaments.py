@@ -32,14 +32,19 @@ TIE_BREAKS: Final = {
 
 
 class PairScore(NamedTuple):
-    """The games of two players so far: the points of the first (a half for a draw), and the number of games.
+    """The games of two players so far: the half points of the first, and the number of games.
 
     counts: whether they count for the points of the first; not if the other has left early.
     """
 
-    points: str
+    half_points: int
     games: int
     counts: bool = True
+
+    @property
+    def points(self) -> str:
+        """The points of the first, as people write them."""
+        return points(self.half_points)
 
 
 class ListedGame(NamedTuple):
@@ -70,13 +75,15 @@ class GameList(NamedTuple):
     older: int
 
 
-def crosstable(tournament: Tournament, players: Sequence[str]) -> list[list[PairScore | None]]:
+def crosstable(
+    tournament: Tournament, players: Sequence[str], most: int = MOST_IN_CROSSTABLE
+) -> list[list[PairScore | None]]:
     """Return for each player, in an order, its games against each other player; None if there are none yet.
 
-    It is empty for more players than MOST_IN_CROSSTABLE, and while no two players have met. A player's games against
+    It is empty for more players than `most`, and while no two players have met. A player's games against
     itself are left out.
     """
-    if len(players) > MOST_IN_CROSSTABLE:
+    if len(players) > most:
         return []
     scores: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for number, result in tournament.results.items():
@@ -91,7 +98,7 @@ def crosstable(tournament: Tournament, players: Sequence[str]) -> list[list[Pair
     left_early = early_leavers(tournament)
     return [
         [
-            PairScore(points(sum(scores[one, other])), len(scores[one, other]), other not in left_early)
+            PairScore(sum(scores[one, other]), len(scores[one, other]), other not in left_early)
             if one != other and (one, other) in scores
             else None
             for other in players

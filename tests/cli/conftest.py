@@ -10,6 +10,7 @@ import pytest
 
 from arbiter.cli.app import run
 from tests.cli.command import Arbiter, Ran, Server
+from tests.cli.hostile_server import hostile_server as hostile_server
 from tests.processes import empty_store
 from tests.store.steps import steps as steps
 

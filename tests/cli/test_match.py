@@ -224,7 +224,7 @@ def test_no_table_wraps_an_id(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     monkeypatch.setattr("arbiter.cli.terminal.on_terminal", lambda: True)
     ids = [f"m{number:024}" for number in range(3)]
     rows = [(each, "circle-of-life(target=1)", "alice", "2026-11-22 18:00:00") for each in ids]
-    table(("match", "game", "player 1", "made"), rows, "")
+    table(("match", "game", "player 1", "made"), rows, "", None)
     out = capsys.readouterr().out
     assert all(each in out for each in ids)
     assert len(out.splitlines()) > len(ids) + 2, "the other columns are cut"

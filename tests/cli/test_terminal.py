@@ -6,23 +6,16 @@ import ast
 import json
 import re
 import sys
-from collections.abc import Iterator
-from concurrent import futures
 from pathlib import Path
-from typing import Any
 
-import grpc
 import pytest
-from google.protobuf.descriptor import Descriptor, FieldDescriptor
-from google.protobuf.message import Message
-from google.protobuf.message_factory import GetMessageClass
 from rich.table import Table
 from rich.text import Text
 
 import arbiter.cli
 from arbiter.cli import terminal
+from arbiter.cli.table_options import AnyTableOptions, TableOptions
 from tests.cli.command import Arbiter
-from tests.rpc.methods import METHODS
 from tests.test_plain_text import HOSTILE
 
 OWN = re.compile(r"\x1b\[[0-9;]*m")  #: the colours and styles that commands themselves write
@@ -54,8 +47,11 @@ def _outlets() -> None:
     terminal.say_lines(HOSTILE)
     terminal.write_text(HOSTILE + "\n")
     terminal.write_line(HOSTILE, HOSTILE)
-    terminal.table(("one", "two"), [(HOSTILE, "1"), ("2", HOSTILE)], HOSTILE)
-    terminal.table(("one",), [], HOSTILE)
+    terminal.table(("one", "two"), [(HOSTILE, "1"), ("2", HOSTILE)], HOSTILE, None)
+    terminal.table(("one",), [], HOSTILE, None)
+    for form in (TableOptions(csv=True), TableOptions(markdown=True), AnyTableOptions(json=True)):
+        terminal.table(("one",), [(HOSTILE,)], HOSTILE, form)
+        terminal.remark(HOSTILE, form)
     terminal.write_json({HOSTILE: HOSTILE})
     terminal.write_drawing(HOSTILE + "\n")
     terminal.tell(HOSTILE)
@@ -75,7 +71,7 @@ def test_no_outlet_writes_what_cannot_be_printed(
 
 
 def test_a_cell_and_a_line_stay_one(capsys: pytest.CaptureFixture[str]) -> None:
-    terminal.table(("one", "two"), [("a\tb\nc", "d")], "")
+    terminal.table(("one", "two"), [("a\tb\nc", "d")], "", None)
     terminal.say("a\nb")
     assert capsys.readouterr().out == "one\ttwo\na\\tb\\nc\td\na\\nb\n"
 
@@ -110,76 +106,6 @@ def _check(text: str, on_terminal: bool) -> None:
         text = OWN.sub("", text)
     for line in text.split("\n"):
         assert all(cell.isprintable() for cell in line.split("\t")), line
-
-
-# -- a server whose every text is hostile ------------------------------------------------------------------------------
-
-
-def _filled(kind: Descriptor, depth: int = 5, chosen: int = 0) -> Message:
-    """Return a message whose every text is hostile. chosen: which alternative of each oneof it has."""
-    made: Message = GetMessageClass(kind)()
-    taken = {oneof.fields[chosen % len(oneof.fields)].name for oneof in kind.oneofs}
-    for field in kind.fields:
-        if depth and (field.containing_oneof is None or field.name in taken):
-            _fill(made, field, depth, chosen)
-    return made
-
-
-def _fill(made: Message, field: FieldDescriptor, depth: int, chosen: int) -> None:
-    held = field.message_type
-    if held is not None and held.GetOptions().map_entry:
-        if held.fields_by_name["value"].type == FieldDescriptor.TYPE_STRING:
-            getattr(made, field.name)[HOSTILE] = HOSTILE
-        return
-    value: Any = 1
-    if held is not None:
-        value = _filled(held, depth - 1, chosen)
-    elif field.type == FieldDescriptor.TYPE_STRING:
-        value = "" if field.name == "next_page_token" else HOSTILE
-    elif field.type == FieldDescriptor.TYPE_BYTES:
-        value = HOSTILE.encode()
-    elif field.type == FieldDescriptor.TYPE_BOOL:
-        value = False
-    elif field.type in (FieldDescriptor.TYPE_DOUBLE, FieldDescriptor.TYPE_FLOAT):
-        value = 0.5
-    if field.is_repeated:
-        getattr(made, field.name).extend([value] * (2 if held is not None or isinstance(value, str) else 5))
-    elif held is not None:
-        getattr(made, field.name).CopyFrom(value)
-    else:
-        setattr(made, field.name, value)
-
-
-class _HostileServices(grpc.GenericRpcHandler):
-    def service(self, handler_call_details: Any) -> Any:
-        name = handler_call_details.method.rpartition("/")[2]
-        service = handler_call_details.method.split("/")[1].rpartition(".")[2]
-        method = METHODS.get(f"{service}.{name}")
-        if method is None:
-            return None
-        reader = GetMessageClass(method.input_type).FromString
-
-        def answer(request: Any, context: Any) -> bytes:
-            return _filled(method.output_type).SerializeToString()
-
-        def answers(request: Any, context: Any) -> Iterator[bytes]:
-            for chosen in range(12):
-                yield _filled(method.output_type, chosen=chosen).SerializeToString()
-            context.abort(grpc.StatusCode.FAILED_PRECONDITION, HOSTILE.encode("ascii", "backslashreplace").decode())
-
-        if method.server_streaming:
-            return grpc.unary_stream_rpc_method_handler(answers, request_deserializer=reader)
-        return grpc.unary_unary_rpc_method_handler(answer, request_deserializer=reader)
-
-
-@pytest.fixture(scope="module")
-def hostile_server() -> Iterator[str]:
-    server = grpc.server(futures.ThreadPoolExecutor(2))
-    server.add_generic_rpc_handlers((_HostileServices(),))
-    port = server.add_insecure_port("127.0.0.1:0")
-    server.start()
-    yield f"127.0.0.1:{port}"
-    server.stop(None).wait()
 
 
 # Live pictures go on until their match ends; their console is tested above.

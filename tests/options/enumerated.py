@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from arbiter.cli.app import build
 from arbiter.cli.connection import CONNECTION
+from arbiter.cli.table_options import TABLE
 from arbiter.config import Settings
 from arbiter.tournaments.spec import Spec
 
@@ -77,10 +78,21 @@ def is_of_connection(option: Argument) -> bool:
     return CONNECTION in groups
 
 
+def is_of_table(option: Argument) -> bool:
+    """Return whether an option is one of those by which a command writes its table in another form."""
+    groups: Any = option.parameter.group
+    return TABLE in groups and bool(option.keys)
+
+
+def table_options(app: App) -> set[str]:
+    """Return the options of a command that choose the form of its table."""
+    return {each.names[0] for each in app.assemble_argument_collection() if is_of_table(each)}
+
+
 def options_of(command: str, app: App) -> Iterator[CommandOption]:
-    """Yield the options of one command, without those of its connection (`connected`)."""
+    """Yield the options of one command, without those of its connection (`connected`) and of its table."""
     for each in app.assemble_argument_collection():
-        if is_of_connection(each) or each.names == ("*",):
+        if is_of_connection(each) or is_of_table(each) or each.names == ("*",):
             continue
         given = tuple(name for name in each.names if name.startswith("--") and not name.startswith("--empty-"))
         yield CommandOption(command, each.names[0], each.field_info.name, given)

@@ -156,7 +156,7 @@ def test_a_command_asks_the_server_of_its_options(
         monkeypatch.setattr("arbiter.agents.serving.serve_stdio", reaching("agent"))
     if command == "conformance":
         monkeypatch.setattr(conformance_command, "_run_clauses", passed)
-        monkeypatch.setattr(conformance_command, "_print_report", lambda report, words: None)
+        monkeypatch.setattr(conformance_command, "_print_report", lambda report, words, output: None)
         monkeypatch.setattr(conformance_command, "_write_report", lambda *files: None)
         monkeypatch.setattr("arbiter.conformance.kit.Kit", lambda *given: ran)
     given = [word for option, (written, *_) in CONNECTION.items() for word in (option, written) if word]

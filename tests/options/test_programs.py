@@ -142,7 +142,7 @@ def test_the_kit_writes_the_reports_that_its_options_name(monkeypatch: pytest.Mo
     _, arguments, _ = call_of(["conformance", "--bot", "true", "--known-failing", known])
     assert arguments[2] == Path(known)
     monkeypatch.setattr(conformance_command, "_run_clauses", passed)
-    monkeypatch.setattr(conformance_command, "_print_report", lambda report, words: None)
+    monkeypatch.setattr(conformance_command, "_print_report", lambda report, words, output: None)
     monkeypatch.setattr(conformance_command, "_write_report", reaching("write"))
     monkeypatch.setattr("arbiter.conformance.kit.Kit", lambda *given: ran)
     words = ["conformance", "--bot", "true", "--html", "h", "--json", "j", "--junit", "u"]

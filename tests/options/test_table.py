@@ -15,7 +15,16 @@ from typing import Final
 
 import pytest
 
-from tests.options.enumerated import calls, client, commands, connection_options, options_of, settings, specification
+from tests.options.enumerated import (
+    calls,
+    client,
+    commands,
+    connection_options,
+    options_of,
+    settings,
+    specification,
+    table_options,
+)
 
 ROOT: Final = Path(__file__).parent.parent.parent
 TABLE: Final[Mapping[str, Mapping[str, str | list[str]]]] = tomllib.loads(
@@ -38,6 +47,8 @@ def command_rows() -> Iterator[str]:
     for command, app in commands():
         if connection_options(app):
             yield "connection"
+        if table_options(app):
+            yield "table"
         for option in options_of(command, app):
             name = f"{command} {option.name}"
             yield rows_of(name, TABLE["commands"]) or f"{name} has no row"

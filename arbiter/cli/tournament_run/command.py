@@ -150,7 +150,7 @@ class _Run:
 
     def _report(self, stand: TournamentState, progress: Progress, exported: int) -> None:
         self.say(f"\n{words.in_short(stand.tournament)}\n{words.state(stand.tournament)}\n")
-        table(*words.lines(stand.standings, brief=on_terminal()), "Nobody played.")
+        table(*words.lines(stand.standings, brief=on_terminal()), "Nobody played.", None)
         if on_terminal():
             for sentence in words.legend(stand.standings):
                 say(sentence, "dim")

@@ -17,6 +17,7 @@ from arbiter.cli.tournament_run.progress import Progress
 from arbiter.cli.tournament_run.running_tournament import TournamentState
 from arbiter.cli.transcript_files import TOURNAMENT_FILE
 from arbiter.sandbox.bot_process import Hit
+from arbiter.table_text import shown
 
 TRANSCRIPTS: Final = "transcripts"
 KEYS: Final = "keys.json"
@@ -33,7 +34,7 @@ async def export(client: arb.Client, run: Folder, stand: TournamentState, progre
     """
     keep_keys(folder / KEYS, await client.server_info())
     headings, rows = words.lines(stand.standings, brief=False)
-    lines = ["\t".join(row) for row in (headings, *rows)]
+    lines = ["\t".join(map(shown, row)) for row in (headings, *rows)]
     write(folder / STANDINGS, "".join(f"{line}\n" for line in lines).encode())
     written, tournament_id = 0, stand.tournament.tournament_id
     for match in await client.list_matches(label=tournament_id, phase=arb.Phase.ENDED, most=MOST):

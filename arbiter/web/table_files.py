@@ -1,0 +1,172 @@
+"""The tables of a tournament as files, at addresses that stay: standings, crosstable, games and pairings.
+
+`/tournaments/TOURNAMENT/standings.csv`, `.json` and `.md`, and so the others; `?round=N` leaves the games and pairings
+of one round. `arbiter.table_text` has the forms. Points are numbers, and half a point is 0.5.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from arbiter.service.gate.gate import Gate
+from arbiter.table_text import Cell, Columns, TableForm, table_text
+from arbiter.tournaments.rulings import change_in_words
+from arbiter.tournaments.standings import StandingsRow, Table
+from arbiter.tournaments.tournament import Tournament
+from arbiter.web.callers import call_of
+from arbiter.web.states import number
+from arbiter.web.tournaments import crosstable
+
+MOST_IN_FILE: Final = 300  #: players; a crosstable has the square of them
+LARGEST_ROUND: Final = 10**9
+
+MEDIA_TYPES: Final = {
+    TableForm.CSV: "text/csv",
+    TableForm.JSON: "application/json",
+    TableForm.MARKDOWN: "text/markdown",
+}
+FAULTS: Final = {"timeouts": "on time", "crashes": "absent", "violations": "by violation", "walkovers": "by walkover"}
+
+
+def standings_columns(tournament: Tournament, table: Table, round_: int = 0) -> Columns:
+    """Return the standings, with the columns of `arbiter tournament standings`."""
+    reached = any(row.reached for row in table.rows)
+    headings = (
+        *("place", "player", *(("reached",) if reached else ()), "points"),
+        *(each.value.replace("_", " ") for each in table.tie_breaks),
+        *("games", "won", "drawn", "lost", *FAULTS.values()),
+        *("left early", "rating", "low", "high", "provisional", "group", "withdrawn"),
+    )
+    rows = [
+        (
+            *(row.place, row.player, *((row.reached,) if reached else ()), _points(row)),
+            *(value / 4 for value in row.values),
+            *(row.games, row.wins, row.draws, row.losses, *(getattr(row.faults, name) for name in FAULTS)),
+            *(_word(row.left_early), *_rating(row), _word(row.withdrawn)),
+        )
+        for row in table.rows
+    ]
+    return Columns(headings, rows)
+
+
+def crosstable_columns(tournament: Tournament, table: Table, round_: int = 0) -> Columns:
+    """Return the points of each player against each other one, whose columns are numbered by place.
+
+    `1.5/2` are one and a half points in two games; brackets are around points that do not count, because the other has
+    left early. There are no rows for more players than MOST_IN_FILE.
+    """
+    cross = crosstable(tournament, [row.player for row in table.rows], MOST_IN_FILE)
+    headings = ("number", "player", "points", *(str(column) for column in range(1, len(cross) + 1)))
+    rows: list[tuple[Cell, ...]] = []
+    for at, (row, line) in enumerate(zip(table.rows, cross, strict=False), 1):
+        cells: list[Cell] = []
+        for pairing in line:
+            if pairing is None:
+                cells.append(None)
+                continue
+            score: Cell = pairing.half_points / 2
+            if pairing.games > 1:
+                score = f"{pairing.half_points / 2:g}/{pairing.games}"
+            cells.append(score if pairing.counts else f"({score:g})" if isinstance(score, float) else f"({score})")
+        rows.append((at, row.player, _points(row), *cells))
+    return Columns(headings, rows)
+
+
+def game_columns(tournament: Tournament, table: Table, round_: int = 0) -> Columns:
+    """Return the games in the order of their numbers. round_: of one round only; 0 for all."""
+    headings = (
+        *("game", "round", "player 1", "player 2", "variant", "match", "state"),
+        *("points 1", "points 2", "reason", "cause", "ruling"),
+    )
+    rows: list[tuple[Cell, ...]] = []
+    for game in tournament.games:
+        meeting = tournament.meetings[game.meeting - 1]
+        if round_ not in (0, meeting.round):
+            continue
+        result, running = tournament.results.get(game.number), tournament.running.get(game.number)
+        state = "ended" if result is not None else "under way" if running is not None else "to be played"
+        match = result.match if result is not None else running.match if running is not None else ""
+        ends: tuple[Cell, ...] = (None, None, "", "", "")
+        if result is not None:
+            void = result.void
+            points = [None if void else result.half_points(seat) / 2 for seat in (1, 2)]
+            ends = (*points, result.reason, result.cause, change_in_words(tournament, game.number))
+        rows.append((game.number, meeting.round, game.seat1, game.seat2, game.game, match, state, *ends))
+    return Columns(headings, rows)
+
+
+def pairing_columns(tournament: Tournament, table: Table, round_: int = 0) -> Columns:
+    """Return who meets whom, round by round, and at the end of a round who has a bye. round_: as in `game_columns`."""
+    headings = ("round", "pairing", "player 1", "player 2", "tie", "games", "points 1", "points 2", "state")
+    rows: list[tuple[Cell, ...]] = []
+    by_round: dict[int, list[tuple[Cell, ...]]] = {each: [] for each in range(1, tournament.rounds + 1)}
+    for meeting in tournament.meetings:
+        decided = tournament.decided(meeting)
+        begun = decided or any(game.number in tournament.results for game in meeting.games)
+        scores = [
+            tournament.score(meeting, player) / 2 if begun else None for player in (meeting.first, meeting.second)
+        ]
+        state = "ended" if decided else "under way" if begun else "to be played"
+        row = (meeting.round, meeting.number, meeting.first, meeting.second, meeting.place, len(meeting.games))
+        by_round.setdefault(meeting.round, []).append((*row, *scores, state))
+    for each, paired in by_round.items():
+        if round_ in (0, each):
+            rows += paired
+            rows += [(each, None, player, "", "", 0, None, None, "bye") for player in tournament.byes.get(each, ())]
+    return Columns(headings, rows)
+
+
+TABLES: Final[dict[str, Callable[[Tournament, Table, int], Columns]]] = {
+    "standings": standings_columns,
+    "crosstable": crosstable_columns,
+    "games": game_columns,
+    "pairings": pairing_columns,
+}
+"""The tables of a tournament, by the name of the file."""
+
+
+class TableFiles:
+    """The handler of these files."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate = gate
+
+    async def file(self, request: Request) -> Response:
+        """Return a table of a tournament in one of the forms."""
+        call, path = call_of(request), request.path_params
+        if path["table"] not in TABLES or path["form"] not in [*TableForm]:
+            raise HTTPException(404)
+        form = TableForm(path["form"])
+        tournament = await self._gate.tournaments.get(call, path["tournament"])
+        _, table = await self._gate.tournaments.standings(call, path["tournament"])
+        columns = TABLES[path["table"]](
+            tournament, table, number(request.query_params.get("round", ""), 0, LARGEST_ROUND)
+        )
+        text = await asyncio.to_thread(table_text, form, {"": columns})
+        kind = "attachment" if form is TableForm.CSV else "inline"
+        named = f'{kind}; filename="{path["table"]}.{form.value}"'
+        return Response(text, media_type=MEDIA_TYPES[form], headers={"content-disposition": named})
+
+
+def _points(row: StandingsRow) -> float:
+    return row.points / 2 if row.arena_points is None else row.arena_points
+
+
+def _rating(row: StandingsRow) -> Iterator[Cell]:
+    rating = row.rating
+    if rating is None:
+        yield from (None,) * 5
+        return
+    yield from (round(value, 3) for value in (rating.elo, rating.low, rating.high))
+    yield _word(rating.provisional)
+    yield rating.group
+
+
+def _word(value: bool) -> str:
+    return "yes" if value else "no"

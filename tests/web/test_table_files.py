@@ -1,0 +1,111 @@
+"""The tables of a tournament as files: the same figures as in its state, in every format and form."""
+
+from __future__ import annotations
+
+import csv
+import io
+import random
+from collections import defaultdict
+from pathlib import Path
+
+import arbiter_client as arb
+import pytest
+from arbiter_client.values.reading import read
+
+from arbiter.cli import tournament_view as view
+from arbiter.testing.tournaments import TournamentRun, drawn
+from arbiter.tournaments.spec import Format, Options, Spec
+from arbiter.tournaments.standings import Table, standings
+from arbiter.tournaments.tournament import Tournament
+from arbiter.web.table_files import TABLES, crosstable_columns, standings_columns
+from arbiter.wire.tournaments import standings_message
+from tests.web.site import site
+
+
+def any_tournament(seed: int, steps: int) -> Tournament:
+    lots = random.Random(seed)
+    run = TournamentRun(*drawn(lots), lots)
+    for _ in range(steps):
+        run.step()
+    return run.tournament
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_the_tables_have_what_the_tournament_has(seed: int) -> None:
+    tournament = any_tournament(seed, random.Random(seed).randint(0, 60))
+    table = standings(tournament)
+    found = {
+        name: [dict(zip(columns.headings, row, strict=True)) for row in columns.rows]
+        for name, columns in ((name, make(tournament, table, 0)) for name, make in TABLES.items())
+    }
+    assert [row["player"] for row in found["standings"]] == [row.player for row in table.rows]
+    assert len(found["games"]) == len(tournament.games)
+    assert sum(row["state"] == "ended" for row in found["games"]) == len(tournament.results)
+    scored: defaultdict[object, float] = defaultdict(float)
+    for row in found["games"]:
+        for seat in (1, 2):
+            points = row[f"points {seat}"]
+            scored[row[f"player {seat}"]] += points if isinstance(points, float) else 0
+    if not any(row["player 1"] == row["player 2"] for row in found["games"]):
+        assert all(scored[row.player] == row.game_points / 2 for row in table.rows)
+    byes = [player for round_ in sorted(tournament.byes) for player in tournament.byes[round_]]
+    assert [row["player 1"] for row in found["pairings"] if row["state"] == "bye"] == byes
+    assert len(found["pairings"]) == len(tournament.meetings) + len(byes)
+    for name in ("games", "pairings"):
+        rows = [TABLES[name](tournament, table, each).rows for each in range(1, tournament.rounds + 1)]
+        assert sum(map(len, rows)) == len(found[name]), "each row is of one round"
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_the_command_and_the_page_have_the_same_standings(seed: int) -> None:
+    tournament = any_tournament(seed, 60)
+    table = standings(tournament)
+    asked = read(arb.Standings, standings_message(tournament.id, table))
+    assert standings_columns(tournament, table) == view.lines(asked, brief=False, decimal=True)
+
+
+def test_a_crosstable_has_brackets_around_what_does_not_count() -> None:
+    run = TournamentRun(Spec("all", Format.ROUND_ROBIN, ("hop-it",), "1s"), 4, random.Random(1), lambda game: 0)
+    run.pair()
+    run.withdraw("p000")
+    tournament = run.play()
+    table = standings(tournament)
+    headings, rows = crosstable_columns(tournament, table)
+    assert headings == ("number", "player", "points", "1", "2", "3", "4")
+    assert rows[0] == (1, table.rows[0].player, 2.0, None, "1/2", "1/2", "(2/2)")
+
+
+async def test_the_files_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = Spec("cup", Format.SWISS, ("hop-it",), "1s", options=Options(rounds=3))
+    tournament = TournamentRun(spec, 5, random.Random(1), lambda game: 0).play()
+    table = standings(tournament)
+
+    async def get(call: object, name: str) -> Tournament:
+        return tournament
+
+    async def of(call: object, name: str) -> tuple[str, Table]:
+        return name, table
+
+    async with site(tmp_path) as served:
+        monkeypatch.setattr(served.gate.tournaments, "get", get)
+        monkeypatch.setattr(served.gate.tournaments, "standings", of)
+        page = (await served.get("/tournaments/t1")).text
+        for name, make in TABLES.items():
+            columns = make(tournament, table, 0)
+            path = f"/tournaments/{tournament.id}/{name}"
+            answer = await served.get(f"{path}.json")
+            assert answer.headers["content-type"] == "application/json"
+            assert answer.json() == [dict(zip(columns.headings, row, strict=True)) for row in columns.rows]
+            answer = await served.get(f"{path}.csv")
+            assert answer.headers["content-type"] == "text/csv; charset=utf-8"
+            assert answer.headers["content-disposition"] == f'attachment; filename="{name}.csv"'
+            assert len(list(csv.reader(io.StringIO(answer.text), strict=True))) == 1 + len(columns.rows)
+            answer = await served.get(f"{path}.md")
+            assert answer.headers["content-type"] == "text/markdown; charset=utf-8"
+            assert answer.text.count("\n") == 2 + len(columns.rows)
+            assert all(f'href="{path}.{form}"' in page for form in ("csv", "json", "md"))
+        second = (await served.get("/tournaments/t1/pairings.json?round=2")).json()
+        assert {row["round"] for row in second} == {2}
+        assert [row["state"] for row in second] == ["ended", "ended", "bye"]
+        for path in ("games.xml", "players.csv", "games.CSV"):
+            assert (await served.get(f"/tournaments/t1/{path}")).status_code == 404
