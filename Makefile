@@ -78,7 +78,8 @@ $(VENV)/.collected: $(VENV)/.ready
 	$(BIN)/pytest --collect-only -qq >/dev/null || $(BIN)/pytest --collect-only -qq
 	@touch $@
 
-COMMITS := tests/store/test_writer.py tests/store/test_journal.py tests/store/test_disk.py tests/store/test_unlocked.py
+COMMITS := tests/store/test_writer.py tests/store/test_journal.py tests/store/test_disk.py tests/store/test_unlocked.py \
+  tests/store/test_commit_thread.py
 # The tests of the compiled modules: the short tests of the modules themselves, of commits, and of the bytes of golden
 # transcripts; matches with faults, and requests that are repeated; a real server that is killed, alone and as one of
 # two; several servers in virtual time; and the installation of the distribution, with a game played on it. Tests with

@@ -24,7 +24,7 @@ OTHER_NAMES = {
     "arbiter/observability/traced_moves.py": "tests/observability/test_traces.py",
     "arbiter/service/record/matches.py": "tests/service/matches/test_registry.py",
     "arbiter/service/record/published.py": "tests/service/observing/test_feed.py",
-    "arbiter/store/_commit_thread.c": "tests/store/test_unlocked.py",
+    "arbiter/store/_commit_thread.c": "tests/store/test_commit_thread.py",
     "arbiter/store/jobs.py": "tests/store/test_writer.py",
     "arbiter/store/records.py": "tests/store/test_seals.py",
 }

@@ -52,7 +52,7 @@ MANY_METHODS: Final[Mapping[str, str]] = {
 GAME: Final = "the rules of a game, in the order of its rule sheet"
 TESTS_OF_GAME: Final = "tests of the rules of a game, in the order of its rule sheet"
 ONE_CONTRACT: Final = "one contract, tried on every implementation by the same fixtures"
-ONE_SUBJECT: Final = "one subject, whose tests share what sets them up"
+OF_THE_CLIENT: Final = "no test of the client can import from another module of tests: a part would repeat its bot"
 
 LONG_MODULES: Final[Mapping[str, str]] = {
     "arbiter/cli/bench.py": "the options of each measurement of `arbiter bench`, and little else",
@@ -65,32 +65,20 @@ LONG_MODULES: Final[Mapping[str, str]] = {
     "arbiter/store/journal.py": "an adapter: the methods of one port, most of them one query",
     "arbiter/store/writer.py": "one thread, of which each method does a step",
     "arbiter/testing/simulation/plan.py": "all that a seed draws; the order of the draws matters",
-    "clients/python/tests/test_bot.py": ONE_SUBJECT,
-    "clients/python/tests/test_policies.py": ONE_SUBJECT,
-    "clients/python/tests/test_session.py": ONE_SUBJECT,
-    "tests/cli/test_doctor.py": ONE_SUBJECT,
+    "clients/python/tests/test_bot.py": OF_THE_CLIENT,
+    "clients/python/tests/test_policies.py": OF_THE_CLIENT,
+    "clients/python/tests/test_session.py": OF_THE_CLIENT,
+    "tests/cli/test_doctor.py": "one command, on a machine of the tests without a fault; each test adds one",
     "tests/games/test_elevation.py": TESTS_OF_GAME,
     "tests/games/test_hop_it.py": TESTS_OF_GAME,
     "tests/games/test_pods.py": TESTS_OF_GAME,
     "tests/games/test_pondlife.py": TESTS_OF_GAME,
-    "tests/rpc/test_clocks.py": ONE_SUBJECT,
-    "tests/rpc/test_limits.py": ONE_SUBJECT,
     "tests/rpc/test_rights.py": "the table of rights, and what makes the requests for its cells",
-    "tests/rpc/test_tournaments.py": ONE_SUBJECT,
+    "tests/rpc/test_tournaments.py": "the calls of one service, each tried on one server and on two",
     "tests/sandbox/escapes/attempts.py": "it runs as a single file, where nothing can be imported",
-    "tests/service/matches/test_registry.py": ONE_SUBJECT,
-    "tests/service/observing/test_feed.py": ONE_SUBJECT,
-    "tests/service/play/test_challenges.py": ONE_SUBJECT,
-    "tests/service/play/test_clocks.py": ONE_SUBJECT,
-    "tests/service/play/test_late_turns.py": ONE_SUBJECT,
-    "tests/service/play/test_sessions.py": ONE_SUBJECT,
-    "tests/service/players/test_accounts.py": ONE_SUBJECT,
-    "tests/simulation/test_invariants.py": ONE_SUBJECT,
-    "tests/store/test_failover.py": "one test, with all that happens in it",
+    "tests/simulation/test_invariants.py": "one recorded run, and each change of it that a check must find",
     "tests/store/test_journal.py": ONE_CONTRACT,
-    "tests/store/test_postgres.py": ONE_SUBJECT,
     "tests/store/test_replica_rows.py": ONE_CONTRACT,
-    "tests/store/test_unlocked.py": ONE_SUBJECT,
     "tests/tournaments/test_tie_breaks.py": "published examples of every tie-break, with their tables",
 }
 """The modules that are longer, and why each of them is one."""

@@ -20,7 +20,7 @@ from tests.e2e.crashing_server import CrashingServer, crashing_server
 from tests.store.postgres import Cluster
 from tests.store.steps import add_steps
 from tests.store.test_bus import Servers
-from tests.store.test_failover import Workload, check
+from tests.store.workload import Workload, check
 
 SERVERS = 2
 

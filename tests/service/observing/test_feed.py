@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given, settings
@@ -12,19 +11,14 @@ from hypothesis import strategies as st
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
-from arbiter.matches.commands import Abort, Play, Resign
+from arbiter.matches.commands import Abort, Resign
 from arbiter.matches.match import Match, Phase
-from arbiter.matches.policy import ClockStart, Policy
-from arbiter.matches.requests import Receipt
-from arbiter.service.matches.live_match import Answer
-from arbiter.service.observing.feed import Batch, Reached, Stream
-from arbiter.service.observing.relay import Then
 from arbiter.service.record.published import Published
 from arbiter.testing.clock import settle, virtually
-from arbiter.testing.guarantees import Bookmarked, Item, Received, bookmarked, kept, resumable
+from arbiter.testing.guarantees import Bookmarked, Received, bookmarked, kept, resumable
 from arbiter.testing.in_memory import InMemoryArbiter
+from tests.service.observing.readers import AT_ONCE, Reader, move, try_to_move, whole
 
-AT_ONCE = Policy(start=ClockStart.AT_ONCE)
 LONGEST = 40  #: moves in a match of these tests, before a player resigns
 
 
@@ -36,69 +30,6 @@ def relayed(request: pytest.FixtureRequest) -> Iterator[None]:
     Reader.relayed = False
 
 
-class Reader:
-    """Reads a stream to its end, or until it is stopped, and keeps the items.
-
-    relayed: published events are passed on to `_write`. They are written a turn of the event loop later.
-    """
-
-    relayed = False
-
-    def __init__(self, opening: AbstractAsyncContextManager[Stream]) -> None:
-        self.items: list[Item] = []
-        self.places: list[int] = []  # of each event in the journal
-        self.marks: list[int] = []
-        self.labels: set[str] = set()
-        self.task = asyncio.create_task(self._read(opening))
-
-    async def _read(self, opening: AbstractAsyncContextManager[Stream]) -> None:
-        async with opening as stream:
-            if self.relayed:
-                stream.relay_to(self._write)
-            async for batch in stream:
-                self._keep(batch)
-
-    def _write(self, events: Sequence[Published], then: Then) -> bool:
-        self._keep(list(events))
-        asyncio.get_running_loop().call_soon(then, None)
-        return True
-
-    def _keep(self, batch: Batch) -> None:
-        if isinstance(batch, Reached):
-            self.items.append(Bookmarked(batch.place))
-            self.marks.append(batch.place)
-            return
-        for event in batch:
-            self.items.append(Received(event.match_id, event.revision, event.body))
-            self.places.append(event.sequence)
-            self.labels.add(event.label)
-
-    @property
-    def events(self) -> list[Received]:
-        return [item for item in self.items if isinstance(item, Received)]
-
-    async def stop(self) -> list[Received]:
-        await settle()
-        self.task.cancel()
-        await asyncio.gather(self.task, return_exceptions=True)
-        return self.events
-
-
-async def move(server: InMemoryArbiter, match_id: str) -> Match:
-    """Play the first legal move of a match; return the match after it."""
-    assert isinstance(await try_to_move(server, match_id), Receipt)
-    return await server.arbiter.matches.match(match_id)
-
-
-async def try_to_move(server: InMemoryArbiter, match_id: str) -> Answer:
-    match = await server.arbiter.matches.match(match_id)
-    player, line, now = match.players[match.turn - 1], min(match.game.moves(match.position)), server.clock.now_ms()
-    request = f"m{match.ply}"
-    return await server.arbiter.matches.request(
-        player, match_id, lambda seat: Play(seat, request, match.ply, line, now)
-    )
-
-
 async def play(server: InMemoryArbiter, match: Match, moves: int = LONGEST) -> None:
     """Play this many moves, one each second, then resign."""
     while match.phase is not Phase.ENDED and match.ply < moves:
@@ -106,20 +37,6 @@ async def play(server: InMemoryArbiter, match: Match, moves: int = LONGEST) -> N
         await asyncio.sleep(1)
     if match.phase is not Phase.ENDED:
         await server.arbiter.matches.act(match.id, Resign(1, "enough"))
-
-
-async def whole(server: InMemoryArbiter, match_id: str = "") -> list[Received]:
-    records = await (server.journal.read(match_id) if match_id else server.journal.read_all(0, 1_000_000))
-    return [Received(record.match_id, record.revision, record.body) for record in records]
-
-
-async def too_slow(stream: Stream) -> tuple[Refusal, list[Received]]:
-    """Read the rest of a stream that has waited too long, and the reason for its end."""
-    reader = Reader(nullcontext(stream))
-    with pytest.raises(Refusal) as caught:
-        await reader.task
-    assert caught.value.reason is Reason.READER_TOO_SLOW
-    return caught.value, reader.events
 
 
 class TestOneMatch:
@@ -356,58 +273,6 @@ class TestAllMatches:
         publish([second, first, third])  # as after another match has gone on meanwhile
         assert await reader.stop() == await whole(server)
         assert reader.places == sorted(reader.places)
-
-
-class TestSlowReaders:
-    @virtually
-    async def test_an_unread_stream_ends_with_the_place_to_resume_and_the_match_does_not_wait(self) -> None:
-        server = InMemoryArbiter(limits=Limits(observer_items=10))
-        match = await server.create(policy=AT_ONCE)
-        got: list[Received] = []
-        async with server.arbiter.feed.of_match(match.id, 0) as stream:
-            first = await anext(stream)
-            assert isinstance(first, list)
-            got += [Received(event.match_id, event.revision, event.body) for event in first]
-            assert isinstance(await anext(stream), Reached)
-            for _ in range(30):
-                await move(server, match.id)  # nobody reads
-            waiting = next(iter(server.arbiter.feed.subscribers._of[match.id]))
-            assert len(waiting.items) == 10
-            refusal, late = await too_slow(stream)
-        got += late
-        assert server.arbiter.feed.subscribers._of == {}
-        resume_from = int(refusal.facts["resume_from"])
-        assert resume_from == got[-1].revision
-        await server.arbiter.matches.act(match.id, Resign(1, "enough"))
-        rest = Reader(server.arbiter.feed.of_match(match.id, resume_from))
-        await rest.task
-        resumable(await whole(server, match.id), [got, rest.events])
-
-    @virtually
-    async def test_an_unread_stream_of_all_matches_ends_in_the_same_way(self) -> None:
-        server = InMemoryArbiter(limits=Limits(observer_items=10))
-        async with server.arbiter.feed.of_all(0, "") as stream:
-            assert await anext(stream) == Reached(0)
-            for n in range(20):
-                await server.create(players=(f"a{n}", f"b{n}"), policy=AT_ONCE)
-            refusal, got = await too_slow(stream)
-        rest = Reader(server.arbiter.feed.of_all(int(refusal.facts["resume_from"]), ""))
-        resumable(await whole(server), [got, await rest.stop()])
-
-    @virtually
-    async def test_a_reader_that_catches_up_slowly_gets_all_events_from_the_journal(self) -> None:
-        server = InMemoryArbiter(limits=Limits(observer_items=10))
-        match = await server.create(policy=AT_ONCE)
-        async with server.arbiter.feed.of_match(match.id, 0) as stream:
-            first = await anext(stream)
-            assert isinstance(first, list)
-            for _ in range(30):
-                await move(server, match.id)
-            await server.arbiter.matches.act(match.id, Resign(1, "enough"))
-            rest = Reader(nullcontext(stream))
-            await rest.task
-        got = [Received(event.match_id, event.revision, event.body) for event in first]
-        resumable(await whole(server, match.id), [got, rest.events])
 
 
 @pytest.mark.long
