@@ -154,6 +154,7 @@ def show(
     *,
     moves: Annotated[list[str] | None, Parameter(name=["--moves", "-m"], consume_multiple=True)] = None,
     svg_: Annotated[bool, Parameter(name="--svg", negative=())] = False,
+    letters: Annotated[bool, Parameter(negative=())] = False,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
 ) -> None:
     """Draw a position: as text on standard output, or as SVG.
@@ -162,6 +163,7 @@ def show(
     :param position: The position's text, as `arbiter rules` writes it. [default: the initial position]
     :param moves: Moves to play from there; the last one is marked in the drawing.
     :param svg_: Write SVG.
+    :param letters: In SVG, draw letters on discs instead of the shapes of pieces. Text always has letters.
     :param output: Write to this file; a name that ends in .svg means SVG. Other pictures can be made from that.
     """
     as_svg = svg_ if output is None else written_as_svg(output, svg_)
@@ -171,7 +173,7 @@ def show(
     line = follow(chosen, start, played)
     steps = chosen.steps(line.positions[-2], played[-1]) if played else None
     if as_svg:
-        drawing = svg(chosen, line.final, steps, line.positions[-2] if played else None) + "\n"
+        drawing = svg(chosen, line.final, steps, line.positions[-2] if played else None, letters=letters) + "\n"
     else:
         drawing = draw(chosen, line.final, steps, colour=output is None and on_terminal())
     if output is None:

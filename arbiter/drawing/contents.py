@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import dist
 from typing import Any, Final, NamedTuple
 
-from arbiter.drawing.caption import cased, signs
+from arbiter.drawing.caption import signs
 from arbiter.drawing.palette import SHADES, is_deep
-from arbiter.drawing.piece_shapes import SHAPES
+from arbiter.drawing.piece_shapes import SHAPES, shape_name
 from arbiter.drawing.shapes import arrow
 from arbiter.drawing.skeleton import UNIT, Skeleton, skeleton
-from arbiter.drawing.symbols import Placed
+from arbiter.drawing.symbols import Placed, written
 from arbiter.games.contract import AnyGame, Piece, Region, Step
 
 BEND: Final = 0.28  #: how far an arrow to a distant cell bends sideways, to be visible beside the pieces in between
@@ -100,19 +100,17 @@ def contents(
     )
 
 
-def drawn_signs(game: AnyGame, position: Any) -> Iterator[tuple[str, str]]:
-    """Yield what the texts on pieces mean, as `signs` does; nothing for pieces whose shapes say what they are."""
-    if game.facts.id not in SHAPES:
-        yield from signs(game, position)
+def drawn_signs(game: AnyGame, position: Any, letters: bool = False) -> Iterator[tuple[str, str]]:
+    """Yield what the texts on pieces mean, as `signs` does: without letters where shapes say what a piece is."""
+    shaped = not letters and game.facts.id in SHAPES
+    yield from (sign for sign in signs(game, position) if not shaped or sign[0] not in (game.facts.letters or ()))
 
 
 def letter(game: AnyGame, piece: Piece) -> str:
-    """Return what is written on a piece: its letter and face, or '' in a game whose pieces are all alike."""
-    if piece.letter.upper() in SHAPES.get(game.facts.id, ()):
-        return ""  # its shape says what it is
-    if len(game.facts.letters or ()) == 1 and piece.letter.upper() not in game.facts.faces:
+    """Return what is written on a piece: its letter and face, or '' if its shape or its seat alone says what it is."""
+    if shape_name(game, piece):
         return ""
-    return cased(piece.letter, piece.owner) + (str(piece.facing) if _has_face(game, piece) else "")
+    return written(game, piece.letter, piece.owner) + (str(piece.facing) if _has_face(game, piece) else "")
 
 
 def as_json(shown: Contents) -> dict[str, Any]:
@@ -136,9 +134,9 @@ def _ground(pieces: Sequence[Piece], regions: Iterable[Region]) -> tuple[Placed,
 
 
 def _body(game: AnyGame, piece: Piece) -> str:
-    if piece.letter.upper() in SHAPES.get(game.facts.id, ()):
-        return f"{piece.letter.upper()}{piece.owner}"
     turned = piece.facing >= 0 and not _has_face(game, piece)
+    if name := shape_name(game, piece):
+        return f"{name}.{piece.owner}.{piece.facing}" if turned else f"{name}.{piece.owner}"
     return f"p{piece.owner}-{piece.facing}" if turned else f"p{piece.owner}"
 
 

@@ -146,8 +146,9 @@ def css(palette: Palette) -> str:
         ".brick.deep": f"fill:{_text_on(palette.ground[1])}",
         **{f".h{n}": f"fill:{shade}" for n, shade in enumerate(_shades(palette.ground))},
         **{f".{name}": f"fill:{ink.fill};stroke:{ink.edge};stroke-width:2.5" for name, ink in inks.items()},
-        **{f".rim-{name}": f"fill:none;stroke:{ink.edge};stroke-width:19" for name, ink in inks.items()},
-        **{f".link-{name}": f"fill:none;stroke:{ink.fill};stroke-width:14" for name, ink in inks.items()},
+        ".shape": "stroke-width:4;stroke-linejoin:round;paint-order:stroke",
+        **{f".rim-{name}": f"fill:none;stroke:{ink.edge};stroke-width:31" for name, ink in inks.items()},
+        **{f".link-{name}": f"fill:none;stroke:{ink.fill};stroke-width:26" for name, ink in inks.items()},
         **{
             f".side-{name}": f"fill:none;stroke:{ink.fill};stroke-width:9;stroke-linejoin:round"
             for name, ink in inks.items()

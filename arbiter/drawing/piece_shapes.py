@@ -1,20 +1,13 @@
-"""The outlines of pieces that have a shape of their own, drawn by us: around (0, 0), in a square of 72 pixels, y down.
-
-Each is a body, which has the colour of its seat, and details, which have the colour of texts on it.
-"""
+"""The outlines of chessmen, draughtsmen and amazons, drawn by us, and the table of all games whose pieces have some."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
-
-class Shape(NamedTuple):
-    """Path data of a body and of what is drawn on it; '' for nothing."""
-
-    body: str
-    details: str = ""
-
+from arbiter.drawing.animal_shapes import ELEVATION, HOP_IT, PODS, PONDLIFE
+from arbiter.drawing.outlines import Shape
+from arbiter.games.contract import AnyGame, Piece, value_text
 
 FOOT: Final = "M-20 27V22Q-20 19 -17 19H17Q20 19 20 22V27Z"
 
@@ -57,5 +50,31 @@ AMAZONS: Final = {
                "M-9 -12C-4 -9 4 -9 9 -12L9 -9C4 -6 -4 -6 -9 -9Z"),
 }  # fmt: skip
 
-SHAPES: Final[Mapping[str, Mapping[str, Shape]]] = {"chess": CHESS, "checkers": CHECKERS, "amazons": AMAZONS}
-"""By the game's id, then by the letter of the piece."""
+SHAPES: Final[Mapping[str, Mapping[str, Shape]]] = {
+    "chess": CHESS,
+    "checkers": CHECKERS,
+    "amazons": AMAZONS,
+    "elevation": ELEVATION,
+    "hop-it": HOP_IT,
+    "pods": PODS,
+    "pondlife": PONDLIFE,
+}
+"""By the game's id, then by the name that `shape_name` gives to a piece."""
+
+VARIED: Final[Mapping[str, tuple[str, str]]] = {"pondlife": ("DE", "lines")}
+"""By the game's id: letters of pieces whose shape depends on a parameter, and the name of that parameter."""
+
+
+def shape_name(game: AnyGame, piece: Piece) -> str:
+    """Return the name of a piece's shape in `SHAPES`, or '': its letter, with its face, its seat or a parameter."""
+    shapes, letter = SHAPES.get(game.facts.id, {}), piece.letter.upper()
+    varied, parameter = VARIED.get(game.facts.id, ("", ""))
+    if letter and letter in varied:
+        return letter + value_text(game.values[parameter])
+    names = (letter, f"{letter}{max(piece.facing, 0)}", f"{letter}-{piece.owner}")
+    return next((name for name in names if name in shapes), "")
+
+
+def owners(name: str) -> tuple[int, ...]:
+    """Return the seats that have pieces of a shape: both, or the one that its name ends with."""
+    return (int(name[2:]),) if name[1:2] == "-" else (1, 2)

@@ -19,10 +19,10 @@ RIM: Final = 22.0  #: pixels of the margins with the coordinates of a board of s
 NAME_SIZE: Final = 0.15 * UNIT
 
 NAME_SPOTS: Final = {
-    Tile.HEX_ROWS: ((0.0, 0.405), "middle"),
-    Tile.HEX_FILES: ((-0.415, 0.0), "middle"),
+    Tile.HEX_ROWS: ((0.0, 0.435), "middle"),
+    Tile.HEX_FILES: ((-0.45, 0.0), "middle"),
 }
-"""Where in a tile its name stands, from the centre, in units with y down: in a corner that no beak points at."""
+"""Where in a tile its name stands, from the centre, in units with y down: in a corner that no piece reaches."""
 
 COMPASS: Final = {"E": 0, "NE": 1, "N": 2, "NW": 3, "W": 4, "SW": 5, "S": 6, "SE": 7}
 """The directions that boards name, in eighths of a turn from east, anticlockwise."""

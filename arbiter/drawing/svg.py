@@ -16,7 +16,7 @@ from arbiter.drawing.looks import over, tile_class, under
 from arbiter.drawing.palette import LIGHT, Palette, css, seat_classes
 from arbiter.drawing.shapes import Point, element, label, number, polygon, words
 from arbiter.drawing.skeleton import Skeleton, skeleton, tile
-from arbiter.drawing.symbols import Placed, Symbol, placed, symbols
+from arbiter.drawing.symbols import Placed, Symbol, legend, placed, symbols
 from arbiter.games.contract import AnyGame, Piece, Step
 from arbiter.games.playthrough import said_steps
 
@@ -26,6 +26,7 @@ LINE: Final = 22.0  #: pixels per line of text
 NARROWEST: Final = 440.0
 BESIDE: Final = 210.0  #: pixels of the column beside the board, for the meaning of signs and the numbers of seats
 TEXT: Final = 15.0  #: font size of the words
+SMALL: Final = 0.3  #: scale of a piece beside its meaning
 ASPECT: Final = 0.56  #: average width of a character relative to its font size, for line breaks
 
 
@@ -35,17 +36,18 @@ def svg(
     last_move: Sequence[Step] | None = None,
     before: Any = None,
     palette: Palette = LIGHT,
+    letters: bool = False,
 ) -> str:
     """Return a position as a standalone SVG document.
 
     `last_move`: the last move's steps, from `game.steps` on the position `before` it; with that position, what the move
-    took off the board or changed is marked too.
+    took off the board or changed is marked too. `letters`: pieces that have a shape are discs with letters instead.
     """
-    shape = skeleton(game.board)
-    beside = list(_beside(game, position))
+    shape, known = skeleton(game.board), symbols(game, letters)
+    beside = list(_beside(game, position, letters))
     column = BESIDE if beside else 0.0
     width = max(shape.width + column + 2 * MARGIN, NARROWEST)
-    footer = list(_wrapped(_footer(game, position, last_move), width - 2 * MARGIN))
+    footer = list(_wrapped(_footer(game, position, last_move, letters), width - 2 * MARGIN))
     deep = max(shape.height, len(beside) * LINE)
     height = HEADER + deep + len(footer) * LINE + MARGIN
     below = HEADER + deep + LINE / 2
@@ -60,10 +62,10 @@ def svg(
         *_header(game, position, width),
         element(
             "g",
-            *_board(game, shape, game.pieces(position), contents(game, position, last_move, before)),
+            *_board(game, known, game.pieces(position), contents(game, position, last_move, before)),
             transform=f"translate({number(left)} {number(HEADER)})",
         ),
-        *_column(game, beside, (left + shape.width + MARGIN, HEADER + LINE)),
+        *_column(game, known, beside, (left + shape.width + MARGIN, HEADER + LINE)),
         *(label(line, (MARGIN, below + n * LINE), TEXT, "quiet", "start") for n, line in enumerate(footer)),
         xmlns="http://www.w3.org/2000/svg",
         viewBox=f"0 0 {number(width)} {number(height)}",
@@ -74,10 +76,9 @@ def svg(
     )
 
 
-def _board(game: AnyGame, shape: Skeleton, pieces: Sequence[Piece], shown: Contents) -> Iterator[str]:
+def _board(game: AnyGame, known: dict[str, Symbol], pieces: Sequence[Piece], shown: Contents) -> Iterator[str]:
     """Yield the layers of a board, from the ground up."""
-    known = symbols(game)
-    inks = seat_classes(game.facts)
+    shape, inks = skeleton(game.board), seat_classes(game.facts)
     corners = game.board.tile
     yield from under(game, shape)
     for cell, (name, at, piece) in enumerate(zip(game.board.names, shape.centres, pieces, strict=True)):
@@ -151,36 +152,44 @@ def _header(game: AnyGame, position: Any, width: float) -> Iterator[str]:
     yield label(sentence(state(game, position)), (width - MARGIN, 58.0), TEXT, "strong", "end")
 
 
-def _beside(game: AnyGame, position: Any) -> Iterator[tuple[int, str, str]]:
-    """Yield the lines beside the board: (seat or 0, sign, words); seat -1 is a blank line, sign '#' a heading."""
-    of_seats = counts(game, position).of_seats
-    if not any(drawn_signs(game, position)) or not any(of_seats):
+def _beside(game: AnyGame, position: Any, letters: bool) -> Iterator[tuple[int, str, str]]:
+    """Yield the lines beside the board: (seat or 0, sign, words).
+
+    Seat -1 is a blank line, sign '#' a heading, and seat -2 the meaning of a symbol, which its sign names.
+    """
+    of_seats, found = counts(game, position).of_seats, list(drawn_signs(game, position, letters))
+    pictures = [] if letters else list(legend(game))
+    if not (found or pictures) or not any(of_seats):
         return  # a line below the board is enough
-    for seat, found in enumerate(of_seats, 1):
+    for seat, numbers_of in enumerate(of_seats, 1):
         yield (seat, "#", sentence(game.facts.seat_name(seat)))
-        yield from ((seat, "", f"{what}: {count}") for what, count in found.items())
+        yield from ((seat, "", f"{what}: {count}") for what, count in numbers_of.items())
         yield (-1, "", "")
-    yield from ((0, sign, meaning) for sign, meaning in drawn_signs(game, position))
+    yield from ((-2, symbol, meaning) for symbol, meaning in pictures)
+    yield from ((0, sign, meaning) for sign, meaning in found)
 
 
-def _column(game: AnyGame, lines: Sequence[tuple[int, str, str]], at: Point) -> Iterator[str]:
+def _column(game: AnyGame, known: dict[str, Symbol], lines: Sequence[tuple[int, str, str]], at: Point) -> Iterator[str]:
     inks = seat_classes(game.facts)
     x, y = at
     for n, (seat, sign, text) in enumerate(lines):
         here = y + n * LINE
         if sign == "#":
             yield element("circle", class_=inks[seat], cx=x, cy=here, r=7.0)
+        elif seat == -2:
+            place = f"translate({number(x)} {number(here)}) scale({number(SMALL)})"
+            yield element("g", known[sign].drawn, transform=place)
         else:
             yield label(sign, (x, here), TEXT, "strong")
         yield label(text, (x + 20, here), TEXT, "strong" if sign == "#" else "quiet", "start")
 
 
-def _footer(game: AnyGame, position: Any, last_move: Sequence[Step] | None) -> list[str]:
-    is_beside = any(_beside(game, position))
+def _footer(game: AnyGame, position: Any, last_move: Sequence[Step] | None, letters: bool) -> list[str]:
+    is_beside = any(_beside(game, position, letters))
     found = counts(game, position).others if is_beside else game.counters(position)
     beside = [f"{what}: {count}" for what, count in found.items()]
     if not is_beside:
-        beside += [f"{sign} {meaning}" for sign, meaning in drawn_signs(game, position)]
+        beside += [f"{sign} {meaning}" for sign, meaning in drawn_signs(game, position, letters)]
     return [*beside, *f"last move: {said_steps(last_move)}".split(", ")] if last_move else beside
 
 

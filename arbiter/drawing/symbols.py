@@ -1,7 +1,7 @@
 """The symbols that drawings of a game's positions are put together from, each drawn once around its centre.
 
 A symbol has an id, its drawing as SVG, and the place of the text that may come with it. All symbols of a game are known
-without a position, whatever pieces it has: a letter is a text, not a symbol.
+without a position, whatever pieces it has. The letter of a piece without a shape is a text, not a symbol.
 
 | id | what it is |
 | --- | --- |
@@ -10,7 +10,7 @@ without a position, whatever pieces it has: a letter is a text, not a symbol.
 | `land1`, `land2` | a cell of a seat's territory |
 | `mark` | a cell with a property, such as a lily |
 | `from`, `to` | a cell that the last move left, or reached |
-| `K1`, `P2` | a piece with a shape of its own: its letter and its seat |
+| `K.1`, `F3.2`, `T.1.3` | a piece with a shape of its own: the name of the shape, the seat, and where it faces |
 | `p0` … `p2`, `p1-3` | a piece of nobody or of a seat; one that faces direction 3 |
 | `taken`, `changed` | where the last move took a piece off the board, or made another piece of one |
 | `threat` | a piece that may be lost with the next move, with a sign |
@@ -21,30 +21,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from math import degrees
 from typing import Final, NamedTuple
 
 from arbiter.boards.board import Board, Tile
+from arbiter.drawing.caption import cased
 from arbiter.drawing.looks import TILES
 from arbiter.drawing.palette import SHADES, is_deep, seat_classes
-from arbiter.drawing.piece_shapes import SHAPES
+from arbiter.drawing.piece_shapes import SHAPES, owners, shape_name
 from arbiter.drawing.shapes import Point, around, drop, element, label, number, polygon
 from arbiter.drawing.skeleton import UNIT, angle, tile
-from arbiter.games.contract import AnyGame, Look
+from arbiter.games.contract import AnyGame, Look, Piece
 
 RADIUS: Final = 0.305 * UNIT  #: of a piece
 RADII: Final = {Look.POINTS: 0.465 * UNIT, Look.SIDES: 0.38 * UNIT}  #: of a piece, where it is another
 BRICK: Final = 0.072 * UNIT  #: pixels from one brick to the next
 LETTER: Final = 0.38 * UNIT  #: font sizes: of a letter, and of a text of more characters
 LONGER: Final = 0.3 * UNIT
+HALO: Final = 6.5  #: width of the line in the colour of the paper that is half covered by a shape
 
 
 class Symbol(NamedTuple):
-    """A symbol around (0, 0): `drawn` is SVG. Its text, if it has one, has a class, a centre and a font size."""
+    """A symbol around (0, 0): `drawn` is SVG. Its text, if it has one, has a class, a centre and a font size.
+
+    `letters` draws a piece that has a shape as a disc with its letter instead.
+    """
 
     drawn: str
     text_class: str = ""
     text_at: Point = (0.0, 0.0)
     text_size: float = LETTER
+    letters: str = ""
 
 
 class Placed(NamedTuple):
@@ -55,24 +62,58 @@ class Placed(NamedTuple):
     cells: tuple[int, ...]
 
 
-def symbols(game: AnyGame) -> dict[str, Symbol]:
-    """Return the symbols of a game by id."""
-    found = _symbols(game.board, seat_classes(game.facts), game.facts.look)
-    return found | _shaped(game.facts.id, seat_classes(game.facts)) if game.facts.id in SHAPES else found
-
-
-@lru_cache(maxsize=64)
-def _shaped(game: str, seats: tuple[str, str, str]) -> dict[str, Symbol]:
-    """Return the symbols of pieces that have a shape of their own: `K1` is a king of seat 1."""
-    return {
-        f"{letter}{owner}": Symbol(
-            element("path", class_="piece", d=shape.body, fill="none", stroke_width=5.0)
-            + element("path", class_=seats[owner], d=shape.body)
-            + (element("path", class_=f"on-{seats[owner]}", d=shape.details) if shape.details else "")
-        )
-        for letter, shape in SHAPES[game].items()
-        for owner in (1, 2)
+def symbols(game: AnyGame, letters: bool = False) -> dict[str, Symbol]:
+    """Return the symbols of a game by id. `letters`: pieces that have a shape are discs with letters instead."""
+    facts = game.facts
+    found = _symbols(game.board, seat_classes(facts), facts.look)
+    if facts.id not in SHAPES:
+        return found
+    shaped = {
+        ".".join([name, str(owner), *([str(facing)] if shape.turns else [])]): _shaped(game, name, owner, facing)
+        for name, shape in SHAPES[facts.id].items()
+        for owner in owners(name)
+        for facing in (range(len(game.board.directions)) if shape.turns else (-1,))
     }
+    if letters:
+        shaped = {name: symbol._replace(drawn=symbol.letters) for name, symbol in shaped.items()}
+    return found | shaped
+
+
+def legend(game: AnyGame) -> Iterator[tuple[str, str]]:
+    """Yield the symbols of the pieces whose shapes are known from no other game, each with its meaning in words."""
+    kinds = game.facts.letters or {}
+    if game.facts.look is not Look.PLAIN or len(kinds) < 2:
+        return
+    for name, shape in SHAPES.get(game.facts.id, {}).items():
+        letter, face = name[0], name[1:]
+        if letter in game.facts.faces or shape_name(game, Piece(1, letter)) == name:
+            words = f"{kinds[letter]}, face {face}" if letter in game.facts.faces else kinds[letter]
+            yield f"{name}.1.0" if shape.turns else f"{name}.1", words
+
+
+@lru_cache(maxsize=1024)
+def _shaped(game: AnyGame, name: str, owner: int, facing: int) -> Symbol:
+    """Return the symbol of a piece that has a shape, as it stands on a board and as a disc with its letter."""
+    ink, shape = seat_classes(game.facts)[owner], SHAPES[game.facts.id][name]
+    drawn = (
+        element("path", class_="piece", d=shape.body, fill="none", stroke_width=HALO, stroke_linejoin="round")
+        + element("path", class_=f"{ink} shape", d=shape.body)
+        + (element("path", class_=f"on-{ink}", d=shape.details) if shape.details else "")
+    )
+    if facing >= 0:
+        turn = 90 - degrees(angle(game.board, facing))
+        drawn = element("g", drawn, transform=f"rotate({number(turn)})") if round(turn) else drawn
+    disc = _symbols(game.board, seat_classes(game.facts), game.facts.look)[
+        f"p{owner}-{facing}" if facing >= 0 else f"p{owner}"
+    ]
+    text = written(game, name[0], owner) + (name[1:] if name[0] in game.facts.faces else "")
+    return Symbol(drawn, letters=disc.drawn + lettered(disc, text, (0.0, 0.0)))
+
+
+def written(game: AnyGame, letter: str, owner: int) -> str:
+    """Return a piece's letter as it stands on a disc, or '' in a game whose pieces are all alike."""
+    alike = len(game.facts.letters or ()) == 1 and letter.upper() not in game.facts.faces
+    return "" if alike else cased(letter, owner)
 
 
 @lru_cache(maxsize=64)
@@ -103,7 +144,7 @@ def _symbols(board: Board, seats: tuple[str, str, str], look: Look) -> dict[str,
     for height in range(SHADES + 1):
         found[f"h{height}"] = Symbol(polygon(corners, class_=f"tile h{height}") + "".join(_bricks(height)))
     for owner, ink in enumerate(seats):
-        halo = element("circle", class_="piece", r=radius + 3, fill="none", stroke_width=3.0)
+        halo = element("circle", class_="piece", r=radius + 2, fill="none", stroke_width=2.0)
         disc = element("circle", class_=ink, r=radius)
         if look is Look.POINTS:
             halo = ""  # stones touch

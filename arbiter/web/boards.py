@@ -17,10 +17,11 @@ from arbiter.drawing.caption import counts, sentence, state
 from arbiter.drawing.contents import Contents, MoveArrow, as_json, contents, drawn_signs
 from arbiter.drawing.looks import over, tile_of, under
 from arbiter.drawing.palette import DARK, LIGHT, css, seat_classes
-from arbiter.drawing.shapes import element, number
-from arbiter.drawing.skeleton import Skeleton, skeleton
+from arbiter.drawing.piece_shapes import SHAPES
+from arbiter.drawing.shapes import element, number, words
+from arbiter.drawing.skeleton import UNIT, Skeleton, skeleton
 from arbiter.drawing.svg import links
-from arbiter.drawing.symbols import Placed, lettered, symbols
+from arbiter.drawing.symbols import Placed, legend, lettered, symbols
 from arbiter.games.contract import AnyGame, Step
 
 
@@ -99,6 +100,33 @@ def sprite(games: Iterable[AnyGame]) -> Markup:
     return Markup("".join(_symbols(game) for _, game in sorted(each.items())))
 
 
+def meanings(game: AnyGame) -> Markup:
+    """Return what the shapes of a game's pieces mean, as the entries of a list; '' for pieces that explain themselves.
+
+    The page also needs the symbols of the game.
+    """
+    half = UNIT / 2
+    box = f"{number(-half)} {number(-half)} {number(UNIT)} {number(UNIT)}"
+    return Markup(
+        "".join(
+            element(
+                "div",
+                element(
+                    "dt",
+                    element("svg", element("use", href=f"#{game.facts.id}-{name}"), viewBox=box, aria_hidden="true"),
+                ),
+                element("dd", words(meaning)),
+            )
+            for name, meaning in legend(game)
+        )
+    )
+
+
+def has_shapes(game: AnyGame) -> bool:
+    """Say whether the pieces of a game have shapes, in place of which a reader may choose letters."""
+    return game.facts.id in SHAPES
+
+
 def style_sheet() -> str:
     """Return the rules of boards' classes, for light and for dark screens."""
     return f"{css(LIGHT)}\n@media(prefers-color-scheme:dark){{\n{css(DARK)}\n}}\n"
@@ -110,7 +138,10 @@ def _symbols(game: AnyGame) -> str:
     for name, symbol in symbols(game).items():
         (x, y), text = symbol.text_at, symbol.text_class
         place = {"data_x": x, "data_y": y, "data_size": symbol.text_size} if text else {}
-        parts.append(element("g", symbol.drawn, id=f"{game.facts.id}-{name}", data_text=text, **place))
+        drawn = symbol.drawn
+        if symbol.letters:  # the reader's setting chooses between the two: see `page.css`
+            drawn = element("g", drawn, class_="of-shape") + element("g", symbol.letters, class_="of-letters")
+        parts.append(element("g", drawn, id=f"{game.facts.id}-{name}", data_text=text, **place))
     return element("svg", element("defs", *parts), class_="board symbols", aria_hidden="true", width=0.0, height=0.0)
 
 

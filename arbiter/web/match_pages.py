@@ -21,7 +21,7 @@ from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.matches import MatchQuery
 from arbiter.service.gate.pages import PageRequest
 from arbiter.service.ports.directory import Challenge
-from arbiter.web.boards import Shown, sprite
+from arbiter.web.boards import Shown, has_shapes, meanings, sprite
 from arbiter.web.callers import call_of, picture
 from arbiter.web.charts import charts
 from arbiter.web.grids import board_of
@@ -77,6 +77,8 @@ class MatchPages:
             position=position,
             board=board_of(match, position),
             symbols=sprite([match.game]),
+            shaped=has_shapes(match.game),
+            meanings=meanings(match.game),
             inks=seat_classes(match.game.facts)[1:],
             seats=[match.game.facts.seat_name(seat) for seat in (1, 2)],
             moves=moves,

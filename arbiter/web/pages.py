@@ -13,7 +13,7 @@ from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.matches import MatchQuery
 from arbiter.service.gate.pages import PageRequest
 from arbiter.service.gate.tournaments import TournamentQuery
-from arbiter.web.boards import board, ground_of, shown, sprite
+from arbiter.web.boards import board, ground_of, has_shapes, meanings, shown, sprite
 from arbiter.web.callers import call_of
 from arbiter.web.grids import MOST, grid
 from arbiter.web.rating_pages import places
@@ -76,6 +76,8 @@ class Pages:
             game=game,
             board=board(game, start, game.variant),
             symbols=sprite([game]) + ground_of(game),
+            shaped=has_shapes(game),
+            meanings=meanings(game),
             rules=rules,
             signs=start.signs,
         )

@@ -76,6 +76,17 @@ def test_show_writes_svg(arbiter: Arbiter, tmp_path: Path) -> None:
     assert arbiter("show", "pods", "--svg").out == file.read_text()
 
 
+def test_show_draws_letters_on_request(arbiter: Arbiter) -> None:
+    shapes, letters = (
+        ElementTree.fromstring(arbiter("show", "pondlife", "--svg", *how).out) for how in ((), ("--letters",))
+    )
+    written = [
+        [text.text for text in root.iter() if "letter" in text.attrib.get("class", "")] for root in (shapes, letters)
+    ]
+    assert written[0] == []
+    assert sorted(set(written[1]), key=str) == ["N", "T", "n", "t"]
+
+
 @pytest.mark.parametrize(
     "arguments", [("--output", "board.png"), ("-o", "board.txt", "--svg"), ("-o", "board.PDF", "--svg")]
 )

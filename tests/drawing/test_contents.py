@@ -120,7 +120,7 @@ def test_targets_are_marked() -> None:
 
 
 def test_letters_are_drawn_only_where_pieces_differ() -> None:
-    for variant, texts in (("pods", {""}), ("hop-it", {"T", "F", "t", "f"})):
+    for variant, texts in (("pods", {""}), ("hop-it", {""}), ("circle-of-life", set("123456789") | {"10", "11", "12"})):
         game = registry.game(variant)
         _, _, position = line(game, 2, 12)[-1]
         assert {item.text for item in contents(game, position).pieces} <= texts

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from xml.etree import ElementTree as Xml
 
 import pytest
+from resvg_py import svg_to_bytes
 
+from arbiter.boards.board import Tile
+from arbiter.drawing.animal_shapes import PONDLIFE
 from arbiter.drawing.looks import STARS, tile_of
-from arbiter.drawing.piece_shapes import SHAPES
+from arbiter.drawing.palette import LIGHT, css
+from arbiter.drawing.piece_shapes import SHAPES, owners, shape_name
+from arbiter.drawing.shapes import element
+from arbiter.drawing.skeleton import NAME_SIZE, NAME_SPOTS, UNIT
 from arbiter.drawing.svg import svg
-from arbiter.drawing.symbols import symbols
+from arbiter.drawing.symbols import legend, size_of, symbols
 from arbiter.games import registry
+from arbiter.games.contract import Piece
+from tests.drawing.test_svg import BOLD_DIGIT
 
 NS = "{http://www.w3.org/2000/svg}"
 
@@ -38,12 +47,70 @@ def test_the_lower_left_square_is_dark() -> None:
 
 @pytest.mark.parametrize("name", sorted(SHAPES))
 def test_every_piece_with_a_shape_has_a_symbol_for_each_seat_and_no_letter(name: str) -> None:
-    game = registry.game(name)
-    assert set(SHAPES[name]) == set(game.facts.letters or {})
-    assert {f"{letter}{owner}" for letter in SHAPES[name] for owner in (1, 2)} <= set(symbols(game))
-    assert not of_class(drawn(name), "letter on-white")
-    bodies = {shape.body for shape in SHAPES[name].values()} | {shape.details for shape in SHAPES[name].values()}
-    assert len(bodies - {""}) >= len(SHAPES[name])
+    game, known = registry.game(name), symbols(registry.game(name))
+    assert {shape[0] for shape in SHAPES[name]} == set(game.facts.letters or {})
+    for shape, drawn_as in SHAPES[name].items():
+        for owner in owners(shape):
+            ways = [f".{facing}" for facing in range(len(game.board.directions))] if drawn_as.turns else [""]
+            drawings = {known[f"{shape}.{owner}{way}"].drawn for way in ways}
+            assert len(drawings) == len(ways), "each facing has a drawing of its own"
+    assert not [element for element in drawn(name).iter() if element.attrib.get("class", "").startswith("letter")]
+    pairs = {(shape.body, shape.details) for shape in SHAPES[name].values()}
+    assert len(pairs) == len(SHAPES[name]), "no two kinds look alike"
+
+
+def test_a_shape_says_what_its_piece_may_do() -> None:
+    game = registry.game("pondlife")
+    assert [shape_name(game, Piece(1, "F", face)) for face in (3, 4)] == ["F3", "F4"]
+    assert [PONDLIFE[name].details.count("Z") - PONDLIFE["T"].details.count("Z") for name in ("F3", "F4")] == [4, 6]
+    three = registry.game("pondlife(eel=true,lines=3)")
+    assert [shape_name(which, Piece(2, letter, 0)) for which in (game, three) for letter in "DE"] == [
+        "D2", "E2", "D3", "E3"
+    ]  # fmt: skip
+    assert shape_name(registry.game("pods"), Piece(2, "P")) == "P-2"
+
+
+def test_the_legend_has_a_picture_of_each_kind() -> None:
+    for variant in ("pondlife(lines=3)", "hop-it", "elevation"):
+        game = registry.game(variant)
+        found = dict(legend(game))
+        assert set(found) <= set(symbols(game))
+        assert {words.partition(",")[0] for words in found.values()} == set((game.facts.letters or {}).values())
+    assert not list(legend(registry.game("chess")))
+    root = drawn("pondlife")
+    assert "newt" in [element.text for element in root.iter(f"{NS}text")]
+    assert [element for element in root.iter() if "scale(0.3)" in element.attrib.get("transform", "")]
+
+
+def test_letters_in_place_of_shapes() -> None:
+    game = registry.game("pondlife")
+    root = Xml.fromstring(svg(game, game.initial(), letters=True))
+    texts = [element.text for element in root.iter(f"{NS}text") if "letter" in element.attrib.get("class", "")]
+    assert sorted(texts, key=str) == sorted([*"TTTTTTTTN", *"ttttttttn"])
+    assert not [element for element in root.iter() if "shape" in element.attrib.get("class", "")]
+    assert {"N", "nest", "W", "newt"} <= {element.text for element in root.iter(f"{NS}text")}
+
+
+@pytest.mark.parametrize("variant", ["pondlife", "pondlife(lines=3)", "hop-it", "pods", "elevation", "circle-of-life"])
+def test_no_name_of_a_cell_and_no_height_is_under_a_piece(variant: str) -> None:
+    game, known = registry.game(variant), symbols(registry.game(variant))
+    if game.board.tile is Tile.SQUARE:
+        (x, y), half, high = known["height"].text_at, BOLD_DIGIT * size_of(known["height"], "12"), 6.0
+    else:
+        x, y = (UNIT * part for part in NAME_SPOTS[game.board.tile][0])
+        half, high = 0.63 * NAME_SIZE, 0.365 * NAME_SIZE
+    over = element("rect", x=x - half, y=y - high, width=2 * half, height=2 * high, fill="#808080")
+    for name, symbol in known.items():
+        if re.fullmatch(r"[A-Z][0-9-]*[.].*" if game.board.tile is Tile.SQUARE else r"[A-Z][0-9-]*[.].*|p[12]", name):
+            assert _picture(symbol.drawn) == _picture(symbol.drawn + over), name
+    middle = element("rect", x=-half, y=-high, width=2 * half, height=2 * high, fill="#808080")
+    assert _picture(known["p1"].drawn) != _picture(known["p1"].drawn + middle), "the comparison finds what is covered"
+
+
+def _picture(drawn: str) -> bytes:
+    ground = element("rect", x=-40.0, y=-40.0, width=80.0, height=80.0, fill="#808080")
+    whole = element("svg", element("style", css(LIGHT)), ground, drawn, xmlns=NS[1:-1], viewBox="-40 -40 80 80")
+    return bytes(svg_to_bytes(svg_string=whole, width=320))
 
 
 @pytest.mark.parametrize(("size", "stars"), [(9, 5), (13, 5), (19, 9)])

@@ -73,6 +73,23 @@ async def test_a_board_that_was_updated_move_by_move_equals_the_servers_drawing(
         assert drawn == await page.evaluate(DRAWN)
 
 
+async def test_letters_on_pieces_are_a_setting_that_the_browser_keeps(server: Served, browser: Open) -> None:
+    async with browser() as page:
+        await page.goto("/games/pondlife")
+        await expect(page.locator(".pick")).not_to_have_count(0)
+        nest = page.locator(f"[data-page=explorer] .pieces [data-at='{registry.game('pondlife').board.index['e9']}']")
+        shapes = await nest.screenshot()
+        await page.check("[data-letters]")
+        letters = await nest.screenshot()
+        assert letters != shapes
+        await page.goto("/games/pondlife")
+        await expect(page.locator("[data-letters]")).to_be_checked()
+        await expect(page.locator(".pick")).not_to_have_count(0)
+        assert await nest.screenshot() == letters
+        await page.uncheck("[data-letters]")
+        assert await nest.screenshot() == shapes
+
+
 async def test_a_moving_piece_keeps_its_element(server: Served, browser: Open) -> None:
     async with playing(server, "hop-it") as match, browser() as page:
         await page.goto(match.address)
