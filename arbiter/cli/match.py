@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 import arbiter_client as arb
@@ -11,12 +12,15 @@ from arbiter.cli import ids, words
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
+from arbiter.cli.game_import import games_in, imported
 from arbiter.cli.table_options import AnyTableOptions
 from arbiter.cli.terminal import clock_text, instant, on_terminal, say, table, write_drawing, write_line
 from arbiter.drawing.terminal import draw
 from arbiter.errors import Refusal
 from arbiter.games import registry
 from arbiter.games.line import Line, follow, listed
+from arbiter.matches.notation import NotationError
+from arbiter.plain_text import plain
 
 app = App(name="match", help="Make matches, look at them, judge them.")
 
@@ -175,6 +179,39 @@ def _drawn(match: arb.Match, line: Line | None, ply: int) -> str:
     over = match.result if ply == match.ply else None
     ended = words.result(over, match.players, match.game) if over is not None else ""
     return draw(line.game, line.positions[ply], steps, colour=on_terminal(), caption=ended)
+
+
+@app.command(name="import")
+def import_games(
+    file: Path, /, *, game: int = 0, label: str = "imported", connection: Connection | None = None
+) -> None:
+    """Make a match of each game in a file, for replay: PGN for chess, SGF for Go, or `arbiter transcript --text`.
+
+    The matches are unrated, and the caller sits in both seats: the arbiter did not see these games, so the moves are an
+    opening that nobody played, and the result is the caller's decision, with a note that names the players and the
+    file. Clocks, comments and variations are left out. A game with an error is named with its line, and the others are
+    imported; the exit code is 1 then.
+
+    :param file: The file, with a name that ends in .pgn or .sgf, or the arbiter's own text.
+    :param game: Only this game of the file, 1 for the first. [default: all]
+    :param label: The beginning of the matches' labels; the players follow.
+    """
+    faults = made = 0
+    with connected(connection) as client:
+        for found in games_in(file):
+            if game not in (0, found.number):
+                continue
+            try:
+                say(f"{imported(client, found, file.name, label)}: {plain(found.heading)}")
+                made += 1
+            except (NotationError, arb.ArbiterError) as error:
+                where = "" if isinstance(error, NotationError) else f"line {found.line}: "
+                say(f"{file}, game {found.number}, {where}{error}", "red")
+                faults += 1
+    if faults:
+        raise Failure(f"{counted(faults, 'game')} left out, because of an error")
+    if not made:
+        raise Failure(f"{file} has no game {game}" if game else f"there are no games in {file}")
 
 
 @app.command

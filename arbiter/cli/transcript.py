@@ -23,6 +23,7 @@ from arbiter.matches import notation, read
 from arbiter.matches.canonical import RecordError
 from arbiter.matches.events import Event
 from arbiter.matches.pgn import write as pgn_text
+from arbiter.matches.sgf import write as sgf_text
 from arbiter.matches.transcript import split
 from arbiter.plain_text import plain_json
 from arbiter.text_files import text_of
@@ -35,22 +36,26 @@ def transcript(
     out: Annotated[Path | None, Parameter(name=["--out", "-o"])] = None,
     text: Annotated[bool, Parameter(negative=())] = False,
     pgn: Annotated[bool, Parameter(negative=())] = False,
+    sgf: Annotated[bool, Parameter(negative=())] = False,
     file: Path | None = None,
     from_text: Path | None = None,
     connection: Connection | None = None,
 ) -> None:
     """Write the record of a match: the exact bytes of its events, one canonical JSON text per line, and the signature.
 
-    `arbiter verify` verifies it. With --text, write readable text instead, similar to PGN, with clocks. With --pgn,
-    write what programs for chess read.
+    `arbiter verify` verifies it. With --text, write readable text instead, similar to PGN, with clocks. With --pgn
+    and --sgf, write what programs for chess and Go read. `arbiter match import` reads all three.
 
     :param match_id: The match: its id, the beginning of one, or `last`.
     :param out: Write to this file instead of standard output.
     :param text: Write readable text.
     :param pgn: Write a match of chess as PGN, with clocks, and evaluations once it has ended.
+    :param sgf: Write a match of Go as SGF, the same way.
     :param file: Read the record from this file instead of a server.
     :param from_text: Read a readable text from this file, play its moves, and show the resulting position.
     """
+    if text + pgn + sgf > 1:
+        raise Failure("choose one of --text, --pgn and --sgf")
     if (match_id is not None) + (file is not None) + (from_text is not None) != 1:
         raise Failure("say which match: its id, --file FILE or --from-text FILE")
     if from_text is not None:
@@ -62,7 +67,7 @@ def transcript(
         assert match_id is not None
         with connected(connection) as client:
             lines = client.transcript(ids.match_id(client, match_id))
-    form = pgn_text if pgn else notation.write if text else None
+    form = pgn_text if pgn else sgf_text if sgf else notation.write if text else None
     _write(lines if form is None else _as_text(lines, form), out)
     if out is not None:
         records, signature = split(lines)

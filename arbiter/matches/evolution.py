@@ -45,7 +45,7 @@ from arbiter.matches.origins import Origin, origin_of
 from arbiter.matches.record import first_digest, next_digest
 from arbiter.matches.requests import Requests
 
-MOST_OPENING_MOVES: Final = 100
+MOST_OPENING_MOVES: Final = 1_000
 
 Games = Callable[[str], AnyGame]
 """Finds the game of a variant's name, as `arbiter.games.registry.game` does."""

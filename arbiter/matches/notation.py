@@ -56,6 +56,7 @@ class NotationError(RecordError):
     def __init__(self, line: int, problem: str) -> None:
         super().__init__(f"line {line}: {problem}")
         self.line = line
+        self.problem = problem
 
 
 class WrittenMove(NamedTuple):
@@ -75,6 +76,21 @@ class WrittenGame(NamedTuple):
     result: str
     position: str
     opening_plies: int = 0
+    ended: bool = False  #: by the rules
+
+
+class PlayedGame(NamedTuple):
+    """A game of a file whose moves were played by the rules of a variant.
+
+    start: the text of its first position, '' for the initial one. moves: as the record has them. result: as PGN writes
+    it. ended: whether the rules have ended it.
+    """
+
+    variant: str
+    start: str
+    moves: tuple[str, ...]
+    result: str
+    ended: bool
 
 
 def write(events: Sequence[Event]) -> str:
@@ -145,7 +161,13 @@ def read(text: str, games: Games = registered_game) -> WrittenGame:
                 raise NotationError(number, f"move {len(moves) + 1}: {refusal.message}") from None
             moves.append(WrittenMove(word))
     _check_result(result, tags, position.outcome, len(lines))
-    return WrittenGame(tags, tuple(moves), result, game.text(position), _opening_plies(tags, len(moves)))
+    ended = position.outcome is not None
+    return WrittenGame(tags, tuple(moves), result, game.text(position), _opening_plies(tags, len(moves)), ended)
+
+
+def tags_of(text: str) -> Mapping[str, str]:
+    """Return the tags of a text. Raises NotationError for a tag that comes twice."""
+    return _read_tags(text.split("\n"))[0]
 
 
 def said_in(moved: Sequence[Moved], ended: Ended | None) -> Mapping[int, Comment]:

@@ -34,6 +34,7 @@ from arbiter.matches.notation import (
     GOES_ON,
     RESULTS,
     NotationError,
+    PlayedGame,
     date,
     quoted,
     result_text,
@@ -90,18 +91,6 @@ class PgnGame(NamedTuple):
         names = " – ".join(self.tags.get(name, "?") for name in ("White", "Black"))
         event = self.tags.get("Event", "?")
         return names if event == "?" else f"{names}, {event}"
-
-
-class PlayedGame(NamedTuple):
-    """A game whose moves were played: the start position's text ('' for the initial one), and its moves.
-
-    result: as PGN writes it. lines: by move, in the file. ended: whether the rules ended it.
-    """
-
-    start: str
-    moves: tuple[str, ...]
-    result: str
-    ended: bool
 
 
 def write(events: Sequence[Event], tags: Mapping[str, str] | None = None, games: Games = registered_game) -> str:
@@ -327,4 +316,4 @@ def play(game: PgnGame, most: int = 0, games: Games = registered_game) -> Played
     if outcome is not None and result not in (RESULTS[outcome.winner], GOES_ON):
         last = game.words[-1].line if game.words else game.line
         raise NotationError(last, f"the result is {result}, but by the rules it is {RESULTS[outcome.winner]}")
-    return PlayedGame(start, tuple(moves), result, outcome is not None)
+    return PlayedGame(rules.variant, start, tuple(moves), result, outcome is not None)

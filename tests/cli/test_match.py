@@ -83,6 +83,47 @@ def test_chess_is_shown_as_people_write_it(server: Server, arbiter: Arbiter, tmp
     assert "PGN is for chess, and this is a match of go" in arbiter("transcript", other, "--pgn").complaint
 
 
+def test_games_of_files_are_imported_for_replay(server: Server, arbiter: Arbiter, tmp_path: Path) -> None:
+    arbiter("token", "create", "zoe", "--scope", "play", "--scope", "organise", "--save")
+    as_zoe = ("--as", "zoe")
+    file = tmp_path / "games.pgn"
+    file.write_text(
+        '[White "Anna"]\n[Black "Ben"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n\n[White "C"]\n\n1. e4 e4 *\n\n'
+        '[White "Dora"]\n[Black "Ed"]\n\n1. e4 {good} c5 1-0\n'
+    )
+    ran = arbiter("match", "import", str(file), *as_zoe)
+    assert ran.code == 1
+    assert "games.pgn, game 2, line 8: 1… e4: 'e4' is not legal here" in ran.out
+    assert ran.err == "arbiter: 1 game left out, because of an error\n"
+    rows = [row.split("\t") for row in arbiter("match", "list", "--player", "zoe", *as_zoe).out.splitlines()[1:]]
+    assert sorted(row[5] for row in rows) == [
+        "zoe (Black) wins: checkmate",
+        "zoe (White) wins: adjudicated (1-0 in games.pgn, game 3: Dora – Ed)",
+    ]
+    shown = arbiter("match", "show", rows[0][0], *as_zoe).out
+    assert ", chess, none, imported: Dora – Ed\n" in shown
+    assert "opening: 1. e4 c5\n" in shown
+    out = arbiter("transcript", rows[0][0], "--pgn", *as_zoe).out
+    assert out.endswith("\n\n1. e4 c5 1-0\n")
+    assert arbiter("match", "import", str(file), "--game", "7", *as_zoe).complaint.endswith("has no game 7")
+    assert "can't read" in arbiter("match", "import", str(tmp_path / "none.pgn"), *as_zoe).complaint
+
+
+def test_go_goes_out_and_comes_in_as_sgf(server: Server, arbiter: Arbiter, tmp_path: Path) -> None:
+    arbiter("token", "create", "zoe", "--scope", "organise", "--save")
+    file, again = tmp_path / "game.sgf", tmp_path / "again.sgf"
+    file.write_text("(;GM[1]SZ[9]KM[6.5]PB[Anna]PW[Ben]RE[W+R];B[ee];W[cc])")
+    ran = arbiter("match", "import", str(file), "--label", "club", "--game", "1", "--as", "zoe")
+    assert (ran.code, ran.out.endswith(": Anna – Ben\n")) == (0, True)
+    shown = arbiter("match", "show", "last", "--as", "zoe").out
+    assert ", go(komi=6.5), none, club: Anna – Ben\n" in shown
+    assert "opening: E5 C7\n" in shown
+    arbiter("transcript", "last", "--sgf", "--out", str(again), "--as", "zoe")
+    assert ";B[ee];W[cg]" not in again.read_text()
+    assert again.read_text().endswith("RE[W+]\n;B[ee];W[cc])\n")
+    assert "choose one of" in arbiter("transcript", "last", "--sgf", "--pgn", "--as", "zoe").complaint
+
+
 def test_a_player_against_itself(server: Server, arbiter: Arbiter) -> None:
     arbiter("token", "create", "alice")
     match_id = arbiter("match", "create", "pods(size=3)", "alice", "alice", "--time", "5m", "--at-once").out.strip()

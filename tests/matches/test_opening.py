@@ -99,7 +99,7 @@ def test_a_draw_that_the_opening_leads_to_can_be_claimed() -> None:
         (("3", "3", "2", "2"), Reason.MOVE_ILLEGAL, {"move": "2", "position": "1 2 0", "ply": "3"}),
         (("3", "3", "3"), Reason.ARGUMENT_INVALID, {"where": "opening", "what": "3 3 3"}),
         (("3", "3", "3", "1"), Reason.MOVE_ILLEGAL, {"ply": "3"}),
-        (("1",) * 101, Reason.ARGUMENT_INVALID, {"where": "opening", "allowed": "at most 100 moves"}),
+        (("1",) * 1_001, Reason.ARGUMENT_INVALID, {"where": "opening", "allowed": "at most 1000 moves"}),
     ],
 )
 @pytest.mark.parametrize("start", list(ClockStart))
@@ -113,7 +113,7 @@ def test_an_impossible_opening_is_refused(
 
 
 def test_the_longest_opening() -> None:
-    (event,) = create("m1", made(*["1"] * MOST_OPENING_MOVES, game="heap(stones=101)"), NOON, games).events
+    (event,) = create("m1", made(*["1"] * MOST_OPENING_MOVES, game="heap(stones=1001)"), NOON, games).events
     assert replay([event], games).text == "1 1 0"
 
 
@@ -122,7 +122,7 @@ def test_a_record_without_an_opening_is_unchanged() -> None:
     assert decode(LoggedMatch(opening=("1",)).log[0])["opening"] == ["1"]
 
 
-@pytest.mark.parametrize("opening", [["3", "9"], ["1"] * 101, ["3", "3", "3"]])
+@pytest.mark.parametrize("opening", [["3", "9"], ["1"] * 1_001, ["3", "3", "3"]])
 def test_a_record_with_an_impossible_opening_is_refused(opening: list[str]) -> None:
     record = decode(LoggedMatch("heap(stones=9)").log[0])
     event = read(encode(record | {"opening": opening}))

@@ -82,7 +82,7 @@ async def test_impossible_openings_are_refused(stubs: Stubs) -> None:
     for opening, reason, facts in (
         (["a1", "?"], Reason.MOVE_MALFORMED, {"move": "?", "ply": "1"}),
         (["a1", "a1"], Reason.MOVE_ILLEGAL, {"move": "a1", "ply": "1"}),
-        (["a1"] * 101, Reason.ARGUMENT_INVALID, {"where": "opening", "allowed": "at most 100 moves"}),
+        (["a1"] * 1_001, Reason.ARGUMENT_INVALID, {"where": "opening", "allowed": "at most 1000 moves"}),
     ):
         request = pb.CreateMatchRequest(request_id="r", game=GAME, players=["alice", "bob"], opening=opening)
         await refused(stubs.matches.CreateMatch(request, metadata=stubs.org), reason, **facts)

@@ -924,7 +924,7 @@ type CreateMatchRequest struct {
 	// Fields that differ from the server's policy.
 	Policy *Policy `protobuf:"bytes,8,opt,name=policy,proto3" json:"policy,omitempty"`
 	// The opening: moves from the start position that are played before the clocks start and that no player plays, as
-	// texts. At most 100. All must be legal, and the game must not end with them. They count as plies: with n of them,
+	// texts. At most 1,000. All must be legal, and the game must not end with them. They count as plies: with n of them,
 	// the first move of a player has ply n, and the position says which seat is to move.
 	Opening []string `protobuf:"bytes,9,rep,name=opening,proto3" json:"opening,omitempty"`
 	// The start position, as the game writes positions; empty for the game's initial one. Must not be one in which the

@@ -31,7 +31,7 @@ class MatchCalls(Calls):
         """Make a match; seat 1 comes first in `players`. Needs scope organise.
 
         `position` is the start position as text, '' for the game's initial one; `opening` are the first moves after it,
-        which nobody plays, at most 100. A player may play against itself, unrated.
+        which nobody plays, at most 1,000. A player may play against itself, unrated.
         Refusals: GAME_UNKNOWN, PARAMETER_INVALID, PLAYER_NOT_FOUND, PLAYER_SUSPENDED, ARGUMENT_INVALID, MOVE_MALFORMED,
         MOVE_ILLEGAL, REQUEST_ID_REUSED, SCOPE_MISSING.
         """

@@ -538,7 +538,7 @@ class CreateMatchRequest(_message.Message):
     @_builtins.property
     def opening(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The opening: moves from the start position that are played before the clocks start and that no player plays, as
-        texts. At most 100. All must be legal, and the game must not end with them. They count as plies: with n of them,
+        texts. At most 1,000. All must be legal, and the game must not end with them. They count as plies: with n of them,
         the first move of a player has ply n, and the position says which seat is to move.
         """
 

@@ -453,7 +453,7 @@ export type CreateMatchRequest = Message<"arbiter.v1.CreateMatchRequest"> & {
 
   /**
    * The opening: moves from the start position that are played before the clocks start and that no player plays, as
-   * texts. At most 100. All must be legal, and the game must not end with them. They count as plies: with n of them,
+   * texts. At most 1,000. All must be legal, and the game must not end with them. They count as plies: with n of them,
    * the first move of a player has ply n, and the position says which seat is to move.
    *
    * @generated from field: repeated string opening = 9;
