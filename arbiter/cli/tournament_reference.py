@@ -8,7 +8,7 @@ from typing import Final
 from rich.markdown import Markdown
 
 from arbiter.cli.terminal import console, on_terminal, write_text
-from arbiter.cli.tournament_spec import BotTable
+from arbiter.cli.tournament_bots import BotTable, EngineTable
 from arbiter.matches.policy import Policy
 from arbiter.options import UNSET, Described, Option, options_of
 from arbiter.sandbox.limits import ResourceLimits
@@ -24,6 +24,7 @@ HEADINGS: Final = {
     "adjudication": "[adjudication]: when the arbiter ends a game",
     "policy": "[policy]: what matches do otherwise than the server's policy says",
     "bots": "[[bots]]: the bots of `arbiter tournament run`, a table each",
+    "engine": "[engine]: what all chess engines of `arbiter tournament run` have",
     "sandbox": "[sandbox]: what each bot of `arbiter tournament run` may take",
 }
 
@@ -49,7 +50,8 @@ def reference() -> None:
 
 def tables() -> Mapping[str, Mapping[str, Described]]:
     """Return every option of a file, by the name of its table ('' for the file itself) and its own name."""
-    parts: Mapping[str, type] = {"": Spec, **PARTS, "policy": Policy, "bots": BotTable, "sandbox": ResourceLimits}
+    of_runs = {"bots": BotTable, "engine": EngineTable, "sandbox": ResourceLimits}
+    parts: Mapping[str, type] = {"": Spec, **PARTS, "policy": Policy, **of_runs}
     found = {table: dict(options_of(part)) for table, part in parts.items()}
     found["openings"]["file"] = OPENING_FILE
     return found

@@ -13,13 +13,14 @@ from rich.console import Console
 from arbiter.cli.demo.report import rated_games
 from arbiter.cli.demo.report import remarks as remarks_of_demo
 from arbiter.cli.failure import Failure
+from arbiter.cli.tournament_bots import BotEntry
 from arbiter.cli.tournament_run import folder as folders
 from arbiter.cli.tournament_run.command import remarks
 from arbiter.cli.tournament_run.export import file_name
 from arbiter.cli.tournament_run.host import check_versions, program
 from arbiter.cli.tournament_run.running_tournament import RunningTournament, TournamentState
 from arbiter.cli.tournament_run.screen import PlainOutput, elapsed, end, picture, unusual, void_matches
-from arbiter.cli.tournament_spec import BotEntry, read_all
+from arbiter.cli.tournament_spec import read_all
 from tests.cli.test_tournament import SWISS, row, standing
 from tests.cli.tournament_events import BEGAN_MS, created, ended, of_match, of_tournament, progress_of
 

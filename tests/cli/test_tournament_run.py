@@ -20,11 +20,12 @@ import httpx
 import pytest
 from arbiter_client.bots.random import RandomBot
 
+from arbiter.cli.tournament_bots import BotEntry
 from arbiter.cli.tournament_run.command import PLAN
 from arbiter.cli.tournament_run.folder import begin as begin_run
 from arbiter.cli.tournament_run.running_tournament import RunningTournament
 from arbiter.cli.tournament_run.screen import PlainOutput
-from arbiter.cli.tournament_spec import BotEntry, spec_value
+from arbiter.cli.tournament_spec import spec_value
 from arbiter.matches import time_control
 from arbiter.service.players.accounts import Scope
 from arbiter.testing.server import served

@@ -8,7 +8,8 @@ import arbiter_client as arb
 import pytest
 
 from arbiter.cli.failure import Failure
-from arbiter.cli.tournament_spec import NAME, BotEntry, read_all, read_file
+from arbiter.cli.tournament_bots import NAME, BotEntry
+from arbiter.cli.tournament_spec import read_all, read_file
 from arbiter.service.players import names
 from arbiter.toml_lines import line_of, places
 from tests.documents import block
@@ -103,6 +104,38 @@ def test_an_engine_is_a_bot_with_its_options_and_limits(file: Path) -> None:
     assert engine.command == (*options, *limits, "--", "/usr/games/stockfish")
 
 
+def test_all_engines_have_what_their_table_says_unless_a_bot_says_otherwise(file: Path) -> None:
+    engine = "[engine]\nnodes = 9\noptions = { Hash = 64, Threads = 1 }\nresign_moves = 3\nresign_score = 600\n"
+    draw = "draw_moves = 8\ndraw_score = 10\ndraw_from = 40\n"
+    one = '[[bots]]\nname = "one"\nuci = "a"\nnodes = 1\noptions = { Hash = 1 }\nresign_moves = 5\n'
+    file.write_text(f'{SPEC}{engine}{draw}{one}[[bots]]\nname = "two"\nuci = "b"\n[[bots]]\ngtp = "c"\n')
+    *_, first, second, third = read_all(file).bots
+    words = {"one": ("Hash=1", "1", "5"), "two": ("Hash=64", "9", "3")}
+    for bot in (first, second):
+        size, nodes, resign = words[bot.name]
+        options = ("--option", size, "--option", "Threads=1", "--nodes", nodes)
+        resigns = ("--resign-moves", resign, "--resign-score", "600")
+        draws = ("--draw-moves", "8", "--draw-score", "10", "--draw-from", "40")
+        assert bot.command[:-2] == (*options, *resigns, *draws)
+    assert third.command == ("--gtp", "--", "c")
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("nods = 1", r"(engine.nods): 'nods' is not allowed"),
+        ("nodes = -1", "(engine.nodes): '-1' is not allowed"),
+        ("draw_score = 10", "(engine.draw_moves): '0' is not allowed"),
+        ("resign_score = 600", "at least 1 where resign_score is given"),
+    ],
+)
+def test_a_wrong_table_of_engines_is_refused(file: Path, lines: str, said: str) -> None:
+    file.write_text(f"{SPEC}[engine]\n{lines}\n")
+    with pytest.raises(Failure) as caught:
+        read_all(file)
+    assert said.replace("'-1'", "-1").replace("'0'", "0") in str(caught.value).replace("'-1'", "-1").replace("'0'", "0")
+
+
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
@@ -110,6 +143,9 @@ def test_an_engine_is_a_bot_with_its_options_and_limits(file: Path) -> None:
         ('bot = "random"\nnodes = 5', "nothing without uci"),
         ('uci = ""', "a command line"),
         ('uci = "stockfish"\nnodes = -1', "a whole number from 0 to 1000000000"),
+        ('uci = "stockfish"\ndraw_from = 30', "at least 1 where draw_from is given"),
+        ('uci = "stockfish"\nresign_moves = 20000', "a whole number from 0 to 10000"),
+        ('gtp = "gnugo"\nresign_moves = 2', "nothing without uci"),
         ('uci = "stockfish"\ndepth = true', "a whole number from 0 to 1000"),
         ('uci = "stockfish"\noptions = { Hash = 1.5 }', "a table of texts, numbers"),
         ('uci = "stockfish"\noptions = { Hash = "1\\n2" }', "printable"),

@@ -13,7 +13,8 @@ from typing import Any, Final, NamedTuple
 import arbiter_client as arb
 
 from arbiter.cli.failure import Failure
-from arbiter.cli.tournament_spec import BotEntry, spec_value
+from arbiter.cli.tournament_bots import BotEntry
+from arbiter.cli.tournament_spec import spec_value
 from arbiter.games import registry
 from arbiter.matches import time_control
 from arbiter.tournaments.spec_text import read_spec

@@ -20,11 +20,11 @@ from arbiter_client import credentials
 from arbiter.bootstrap import create_tokens
 from arbiter.cli.failure import INTERRUPTED, Failure
 from arbiter.cli.terminal import PlainConsole, on_terminal
+from arbiter.cli.tournament_bots import BotEntry
 from arbiter.cli.tournament_run.folder import RUN_PREFIX, Folder
 from arbiter.cli.tournament_run.processes import Processes
 from arbiter.cli.tournament_run.running_tournament import RunningTournament
 from arbiter.cli.tournament_run.screen import PlainOutput, Screen
-from arbiter.cli.tournament_spec import BotEntry
 from arbiter.matches.signing import PublicKey, write_keys
 from arbiter.runtime.loopback import HOST, free_port
 from arbiter.sandbox.bot_process import Hit

@@ -13,11 +13,11 @@ from typing import Final, NamedTuple, Protocol
 
 import arbiter_client as arb
 
+from arbiter.cli.tournament_bots import BotEntry
 from arbiter.cli.tournament_run.bot_log import BotLog
 from arbiter.cli.tournament_run.processes import now_ms
 from arbiter.cli.tournament_run.progress import EndedMatch, Progress
 from arbiter.cli.tournament_run.trial_line import TrialLine
-from arbiter.cli.tournament_spec import BotEntry
 from arbiter.cli.tournament_view import planned_games
 
 LOOK_EVERY_S: Final = 1.0  #: interval between two requests for the state

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 
 def question(
-    time_control: str, seat: int = 1, left_ms: int | None = 9_980, moves: tuple[str, ...] = ()
+    time_control: str, seat: int = 1, left_ms: int | None = 9_980, moves: tuple[str, ...] = (), position: str = ""
 ) -> bridge.Question:
     """Return a turn at a time control, with 10 and 8 seconds on the clocks of the engine and its opponent."""
     mine, theirs = arb.Clock(10_000, 10_000, 0, 0), arb.Clock(8_000, 8_000, 0, 0)
@@ -21,7 +21,7 @@ def question(
     clocks = () if time_control == "none" else (mine, theirs) if seat == 1 else (theirs, mine)
     match = arb.LiveMatch("m1", "chess", seat, "bob", time_control, moves=moves)
     turn = arb.Turn(
-        "chess", seat, len(moves), "", (), clocks, 0, 0, "", False, "bob", (), None, (), left_ms or 0, 1, match
+        "chess", seat, len(moves), position, (), clocks, 0, 0, "", False, "bob", (), None, (), left_ms or 0, 1, match
     )
     return bridge.Question(turn, None, left_ms, None)
 
@@ -120,6 +120,58 @@ def test_a_score_is_forgotten_with_the_next_turn_and_by_other_programs() -> None
     assert uci.of_program().choice("bestmove e2e4") == arb.Move("e2e4")
     uci.question(question("10s"))
     assert uci.choice("bestmove e2e4") == arb.Move("e2e4")
+
+
+# Resignations and draws by the engine's own scores
+
+
+def played(uci: bridge.Uci, scores: list[str], quiet: int = 20, number: int = 50) -> list[arb.Choice | None]:
+    """Return the choices of an engine that says these scores, from positions with a count of quiet plies."""
+    found = []
+    for turn, score in enumerate(scores):
+        position = f"4k3/8/8/8/8/8/4P3/4K3 w - - {quiet} {number + turn}"
+        uci.question(question("10s", position=position))
+        if score:
+            uci.choice(f"info score {score} pv e2e4")
+        found.append(uci.choice("bestmove e2e4"))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("scores", "resigns"),
+    [
+        (["cp -600", "cp -601", "mate -3"], True),
+        (["cp -600", "cp -599", "cp -900", "cp -900"], False),
+        (["cp -600", "", "cp -900", "cp -900"], False),
+        (["mate 3", "cp 900", "cp 900"], False),
+    ],
+)
+def test_an_engine_resigns_after_so_many_moves_with_a_lost_score(scores: list[str], resigns: bool) -> None:
+    choices = played(bridge.Uci(concessions=bridge.Concessions(resign_moves=3, resign_score=600)), scores)
+    assert [isinstance(choice, arb.Resign) for choice in choices] == [False] * (len(scores) - 1) + [resigns]
+    assert not any(isinstance(choice, arb.Resign) for choice in played(bridge.Uci(), scores))
+
+
+@pytest.mark.parametrize(
+    ("scores", "quiet", "number", "offers"),
+    [
+        (["cp 10", "cp -10", "cp 0"], 20, 40, True),
+        (["cp 10", "cp -11", "cp 0"], 20, 40, False),
+        (["cp 10", "", "cp 0"], 20, 40, False),
+        (["cp 10", "cp -10", "cp 0"], 20, 37, False),  # the last of them is move 39
+        (["cp 10", "cp -10", "cp 0"], 1, 40, False),  # a piece was captured, or a pawn moved, since its last move
+        (["cp 10", "cp -10", "cp 0"], 2, 40, True),
+    ],
+)
+def test_an_engine_offers_and_accepts_a_draw_after_so_many_quiet_moves_with_a_level_score(
+    scores: list[str], quiet: int, number: int, offers: bool
+) -> None:
+    uci = bridge.Uci(concessions=bridge.Concessions(draw_moves=3, draw_score=10, draw_from=40))
+    *before, last = played(uci, scores, quiet, number)
+    assert not any(isinstance(choice, arb.OfferDraw) for choice in before)
+    assert isinstance(last, arb.OfferDraw) == offers == uci.agrees
+    uci.match(question("10s").turn.match)
+    assert not uci.agrees, "that was another match"
 
 
 @given(

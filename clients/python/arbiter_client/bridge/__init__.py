@@ -10,11 +10,12 @@ from arbiter_client.bridge.gtp import Gtp
 from arbiter_client.bridge.json_lines import JsonLines
 from arbiter_client.bridge.language import AnswerMalformed, Introduction, Language, NotUnderstood, Question
 from arbiter_client.bridge.program import ProgramFailed
-from arbiter_client.bridge.uci import Search, Uci
+from arbiter_client.bridge.uci import Concessions, Search, Uci
 from arbiter_client.bridge.words import Words
 
 __all__ = [
     "AnswerMalformed",
+    "Concessions",
     "Gtp",
     "Introduction",
     "JsonLines",

@@ -138,8 +138,9 @@ class ProgramBot(Bot):
                 self._all.discard(program)
 
     async def draw_offered(self, offer: DrawOffer) -> bool:
-        """Accept a draw offer if the program's introduction says so."""
-        return self._draws
+        """Accept a draw offer if the program's introduction says so, or it agrees by the scores of its moves."""
+        seat = self._seats.get(offer.match.match_id, {}).get(offer.match.seat)
+        return self._draws or (seat is not None and seat.program is not None and seat.program.agrees_to_draw)
 
     def _seat(self, match: LiveMatch) -> _Seat:
         seats = self._seats.setdefault(match.match_id, {})

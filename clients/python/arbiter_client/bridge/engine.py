@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import shutil
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Final
 
 from arbiter_client import cli
 from arbiter_client.bridge.bot import run
 from arbiter_client.bridge.gtp import Gtp
 from arbiter_client.bridge.language import Language
-from arbiter_client.bridge.uci import Search, Uci
+from arbiter_client.bridge.uci import Concessions, Search, Uci
 from arbiter_client.errors import ClientError
 
 GAMES: Final = "/usr/games:/usr/local/games"  #: where Debian puts engines; the PATH of a service often lacks it
@@ -38,6 +39,17 @@ def main(argv: Sequence[str] | None = None) -> None:
     add("--nodes", type=int, default=0, metavar="N", help="search so many nodes a move")
     add("--depth", type=int, default=0, metavar="N", help="search so many plies deep")
     add("--movetime", type=int, default=0, metavar="MS", help="search for so many milliseconds")
+    add("--resign-moves", type=int, default=0, metavar="N", help="resign after so many successive moves with a score …")
+    add("--resign-score", type=int, default=0, metavar="CP", help="… of at most minus so many centipawns")
+    add(
+        "--draw-moves",
+        type=int,
+        default=0,
+        metavar="N",
+        help="agree to a draw after so many quiet moves with a score …",
+    )
+    add("--draw-score", type=int, default=0, metavar="CP", help="… within so many centipawns of 0 …")
+    add("--draw-from", type=int, default=0, metavar="N", help="… from this move on")
     add("--gtp", action="store_true", help="the engine plays Go, and speaks GTP; without it, chess by UCI")
     add("engine", nargs="+", help="the engine, and its arguments")
     arguments = parser.parse_args(argv)
@@ -45,7 +57,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     path = found(program)
     if path is None:
         parser.error(f"there is no engine {program}: give its path, and see that it may be executed")
-    chess = Uci(dict(arguments.option), Search(arguments.nodes, arguments.depth, arguments.movetime))
+    search = Search(arguments.nodes, arguments.depth, arguments.movetime)
+    concessions = Concessions(**{field.name: getattr(arguments, field.name) for field in fields(Concessions)})
+    chess = Uci(dict(arguments.option), search, concessions)
     language: Language = Gtp() if arguments.gtp else chess
     try:
         run(

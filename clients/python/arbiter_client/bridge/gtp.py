@@ -30,6 +30,8 @@ _PARAMETER: Final = re.compile(r"(\w+)=([^,)\s]+)")
 class Gtp:
     """The language of Go engines; it remembers nothing."""
 
+    agrees = False
+
     def of_program(self) -> Gtp:
         """Return itself."""
         return self

@@ -15,6 +15,8 @@ from arbiter_client.values.play import LiveMatch
 class JsonLines:
     """The language of JSON lines. Unknown fields are ignored here, and a program should ignore them too."""
 
+    agrees = False
+
     def of_program(self) -> JsonLines:
         """Return itself: it remembers nothing."""
         return self

@@ -75,7 +75,12 @@ class Question:
 
 
 class Language(Protocol):
-    """A language: it writes messages as lines, and reads them. Lines have no line feed at their end."""
+    """A language: it writes messages as lines, and reads them. Lines have no line feed at their end.
+
+    agrees: whether its program accepts a draw now, besides what its introduction says.
+    """
+
+    agrees: bool
 
     def of_program(self) -> Language:
         """Return the language for one more program: this one, unless it remembers what its program has written."""

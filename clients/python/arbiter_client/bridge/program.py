@@ -91,6 +91,11 @@ class Program:
         return program
 
     @property
+    def agrees_to_draw(self) -> bool:
+        """Whether it accepts a draw now, by the scores of its moves."""
+        return self._language.agrees
+
+    @property
     def running(self) -> bool:
         """Whether it is running."""
         return self._process.returncode is None

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from arbiter_client.bot import Choice, Move, Resign
+from arbiter_client.bot import Choice, Move, OfferDraw, Resign
 from arbiter_client.bridge.language import AnswerMalformed, Introduction, Question, quoted
 from arbiter_client.think_time import each_move_ms
 from arbiter_client.values.play import LiveMatch
@@ -22,6 +22,8 @@ GAME: Final = "chess"
 WHITE: Final = 1  #: the seat that moves first
 SCALE: Final = 400.0  #: centipawns for a score of 10 to 1, as in the Elo formula: a pawn is worth about 100 Elo
 MOST: Final = 10_000  #: centipawns; no score counts for more
+FEN_BLANKS: Final = 5  #: in a position
+SIDES: Final = 2
 UNTIMED_MS: Final = 1_000  #: of a move without a clock and without a limit of its own
 PART: Final = 40  #: of the main time that one move takes, where periods come after it
 
@@ -40,19 +42,48 @@ class Search:
     movetime_ms: int = 0
 
 
-class Uci:
-    """The language of one engine; it remembers the engine's last score and line until its move."""
+@dataclass(frozen=True, slots=True)
+class Concessions:
+    """When an engine resigns, and when it offers and accepts a draw: by its own scores, in centipawns.
 
-    def __init__(self, options: Mapping[str, str] | None = None, search: Search | None = None) -> None:
+    It resigns once its score was at most -`resign_score` in `resign_moves` successive moves of its own. From move
+    `draw_from` on, a draw is all right once its score was within `draw_score` of 0 in `draw_moves` successive moves of
+    its own, with no capture and no move of a pawn between them. A number of moves of 0: never.
+    """
+
+    resign_moves: int = 0
+    resign_score: int = 0
+    draw_moves: int = 0
+    draw_score: int = 0
+    draw_from: int = 0
+
+
+class Uci:
+    """The language of one engine; it remembers the engine's last score and line until its move.
+
+    agrees: whether a draw is all right for the engine, by its concessions.
+    """
+
+    def __init__(
+        self,
+        options: Mapping[str, str] | None = None,
+        search: Search | None = None,
+        concessions: Concessions | None = None,
+    ) -> None:
         """Take the options to set, by their names without regard to case, and the limits of each search."""
         self._options = dict(options or {})
         self._search = search or Search()
+        self._concessions = concessions or Concessions()
         self._evaluation: int | None = None
         self._expected: tuple[str, ...] = ()
+        self._score: int | None = None  # centipawns
+        self._late = False  # draws are all right by the number of the move
+        self._lost = self._level = 0  # successive moves with such a score
+        self.agrees = False
 
     def of_program(self) -> Uci:
         """Return the language of one more engine."""
-        return Uci(self._options, self._search)
+        return Uci(self._options, self._search, self._concessions)
 
     def greeting(self) -> list[str]:
         """Return the first lines; the engine answers `uciok` to the first and `readyok` to the last."""
@@ -75,11 +106,14 @@ class Uci:
 
     def match(self, match: LiveMatch) -> list[str]:
         """Return the line that announces a game."""
+        self._lost = self._level = 0
+        self.agrees = False
         return ["ucinewgame"]
 
     def question(self, question: Question) -> list[str]:
         """Return the lines that ask for a move: all moves of the match, and the clocks or limits."""
-        self._evaluation, self._expected = None, ()
+        self._evaluation, self._expected, self._score = None, (), None
+        self._look(question.turn.position)
         match = question.turn.match
         start = f"fen {match.start_position}" if match.start_position else "startpos"
         line = " ".join(("moves", *match.moves)) if match.moves else ""
@@ -124,14 +158,32 @@ class Uci:
                 return Resign()
             case [move, *_]:
                 expected = self._expected if self._expected[:1] == (move,) else ()
-                return Move(move, self._evaluation, expected)
+                return self._conceded(Move(move, self._evaluation, expected))
         raise AnswerMalformed(line, "bestmove MOVE")
+
+    def _look(self, position: str) -> None:
+        """Read in a FEN how many plies ago a piece was captured or a pawn moved, and the number of the move."""
+        *_, quiet, number = position.split() if position.count(" ") == FEN_BLANKS else ("", "0", "0")
+        if not quiet.isdecimal() or int(quiet) < SIDES:
+            self._level = 0
+        self._late = number.isdecimal() and int(number) >= self._concessions.draw_from
+
+    def _conceded(self, move: Move) -> Choice:
+        """Count a score, and return the move, with an offer of a draw if one is all right; or resign."""
+        says, score = self._concessions, self._score
+        self._lost = self._lost + 1 if score is not None and score <= -says.resign_score else 0
+        self._level = self._level + 1 if score is not None and abs(score) <= says.draw_score else 0
+        self.agrees = bool(says.draw_moves) and self._late and self._level >= says.draw_moves
+        if says.resign_moves and self._lost >= says.resign_moves:
+            return Resign()
+        return OfferDraw(move) if self.agrees else move
 
     def _note(self, info: str) -> None:
         score = _SCORE.search(info)
         if score is None or _BOUND.search(info) or ("multipv" in info and "multipv 1 " not in f"{info} "):
             return
         value = min(max(int(score[2]), -MOST), MOST)
+        self._score = value if score[1] == "cp" else MOST if value > 0 else -MOST
         if score[1] == "mate":
             self._evaluation = 1_000 if value > 0 else 0
         else:

@@ -17,6 +17,8 @@ EXPECTED: Final = "move TEXT [evaluation N] [line MOVES], offer TEXT, claim or r
 class Words:
     """The language of words. Texts that people have chosen never begin a line, and are last in it."""
 
+    agrees = False
+
     def of_program(self) -> Words:
         """Return itself: it remembers nothing."""
         return self

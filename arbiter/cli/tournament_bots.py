@@ -1,0 +1,288 @@
+"""The bots in the file of a tournament: tables `[[bots]]`, and `[engine]` with what all chess engines have."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any, Final, NamedTuple
+
+from arbiter.cli import bundled_bot
+from arbiter.errors import parameter_invalid
+from arbiter.options import Option, bounds_of
+from arbiter.plain_text import is_plain
+
+BOTS: Final = "bots"
+#: the name of a new player, as the server accepts it
+NAME: Final = re.compile(r"(?=.{1,40}\Z)[a-z0-9]+(?:[_.-][a-z0-9]+)*", re.ASCII)
+_SHELL_WORDS: Final = "a text of shell words, or a list of texts"
+HIGHEST_RATING: Final = 10_000
+LONGEST: Final = 100  #: maximum characters of a name or a version
+_invalid: Final = partial(parameter_invalid, of="a tournament")
+MOST_MOVES: Final = 10_000  #: successive ones with a score
+MOST_CENTIPAWNS: Final = 10_000
+MOST_SEARCHED: Final = 1_000_000_000  #: nodes, or milliseconds
+OURS: Final = "ARBITER_"  #: environment variables that tell a bot where it plays
+
+
+class BotTable(NamedTuple):
+    """What a table `[[bots]]` may say."""
+
+    name: Annotated[
+        str,
+        Option(
+            "The player; for a bundled bot its own name if it is left out.",
+            allowed="1 to 40 of a-z and 0-9; one `-`, `_` or `.` between two of these",
+        ),
+    ] = ""
+    bot: Annotated[str, Option(f"A bot that is bundled: {', '.join(bundled_bot.names())}. Or else `command`.")] = ""
+    command: Annotated[
+        str, Option("The program, as a command line or a list of words. Or else `bot`.", allowed=_SHELL_WORDS)
+    ] = ""
+    args: Annotated[str, Option("Arguments for a bundled bot.", allowed=_SHELL_WORDS)] = ""
+    env: Annotated[
+        Mapping[str, str],
+        Option(
+            f"Environment variables, none that begins with `{OURS}`.",
+            allowed="a table of texts",
+            example='`{ LEVEL = "3" }`',
+        ),
+    ] = MappingProxyType({})
+    folder: Annotated[str, Option("Where the program starts, from the folder of this file on.", allowed="a folder")] = (
+        ""
+    )
+    sees: Annotated[
+        str,
+        Option(
+            "Files and folders that it may read besides, in its sandbox, from the folder of this file on.",
+            allowed=_SHELL_WORDS,
+        ),
+    ] = ""
+    rating: Annotated[int, Option("What it is seeded by, in Elo.", (0, HIGHEST_RATING))] = 0
+    version: Annotated[str, Option("The version that it must say it has.")] = ""
+    uci: Annotated[
+        str,
+        Option(
+            "A chess engine that speaks UCI, as a command line. In place of `bot` and `command`.", allowed=_SHELL_WORDS
+        ),
+    ] = ""
+    gtp: Annotated[
+        str, Option("A Go engine that speaks GTP, as a command line. In place of them too.", allowed=_SHELL_WORDS)
+    ] = ""
+    options: Annotated[
+        Mapping[str, str | int | bool],
+        Option(
+            "With `uci`: options of the engine.",
+            allowed="a table of texts, numbers and true or false",
+            example="`{ Hash = 64 }`",
+        ),
+    ] = MappingProxyType({})
+    nodes: Annotated[
+        int, Option("With `uci`: nodes to search for a move; 0: as the clock says.", (0, MOST_SEARCHED))
+    ] = 0
+    depth: Annotated[int, Option("With `uci`: plies to search for a move; 0: as the clock says.", (0, 1_000))] = 0
+    movetime: Annotated[
+        int, Option("With `uci`: milliseconds to search for a move; 0: as the clock says.", (0, MOST_SEARCHED))
+    ] = 0
+    resign_moves: Annotated[
+        int,
+        Option("With `uci`: it resigns after so many successive moves of its own with a score …", (0, MOST_MOVES)),
+    ] = 0
+    resign_score: Annotated[
+        int, Option("… of at most minus so many centipawns, which it says itself.", (0, MOST_CENTIPAWNS))
+    ] = 0
+    draw_moves: Annotated[
+        int,
+        Option(
+            "With `uci`: it offers and accepts a draw after so many successive moves of its own, no capture or pawn "
+            "move between them, with a score …",
+            (0, MOST_MOVES),
+        ),
+    ] = 0
+    draw_score: Annotated[int, Option("… within so many centipawns of 0 …", (0, MOST_CENTIPAWNS))] = 0
+    draw_from: Annotated[int, Option("… from this move on.", (0, 10_000))] = 0
+
+
+class EngineTable(NamedTuple):
+    """What the table `[engine]` may say: the same fields, for all bots with `uci` that do not say otherwise."""
+
+    options: Annotated[
+        Mapping[str, str | int | bool],
+        Option("Options of every engine; those of a bot go before them.", allowed="as in `[[bots]]`"),
+    ] = MappingProxyType({})
+    nodes: Annotated[int, Option("Nodes to search for a move.", (0, MOST_SEARCHED))] = 0
+    depth: Annotated[int, Option("Plies to search for a move.", (0, 1_000))] = 0
+    movetime: Annotated[int, Option("Milliseconds to search for a move.", (0, MOST_SEARCHED))] = 0
+    resign_moves: Annotated[int, Option("When an engine resigns, as in `[[bots]]`.", (0, MOST_MOVES))] = 0
+    resign_score: Annotated[int, Option("The same: its score.", (0, MOST_CENTIPAWNS))] = 0
+    draw_moves: Annotated[int, Option("When an engine agrees to a draw, as in `[[bots]]`.", (0, MOST_MOVES))] = 0
+    draw_score: Annotated[int, Option("The same: its score.", (0, MOST_CENTIPAWNS))] = 0
+    draw_from: Annotated[int, Option("The same: the number of the move.", (0, 10_000))] = 0
+
+
+ENGINE: Final = "engine"  #: the table of what all engines have
+ENGINES: Final = ("uci", "gtp")  #: the languages of engines
+ENGINE_FIELDS: Final = EngineTable._fields  #: the fields that go with `uci` alone
+NUMBERS: Final = ENGINE_FIELDS[1:]  #: those that are numbers
+BOT_FIELDS: Final = BotTable._fields
+BOT_BOUNDS: Final = bounds_of(BotTable)
+
+
+class BotEntry(NamedTuple):
+    """A bot in a specification file, as `BotTable` says.
+
+    bundled: '' for a command of its own. command: the arguments of a bundled bot, or else the whole command line; of an
+    engine, the arguments of the bridge to it. version: '' for any.
+    """
+
+    name: str
+    bundled: str
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+    rating: int
+    version: str
+    folder: Path = Path()
+    sees: tuple[Path, ...] = ()
+    engine: bool = False
+
+
+def read_bots(values: Any, base: Path, engines: Mapping[str, Any]) -> tuple[BotEntry, ...]:
+    """Return the bots of a file in a folder. Raises Refusal PARAMETER_INVALID."""
+    if not isinstance(values, list) or not all(isinstance(each, dict) for each in values):
+        raise _invalid(values, BOTS, "tables, each headed [[bots]]")
+    bots = tuple(
+        _bot(_with_engines(each, engines), f"{BOTS}[{number}]", base) for number, each in enumerate(values, start=1)
+    )
+    names: set[str] = set()
+    for number, bot in enumerate(bots, start=1):
+        if bot.name in names:
+            raise _invalid(bot.name, f"{BOTS}[{number}].name", "a name that no other bot has")
+        names.add(bot.name)
+    return bots
+
+
+def _bot(values: Mapping[str, Any], where: str, base: Path) -> BotEntry:
+    for name in values:
+        if name not in BOT_FIELDS:
+            raise _invalid(name, where, f"one of {', '.join(BOT_FIELDS)}")
+    default, command = _program(values, where)
+    name = _text(values, "name", where) or default
+    if not NAME.fullmatch(name):
+        allowed = "1 to 40 of a-z and 0-9; between two of these may stand one '-', '_' or '.'"
+        raise _invalid(name, f"{where}.name", f"the name that the bot plays under, {allowed}")
+    rating = values.get("rating", 0)
+    least, most = BOT_BOUNDS["rating"]
+    if not isinstance(rating, int) or isinstance(rating, bool) or not least <= rating <= most:
+        raise _invalid(rating, f"{where}.rating", f"a whole number of Elo points from {least} to {most}")
+    folder = Path(_text(values, "folder", where))
+    if not (base / folder).is_dir():
+        raise _invalid(folder, f"{where}.folder", f"a folder that is there, from {base} on")
+    sees = tuple(map(Path, _split_words(values.get("sees", []), f"{where}.sees")))
+    version = _text(values, "version", where)
+    environment, bundled = _environment(values, where), values.get("bot", "")
+    engine = any(language in values for language in ENGINES)
+    return BotEntry(name, bundled, command, environment, rating, version, folder, sees, engine)
+
+
+def _program(values: Mapping[str, Any], where: str) -> tuple[str, tuple[str, ...]]:
+    """Return the name that a bot has by default, or '', and its command as `BotEntry` has it."""
+    if sum(way in values for way in ("bot", "command", "uci", "gtp")) != 1:
+        raise _invalid(values.get("bot", ""), f"{where}.bot", "either bot, which is bundled, or command, uci or gtp")
+    for field in ENGINE_FIELDS:
+        if field in values and "uci" not in values:
+            raise _invalid(values[field], f"{where}.{field}", "nothing without uci, the engine that it is for")
+    if "args" in values and "bot" not in values:
+        raise _invalid(values["args"], f"{where}.args", "nothing beside a command, which holds its arguments itself")
+    for language in ENGINES:
+        if language in values:
+            words = _command(values[language], f"{where}.{language}")
+            flags = _engine(values, where) if language == "uci" else ["--gtp"]
+            return Path(words[0]).name, (*flags, "--", *words)
+    if "command" in values:
+        return "", _command(values["command"], f"{where}.command")
+    bundled = _text(values, "bot", where)
+    if bundled not in bundled_bot.names():
+        raise _invalid(bundled, f"{where}.bot", f"one of {', '.join(bundled_bot.names())}, or else a command")
+    return bundled, _split_words(values.get("args", ""), f"{where}.args")
+
+
+def _command(value: Any, where: str) -> tuple[str, ...]:
+    words = _split_words(value, where)
+    if not words or not words[0]:
+        raise _invalid(value, where, "a command line, as a text or as a list of words")
+    return words
+
+
+def _engine(values: Mapping[str, Any], where: str) -> list[str]:
+    """Return the options of the bridge to an engine."""
+    options = values.get("options", {})
+    if not isinstance(options, dict) or not all(isinstance(value, str | int) for value in options.values()):
+        raise _invalid(options, f"{where}.options", "a table of texts, numbers and true or false, as { Hash = 64 }")
+    words = []
+    for name, value in options.items():
+        text = f"{name}={str(value).lower() if isinstance(value, bool) else value}"
+        if not is_plain(text, LONGEST):
+            raise _invalid(value, f"{where}.options.{name}", f"printable, of at most {LONGEST} characters")
+        words += ["--option", text]
+    for name in NUMBERS:
+        least, most = BOT_BOUNDS[name]
+        number = values.get(name, 0)
+        if not isinstance(number, int) or isinstance(number, bool) or not least <= number <= most:
+            raise _invalid(number, f"{where}.{name}", f"a whole number from {least} to {most}")
+        words += [f"--{name.replace('_', '-')}", str(number)] if number else []
+    for score, moves in (("resign_score", "resign_moves"), ("draw_score", "draw_moves"), ("draw_from", "draw_moves")):
+        if values.get(score) and not values.get(moves):
+            raise _invalid(0, f"{where}.{moves}", f"at least 1 where {score} is given")
+    return words
+
+
+def read_engines(values: Any) -> Mapping[str, Any]:
+    """Return what all engines of a file have. Raises Refusal PARAMETER_INVALID."""
+    if not isinstance(values, dict):
+        raise _invalid(values, ENGINE, "a table [engine]")
+    for name in values:
+        if name not in ENGINE_FIELDS:
+            raise _invalid(name, ENGINE, f"one of {', '.join(ENGINE_FIELDS)}")
+    _engine(values, ENGINE)
+    return values
+
+
+def _with_engines(bot: Mapping[str, Any], engines: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a bot with what all engines have, if it is one."""
+    if "uci" not in bot:
+        return bot
+    options = bot.get("options", {})
+    both = {**engines.get("options", {}), **options} if isinstance(options, dict) else options
+    return {**engines, **bot, "options": both}
+
+
+def _split_words(value: Any, where: str) -> tuple[str, ...]:
+    """Return the words of a list, or of a text that is split as a shell does."""
+    if isinstance(value, str):
+        try:
+            return tuple(shlex.split(value))
+        except ValueError as error:
+            raise _invalid(value, where, f"{_SHELL_WORDS} ({error})") from None
+    if not isinstance(value, list) or not all(isinstance(word, str) and "\0" not in word for word in value):
+        raise _invalid(value, where, _SHELL_WORDS)
+    return tuple(value)
+
+
+def _environment(values: Mapping[str, Any], where: str) -> dict[str, str]:
+    given = values.get("env", {})
+    if not isinstance(given, dict) or not all(isinstance(value, str) for value in given.values()):
+        raise _invalid(given, f"{where}.env", 'a table of texts, as { LEVEL = "3" }')
+    for name in given:
+        if name.startswith(OURS):
+            raise _invalid(name, f"{where}.env", f"names that do not begin with {OURS}, which the run sets itself")
+    return dict(given)
+
+
+def _text(values: Mapping[str, Any], name: str, where: str) -> str:
+    value = values.get(name, "")
+    if not isinstance(value, str) or not is_plain(value, LONGEST):
+        raise _invalid(value, f"{where}.{name}", f"a text of at most {LONGEST} printable characters")
+    return value
