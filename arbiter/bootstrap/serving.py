@@ -90,7 +90,7 @@ def api_servers(
         MatchServicer(gate.matches, unread, limits, meter),
         PlayServicer(PlayStreams(gate.play, arbiter.sessions, messages, world.clock, unread, limits)),
         PlayerServicer(gate.players),
-        TournamentServicer(gate.tournaments),
+        TournamentServicer(gate.tournaments, unread, limits),
         RatingServicer(gate.ratings),
     )
     rpc = RpcServer(servicers, settings, certificate, gate, unread, log, meter)

@@ -57,6 +57,7 @@ from arbiter.service.sharing.following import Listener as LogListener
 from arbiter.service.sharing.replica import Replica
 from arbiter.service.tournaments.calls import TournamentCalls
 from arbiter.service.tournaments.capacity import Capacity
+from arbiter.service.tournaments.files import TournamentFiles
 from arbiter.service.tournaments.log import Listener as TournamentListener
 from arbiter.service.tournaments.ports import Dependencies
 from arbiter.service.tournaments.registry import TournamentRegistry
@@ -248,6 +249,10 @@ class _Parts:
         return TournamentRegistry(dependencies, self.world.ids, self.limits, self.listeners.tournaments)
 
     @cached_property
+    def tournament_files(self) -> TournamentFiles:
+        return TournamentFiles(self.journal, self.tournaments, self.world.signer, self.ratings)
+
+    @cached_property
     def calls(self) -> TournamentCalls:
         return TournamentCalls(self.connections, self.tournaments, self.clock)
 
@@ -311,6 +316,7 @@ def wire(settings: Settings, world: World) -> Arbiter:
         sessions=parts.sessions,
         challenges=parts.challenges,
         tournaments=parts.tournaments,
+        tournament_files=parts.tournament_files,
         ratings=parts.ratings,
         streams=parts.streams,
         readiness=parts.readiness,

@@ -16,6 +16,7 @@ from arbiter.cli.failure import Failure
 from arbiter.cli.server_options import ConfigOption, KeysOption
 from arbiter.cli.table_options import AnyTableOptions
 from arbiter.cli.terminal import instant, say, table, write_text
+from arbiter.cli.transcript_files import published_keys
 from arbiter.config import load
 from arbiter.keys.key_ring import KeyRing
 from arbiter.keys.key_ring import rotate as rotate_ring
@@ -83,5 +84,4 @@ def _public_keys(ring: Path | None, connection: Connection | None) -> Sequence[P
     if ring is not None:
         return KeyRing(ring, structlog.get_logger("arbiter.keys")).public_keys()
     with connected(connection) as client:
-        published = client.server_info().public_keys
-    return [PublicKey(key.key_id, key.key, key.valid_from_ms, key.valid_until_ms, key.algorithm) for key in published]
+        return published_keys(client.server_info())

@@ -19,9 +19,9 @@ from arbiter.cli.ratings_record import UNPLAYED, VerifiedMatch, read_record
 from arbiter.cli.ratings_view import print_board, print_json, tell_anchors
 from arbiter.cli.table_options import Json, TableOptions
 from arbiter.cli.terminal import console, for_people, say, table, write_json
-from arbiter.cli.transcript_files import KEY_FILE, SUFFIX, write_whole
+from arbiter.cli.transcript_files import KEY_FILE, SUFFIX, published_keys, write_whole
 from arbiter.games import registry
-from arbiter.matches.signing import PublicKey, write_keys
+from arbiter.matches.signing import write_keys
 from arbiter.ratings.anchors import checked
 from arbiter.ratings.answers import AnchoredPlayer, Estimate, RatingList
 from arbiter.ratings.arranged import GivenUp, SuspiciousPattern, arranged
@@ -53,10 +53,7 @@ def export(folder: Path, /, *, game: str = "", label: str = "", connection: Conn
     with connected(connection) as client, _progress("Exporting") as progress:
         ended = client.list_matches(game=game, label=label, phase=arb.Phase.ENDED, most=EVERY)
         matches = [match for match in ended if match.rated]
-        published = client.server_info().public_keys
-        keys = [
-            PublicKey(key.key_id, key.key, key.valid_from_ms, key.valid_until_ms, key.algorithm) for key in published
-        ]
+        keys = published_keys(client.server_info())
         written = 0
         try:
             folder.mkdir(parents=True, exist_ok=True)

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
 import arbiter_client as arb
 from cyclopts import App, Parameter
-from rich.live import Live
 
-from arbiter.cli import ids, words
+from arbiter.cli import ids
 from arbiter.cli import tournament_view as view
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import Failure
 from arbiter.cli.table_options import AnyTableOptions
 from arbiter.cli.terminal import (
-    PlainConsole,
     for_people,
     instant,
     on_terminal,
@@ -29,6 +25,7 @@ from arbiter.cli.terminal import (
     write_line,
 )
 from arbiter.cli.tournament_spec import read_all
+from arbiter.cli.tournament_watch import watch_live, watch_plainly
 from arbiter.table_text import Cell, Columns
 from arbiter.tournaments.rulings import RESULTS
 from arbiter.tournaments.spec import Format
@@ -37,7 +34,6 @@ from arbiter.tournaments.standings import points_text
 app = App(name="tournament", help="Make tournaments on a server, enter them, watch them.")
 
 PhaseName = Literal["open", "ended"]
-LOOK_EVERY_S: Final = 1.0  #: interval between two requests of `watch`
 
 
 RUN: Final = """Run a tournament from a file, with an arbiter of its own and the bots that the file names.
@@ -60,6 +56,12 @@ app.command("arbiter.cli.tournament_run.command:run", name="run", help=RUN)
 
 REFERENCE: Final = "Show everything that a tournament's file may say, with what is allowed and the defaults."
 app.command("arbiter.cli.tournament_reference:reference", name="reference", help=REFERENCE)
+
+EXPORT: Final = """Write a tournament that has ended into a folder: log, standings, ratings and matches, all signed.
+
+`arbiter verify FOLDER --key FOLDER/keys.json` checks all of it. Transcripts in the folder are not requested again.
+"""
+app.command("arbiter.cli.tournament_export:export", name="export", help=EXPORT)
 
 
 @app.command
@@ -347,53 +349,6 @@ def watch(tournament_id: str, /, *, connection: Connection | None = None) -> Non
     with connected(connection) as client:
         tournament_id = ids.tournament_id(client, tournament_id)
         if on_terminal():
-            _watch_live(client, tournament_id)
+            watch_live(client, tournament_id)
         else:
-            _watch_plainly(client, tournament_id)
-
-
-def _watch_plainly(client: arb.BlockingClient, tournament_id: str) -> None:
-    found = client.get_tournament(tournament_id)  # fails early: one that does not exist would be waited for
-    last = found.revision if found.phase is arb.TournamentPhase.ENDED else 0  # rulings may come after the end
-    over = False
-    games: dict[int, arb.PairedGame] = {}
-    for event in client.observe_tournament(tournament_id, "0"):
-        if not isinstance(event, arb.TournamentEvent):
-            continue  # `arbiter watch` shows what happens in its matches
-        if isinstance(event.what, arb.GamesPaired):
-            games |= {game.number: game for game in event.what.games}
-        at = time.strftime("%H:%M:%S", time.localtime(event.at_ms / 1000))
-        write_line(f"{at}  {words.tournament_happening(event, games)}")
-        over = over or isinstance(event.what, arb.TournamentEnded)
-        if over and event.revision >= last:
-            break
-    write_line()
-    table(*view.lines(client.get_standings(tournament_id), brief=False), "", None)
-
-
-def _watch_live(client: arb.BlockingClient, tournament_id: str) -> None:
-    console = PlainConsole()
-    with Live(console=console, auto_refresh=False, vertical_overflow="crop") as live:
-        for found, stand in _looks(client, tournament_id):
-            live.update(view.picture(found, stand), refresh=True)
-
-
-def _looks(client: arb.BlockingClient, tournament_id: str) -> Iterator[tuple[arb.Tournament, arb.Standings]]:
-    """Yield the state of a tournament at intervals until it is over; if the server is down, wait for it."""
-    seen = False
-    while True:
-        try:
-            found = client.get_tournament(tournament_id)
-            stand = client.get_standings(tournament_id)
-        except arb.ClientError as error:
-            passing = isinstance(error, arb.ConnectionFailed) or (
-                isinstance(error, arb.ArbiterError) and error.temporary
-            )
-            if not (seen and passing):
-                raise
-        else:
-            seen = True
-            yield found, stand
-            if found.phase is arb.TournamentPhase.ENDED:
-                return
-        time.sleep(LOOK_EVERY_S)
+            watch_plainly(client, tournament_id)

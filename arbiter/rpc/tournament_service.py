@@ -7,7 +7,9 @@ from functools import partial
 from arbiter_protos.v1 import tournament_pb2 as pb
 from arbiter_protos.v1 import tournament_pb2_grpc
 
-from arbiter.rpc.servicing import Context, call_of
+from arbiter.config import Limits
+from arbiter.rpc.servicing import Context, MessageWriter, call_of
+from arbiter.rpc.unread import Unread
 from arbiter.service.gate.pages import PageRequest
 from arbiter.service.gate.tournaments import Change, EntryRequest, TournamentGate
 from arbiter.wire.tournaments import (
@@ -26,8 +28,10 @@ from arbiter.wire.tournaments import (
 class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
     """Tournaments."""
 
-    def __init__(self, tournaments: TournamentGate) -> None:
+    def __init__(self, tournaments: TournamentGate, unread: Unread, limits: Limits) -> None:
         self._tournaments = tournaments
+        self._unread = unread
+        self._limits = limits
 
     async def CreateTournament(  # noqa: N802
         self, request: pb.CreateTournamentRequest, context: Context
@@ -126,6 +130,15 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
         """Return the standings."""
         found = await self._tournaments.standings(call_of(context), request.tournament_id)
         return standings_message(*found)
+
+    async def ExportTournament(  # type: ignore[override]  # noqa: N802 - writes on its context
+        self, request: pb.ExportTournamentRequest, context: Context
+    ) -> None:
+        """Stream a tournament's log, its standings and its signature."""
+        writer = MessageWriter(context, self._unread, self._limits)
+        async with self._tournaments.file(call_of(context), request.tournament_id) as parts:
+            async for lines in parts:
+                await writer.write(pb.ExportTournamentResponse(lines=lines))
 
 
 _Changing = (

@@ -101,6 +101,11 @@ class TournamentPages:
             byes=tournament.byes.get(games.round, ()),
         )
 
+    async def file(self, request: Request) -> Response:
+        """Return the log of a tournament as JSON Lines, with its standings and the signature once it has ended."""
+        async with self._gate.tournaments.file(call_of(request), request.path_params["tournament"]) as parts:
+            return Response(b"".join([part async for part in parts]), media_type="application/jsonl")
+
     async def _grid(self, request: Request, tournament: Tournament) -> BoardGrid:
         """Return the live boards of the games that have begun most recently."""
         call = call_of(request)

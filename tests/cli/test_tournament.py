@@ -12,8 +12,8 @@ import arbiter_client as arb
 import pytest
 from rich.console import Console
 
-from arbiter.cli import tournament, words
 from arbiter.cli import tournament_view as view
+from arbiter.cli import tournament_watch, words
 from arbiter.cli.tournament_spec import read_all, read_file
 from arbiter.wire.tournaments import spec_message, spec_of
 from tests.cli.command import WAIT_S, Arbiter, Server
@@ -213,10 +213,10 @@ GONE = arb.ArbiterError(arb.Reason.TOURNAMENT_NOT_FOUND, "no such tournament", "
 
 
 def test_a_watcher_waits_for_a_server_that_it_has_reached_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tournament, "LOOK_EVERY_S", 0)
+    monkeypatch.setattr(tournament_watch, "LOOK_EVERY_S", 0)
 
     def phases(*errors: arb.ClientError | None) -> list[str]:
-        looks = tournament._looks(Restarted(*errors), "t1")  # type: ignore[arg-type]
+        looks = tournament_watch.looks(Restarted(*errors), "t1")  # type: ignore[arg-type]
         return [found.phase.name for found, _ in looks]
 
     assert phases(None, AWAY, BUSY, None, None) == ["RUNNING", "RUNNING", "ENDED"]

@@ -15,8 +15,9 @@ from arbiter.service.ports.journal import Append
 from arbiter.testing.clock import run
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.tournaments.spec import Format
-from tests.cli.command import Arbiter
+from tests.cli.command import Arbiter, Server
 from tests.documents import block, commands
+from tests.options.reaching import specification
 from tests.service.tournaments.contest import Contest, spec_of
 
 pytestmark = pytest.mark.long
@@ -53,6 +54,31 @@ def stored(tmp_path: Path) -> tuple[str, str]:
     return tournament_id, settings.store
 
 
+def test_a_server_hands_out_what_is_in_its_store(
+    arbiter: Arbiter, stored: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tournament_id, store = stored
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ARBITER_CREDENTIALS", str(tmp_path / "credentials.json"))
+    server = Server(tmp_path)
+    try:
+        monkeypatch.setenv("ARBITER_SERVER", server.address)
+        early = arbiter("tournament", "create", str(specification(tmp_path))).out.strip()
+        complaint = arbiter("tournament", "export", early, "early").complaint
+        assert complaint == f"tournament {early} has not ended: only then it is signed"
+        written, held = (
+            arbiter(*shlex.split(line.replace("ID ", f"{tournament_id} "))[1:])
+            for line in commands(block("deploy/TOURNAMENTS.md", "arbiter tournament export"))
+        )
+        assert written.out == "tournament.log and 3 transcripts written to cup; the public keys are in keys.json.\n"
+        assert "3 games with 3 transcripts hold" in held.out, held.err
+        assert arbiter("export", "read", "--store", store, "--tournament", tournament_id).code == 0
+        asked, read = ({file.name: file.read_bytes() for file in Path(folder).iterdir()} for folder in ("cup", "read"))
+        assert asked == read, "byte for byte"
+    finally:
+        assert server.stop() == 0
+
+
 def test_a_tournament_is_exported_and_verified(arbiter: Arbiter, stored: tuple[str, str], tmp_path: Path) -> None:
     tournament_id, store = stored
     folder = tmp_path / "cup"
@@ -80,15 +106,3 @@ def test_a_tournament_is_exported_and_verified(arbiter: Arbiter, stored: tuple[s
     words = ("export", str(folder), "--store", store, "--tournament")
     assert "there is no tournament t9 in this store" in arbiter(*words, "t9").complaint
     assert "leave out --parquet" in arbiter(*words, tournament_id, "--label", "cup").complaint
-
-
-def test_the_commands_of_the_page(
-    arbiter: Arbiter, stored: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("ARBITER_STORE", stored[1])
-    for line in commands(block("deploy/TOURNAMENTS.md", "arbiter export cup").replace("ID ", f"{stored[0]} ")):
-        program, *words = shlex.split(line)
-        assert program == "arbiter"
-        ran = arbiter(*words)
-        assert ran.code == 0, ran.err

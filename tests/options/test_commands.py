@@ -225,6 +225,7 @@ ASKED: dict[tuple[str, str], list[str]] = {
     ("tournament rule", "--note"): ["why"],
     ("tournament rule", "--revision"): ["7"],
     ("tournament rule", "--preview"): [],
+    ("tournament export", "TOURNAMENT_ID"): ["t7"],
     ("tournament show", "TOURNAMENT_ID"): ["t7"],
     ("tournament standings", "TOURNAMENT_ID"): ["t7"],
     ("tournament watch", "TOURNAMENT_ID"): ["t7"],

@@ -84,6 +84,7 @@ TABLE = {
     "TournamentService.GetTournament": {"any": ANY_TOKEN},
     "TournamentService.ListTournaments": {"any": ANY_TOKEN},
     "TournamentService.GetStandings": {"any": ANY_TOKEN},
+    "TournamentService.ExportTournament": {"any": ANY_TOKEN},
     "RatingService.GetLeaderboard": {"any": ANY_TOKEN},
     "RatingService.GetRating": {"any": ANY_TOKEN},
     "RatingService.ComparePlayers": {"any": ANY_TOKEN},
@@ -349,10 +350,9 @@ async def make_tournament_request(factory: Factory, method: str, relation: str) 
             return pb.ResumeTournamentRequest(request_id=factory.name(), tournament_id=tournament_id)
         case "CancelTournament" | "RuleOnGame":
             return await factory.changing(getattr(pb, f"{method}Request"), relation)
-        case "GetTournament":
-            return pb.GetTournamentRequest(tournament_id=await factory.tournament(factory.erin))
-        case "GetStandings":
-            return pb.GetStandingsRequest(tournament_id=await factory.tournament(factory.erin))
+        case "GetTournament" | "GetStandings" | "ExportTournament":
+            asked: Message = getattr(pb, f"{method}Request")(tournament_id=await factory.tournament(factory.erin))
+            return asked
         case "GetRating":
             return GetMessageClass(METHODS["RatingService.GetRating"].input_type)(player="bob")
         case "ComparePlayers":

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import time
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import arbiter_client as arb
 import pytest
@@ -16,12 +17,17 @@ from arbiter_client.bots.random import RandomBot
 from arbiter_protos.v1 import player_pb2
 from arbiter_protos.v1 import tournament_pb2 as pb
 
+from arbiter.bootstrap.verifying import verify_tournament
+from arbiter.cli.transcript_files import published_keys
 from arbiter.errors import Reason
+from arbiter.keys.key_ring import holds
+from arbiter.matches.signing import checking
 from arbiter.service.players.accounts import Scope
 from arbiter.testing.server import Served
 from arbiter.tournaments.events import Ended
 from tests.rpc.calls import Stubs, refused
 from tests.rpc.servers import ONE_OR_TWO, level, served_by
+from tests.rpc.test_matches import signing
 from tests.rpc.test_paging import check
 
 WAIT_S = 240.0
@@ -86,7 +92,7 @@ class World:
 @asynccontextmanager
 async def opened(servers: int = 1) -> AsyncIterator[World]:
     async with AsyncExitStack() as stack:
-        yield World(await stack.enter_async_context(served_by(servers)), stack)
+        yield World(await stack.enter_async_context(served_by(servers, signing)), stack)
 
 
 @pytest.fixture(params=ONE_OR_TWO)
@@ -516,3 +522,41 @@ async def test_time_odds_in_messages(world: World) -> None:
     with pytest.raises(arb.ArbiterError) as caught:
         await organiser.create_match("hop-it", ("ann", "ben"), time_control="1m:10s", rated=True)
     assert caught.value.facts["where"] == "rated"
+
+
+class Verified(NamedTuple):
+    games: int
+    points: dict[str, int]
+
+
+async def verified(client: arb.Client, tournament_id: str) -> Verified:
+    """Export a tournament by a client, verify it, and return its number of games and the points."""
+    log = await client.export_tournament(tournament_id)
+    events = [json.loads(line) for line in log.splitlines()]
+    matches = {event["match"] for event in events if event["kind"] == "game_begun"}
+    transcripts = {match_id: await client.transcript(match_id) for match_id in matches}
+    keys = published_keys(await client.server_info())
+    found = await verify_tournament(log, transcripts.get, checking(keys, holds))
+    return Verified(len(found.tournament.results), {row.player: row.points for row in found.table.rows})
+
+
+async def test_who_may_read_a_tournament_can_check_it(world: World) -> None:
+    organiser = await world.client("org", Scope.ORGANISE)
+    tournament_id = (await organiser.create_tournament(LEAGUE)).tournament_id
+    for name in ("ann", "ben", "cat"):
+        await (await world.bot(name, RandomBot(1))).enter_tournament(tournament_id)
+    reader = await world.client("dan", Scope.OBSERVE)
+    lines = (await reader.export_tournament(tournament_id)).splitlines()
+    assert [json.loads(line)["kind"] for line in lines] == ["tournament_created", "entered", "entered", "entered"]
+    await organiser.start_tournament(tournament_id)
+    await world.over(tournament_id)
+    await level(world.server)
+    before = await verified(reader, tournament_id)
+    assert before.games == 3
+    ruled = await organiser.rule_on_game(tournament_id, 1, arb.RulingDecision.POINTS, (0, 0))
+    await level(world.server)
+    changes = {each.player: each.half_points for each in ruled.changes}
+    assert (await verified(reader, tournament_id)).points == {**before.points, **changes} != before.points
+    with pytest.raises(arb.ArbiterError) as caught:
+        await reader.export_tournament("nowhere")
+    assert caught.value.reason is arb.Reason.TOURNAMENT_NOT_FOUND

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from arbiter.testing.tournaments import TournamentRun, drawn
+from arbiter.tournaments.commands import Cancel
 from arbiter.tournaments.formats import Rating
 from arbiter.tournaments.spec import Format, Options, Spec, TieBreak
 from arbiter.tournaments.standings import Table, standings
@@ -208,4 +209,13 @@ async def test_a_tournament_has_its_page(servers: int, tmp_path: Path) -> None:
         assert answer.status_code == 200
         assert "Evening" in (await served.get("/")).text
         assert (await served.get("/tournaments/none")).status_code == 404
-        await served.server.arbiter.tournaments.stop()
+
+        arbiter = served.server.arbiter
+        await arbiter.tournaments.act(made.id, Cancel("org", "cancel", "rain"))
+        log = f"/tournaments/{made.id}/tournament.log"
+        assert f'href="{log}" download' in (await served.get(f"/tournaments/{made.id}")).text
+        parts = [part async for part in arbiter.tournament_files.parts(made.id)]
+        assert (await served.get(log)).content == b"".join(parts)
+        assert b'"kind":"tournament_signature"' in parts[-1]
+        assert (await served.get("/tournaments/none/tournament.log")).status_code == 404
+        await arbiter.tournaments.stop()

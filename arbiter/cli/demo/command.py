@@ -136,7 +136,7 @@ class _Run:
                 stand = await contest.play()
                 self._console.print(report.standings(stand))
                 self._played.append((contest, stand))
-                await export(host.client, self._folder, stand, contest.progress, self._folder.path / key)
+                await export(host.client, stand, contest.progress, self._folder.path / key)
         progresses = [contest.progress for contest, _ in self._played]
         self._console.print(report.ratings(progresses))
         for line in (*report.remarks(progresses), *report.where(self._folder.path, progresses[0])):

@@ -143,7 +143,7 @@ class _Run:
             stand = await self._contest.play()
             exported = 0
             if self._export_to is not None:
-                exported = await export(host.client, self._folder, stand, self._contest.progress, self._export_to)
+                exported = await export(host.client, stand, self._contest.progress, self._export_to)
         if self._export_to is not None:
             export_hits(self._host.hits, self._export_to)
         self._report(stand, self._contest.progress, exported)

@@ -9,9 +9,7 @@ from typing import Final
 
 import arbiter_client as arb
 
-from arbiter.bootstrap import open_export
 from arbiter.cli import tournament_view as words
-from arbiter.cli.tournament_run.folder import Folder
 from arbiter.cli.tournament_run.host import keep_keys, write
 from arbiter.cli.tournament_run.progress import Progress
 from arbiter.cli.tournament_run.running_tournament import TournamentState
@@ -26,11 +24,11 @@ LIMITS: Final = "limits.tsv"
 MOST: Final = 1_000_000
 
 
-async def export(client: arb.Client, run: Folder, stand: TournamentState, progress: Progress, folder: Path) -> int:
+async def export(client: arb.Client, stand: TournamentState, progress: Progress, folder: Path) -> int:
     """Write a tournament of a run into a folder; return the number of transcripts. Raises ClientError, Failure.
 
-    Void matches are included: they are on record, but count nowhere. Existing transcripts are not overwritten. The log
-    comes from the run's own store, since the server of a run is on this machine; `arbiter verify FOLDER` checks all.
+    Void matches are included: they are on record, but count nowhere. Existing transcripts are not overwritten. `arbiter
+    verify FOLDER` checks all.
     """
     keep_keys(folder / KEYS, await client.server_info())
     headings, rows = words.lines(stand.standings, brief=False)
@@ -43,9 +41,7 @@ async def export(client: arb.Client, run: Folder, stand: TournamentState, progre
         if not file.exists():
             write(file, await client.transcript(match.match_id))
         written += 1
-    async with open_export(run.store, run.key_ring) as source:
-        log, _ = await source.tournament(tournament_id)
-    write(folder / TOURNAMENT_FILE, log)
+    write(folder / TOURNAMENT_FILE, await client.export_tournament(tournament_id))
     return written
 
 

@@ -25,7 +25,8 @@ from arbiter.cli.tournament_run.folder import RUN_PREFIX, Folder
 from arbiter.cli.tournament_run.processes import Processes
 from arbiter.cli.tournament_run.running_tournament import RunningTournament
 from arbiter.cli.tournament_run.screen import PlainOutput, Screen
-from arbiter.matches.signing import PublicKey, write_keys
+from arbiter.cli.transcript_files import published_keys
+from arbiter.matches.signing import write_keys
 from arbiter.runtime.loopback import HOST, free_port
 from arbiter.sandbox.bot_process import Hit
 from arbiter.sandbox.bubblewrap import Program, Sandbox
@@ -203,11 +204,7 @@ def _hidden_paths(folder: Folder, terms: RunSettings) -> tuple[Path, ...]:
 
 def keep_keys(file: Path, server: arb.ServerInfo) -> None:
     """Save the public keys that verify the transcripts. Raises Failure."""
-    keys = (
-        PublicKey(key.key_id, key.key, key.valid_from_ms, key.valid_until_ms, key.algorithm)
-        for key in server.public_keys
-    )
-    write(file, write_keys(keys).encode())
+    write(file, write_keys(published_keys(server)).encode())
 
 
 def write(file: Path, data: bytes) -> None:

@@ -52,7 +52,7 @@ class Gate:
             admission, accounts, use_cases.challenges, sessions, use_cases.tournaments, clock, settings
         )
         self.browsers = BrowserGate(admission, accounts, limits.session_ms)
-        self.tournaments = TournamentGate(admission, use_cases.tournaments, accounts, ratings, limits, log)
+        self.tournaments = TournamentGate(admission, streams, use_cases, limits, log)
         self.ratings = RatingGate(admission, streams, ratings, accounts, limits)
 
     def end_streams(self, refusal: Refusal) -> None:

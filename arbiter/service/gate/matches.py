@@ -34,7 +34,6 @@ from arbiter.service.gate.streams import OpenStreams
 from arbiter.service.gate.use_cases import UseCases
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.observing.feed import Stream
-from arbiter.service.observing.history import ReadingTurn
 from arbiter.service.play.challenges import is_challenge
 from arbiter.service.players.accounts import Caller, check_not_suspended
 from arbiter.service.ports.environment import Clock
@@ -373,12 +372,4 @@ class MatchGate:
         caller = await self._admission.caller(call, Action.GET_TRANSCRIPT)
         async with self._streams.held(caller, "transcripts"):
             with self._feed.history.reader(caller.player) as page:
-                yield _in_turn(page, self._transcripts.parts(match_id))
-
-
-async def _in_turn(page: ReadingTurn, parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield the parts of a transcript; each part waits for its turn."""
-    await page.turn()
-    async for part in parts:
-        yield part
-        await page.turn()
+                yield page.each(self._transcripts.parts(match_id))

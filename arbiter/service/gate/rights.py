@@ -64,6 +64,7 @@ class Action(StrEnum):
     GET_TOURNAMENT = auto()
     LIST_TOURNAMENTS = auto()
     GET_STANDINGS = auto()
+    EXPORT_TOURNAMENT = auto()
     GET_LEADERBOARD = auto()
     GET_RATING = auto()
     COMPARE_PLAYERS = auto()
@@ -150,6 +151,7 @@ RIGHTS: Final[Mapping[Action, Row]] = {
     Action.GET_TOURNAMENT: _READ,
     Action.LIST_TOURNAMENTS: _READ,
     Action.GET_STANDINGS: _READ,
+    Action.EXPORT_TOURNAMENT: _READ,
     Action.GET_LEADERBOARD: _READ,
     Action.GET_RATING: _READ,
     Action.COMPARE_PLAYERS: _READ,

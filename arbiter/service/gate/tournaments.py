@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from typing import Final, NamedTuple
 
 from arbiter.config import Limits
@@ -16,12 +17,12 @@ from arbiter.plain_text import check_plain
 from arbiter.service.gate.admission import Admission, Call
 from arbiter.service.gate.pages import Page, PageRequest, number_of, page_of, size_of
 from arbiter.service.gate.rights import Action, Relation, allowed, check_relation
-from arbiter.service.players.accounts import NO_TOKEN, Accounts, Caller, check_not_suspended
+from arbiter.service.gate.streams import OpenStreams
+from arbiter.service.gate.use_cases import UseCases
+from arbiter.service.players.accounts import NO_TOKEN, Caller, check_not_suspended
 from arbiter.service.ports.journal import StoreFailed, TournamentFilter, TournamentSummary
 from arbiter.service.ports.log import Logger
-from arbiter.service.ratings.ratings import Ratings
 from arbiter.service.tournaments.matches import tournament_of
-from arbiter.service.tournaments.registry import TournamentRegistry
 from arbiter.service.tournaments.standings_cache import StandingsCache
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import formats
@@ -106,20 +107,17 @@ class TournamentGate:
     """
 
     def __init__(
-        self,
-        admission: Admission,
-        tournaments: TournamentRegistry,
-        accounts: Accounts,
-        ratings: Ratings,
-        limits: Limits,
-        log: Logger,
+        self, admission: Admission, streams: OpenStreams, use_cases: UseCases, limits: Limits, log: Logger
     ) -> None:
         self._admission = admission
-        self._tournaments = tournaments
-        self._accounts = accounts
-        self._ratings = ratings
+        self._streams = streams
+        self._tournaments = use_cases.tournaments
+        self._files = use_cases.tournament_files
+        self._history = use_cases.feed.history
+        self._accounts = use_cases.accounts
+        self._ratings = use_cases.ratings
         self._limits = limits
-        self._tables = StandingsCache(log, ratings)
+        self._tables = StandingsCache(log, use_cases.ratings)
         self._reading = asyncio.Lock()
         self._cautions: OrderedDict[str, tuple[str, ...]] = OrderedDict()
 
@@ -342,6 +340,14 @@ class TournamentGate:
         tournament = await self._tournaments.get(tournament_id)
         self._admission.charge(caller, len(tournament.entrants))
         return tournament.id, await self._tables.of(tournament)
+
+    @asynccontextmanager
+    async def file(self, call: Call, tournament_id: str) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Open the file of a tournament; yields it in parts of whole lines. Raises Refusal TOURNAMENT_NOT_FOUND."""
+        caller = await self._admission.caller(call, Action.EXPORT_TOURNAMENT)
+        async with self._streams.held(caller, "transcripts"):
+            with self._history.reader(caller.player) as page:
+                yield page.each(self._files.parts(tournament_id))
 
 
 def _check_rating(caller: Caller, tournament: Tournament, action: Action, rating: int) -> None:

@@ -15,6 +15,7 @@ from arbiter.service.play.challenges import Challenges
 from arbiter.service.play.sessions import Sessions
 from arbiter.service.players.accounts import Accounts
 from arbiter.service.ratings.ratings import Ratings
+from arbiter.service.tournaments.files import TournamentFiles
 from arbiter.service.tournaments.registry import TournamentRegistry
 
 
@@ -34,6 +35,7 @@ class UseCases:
     sessions: Sessions
     challenges: Challenges
     tournaments: TournamentRegistry
+    tournament_files: TournamentFiles
     ratings: Ratings
     streams: OpenStreams
     readiness: Readiness

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, OrderedDict, deque
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -126,6 +126,13 @@ class ReadingTurn:
         self.sent()
         await self._history.turns.take(self._player)
         self._has_turn = True
+
+    async def each(self, parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """Yield the parts of a record; each one waits for its turn."""
+        await self.turn()
+        async for part in parts:
+            yield part
+            await self.turn()
 
     def sent(self) -> None:
         """Note that the last page has been sent."""

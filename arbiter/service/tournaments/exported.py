@@ -1,19 +1,20 @@
 """A tournament as a file: its log, its standings with ratings, and the arbiter's signature, a line each.
 
 The lines are those of the tournament's log, then one that continues the chain with the final standings, then the
-signature of that line. `protos/TOURNAMENT.md` describes the format; `arbiter.service.tournaments.verification` checks a
-file together with the transcripts of its matches.
+signature of that line; the last two only once the tournament has ended. `protos/TOURNAMENT.md` describes the format;
+`arbiter.service.tournaments.verification` checks a file together with the transcripts of its matches.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from arbiter.matches.canonical import Json, digest, encode
 from arbiter.matches.signing import Form, Signature, Statement
 from arbiter.service.matches.transcripts import Signer
-from arbiter.service.record.tournaments import StoredLog
+from arbiter.service.record.tournaments import Chain, StoredLog
 from arbiter.service.tournaments.own_ratings import Rater, own_ratings
 from arbiter.tournaments.standings import Table, standings
 from arbiter.tournaments.tournament import Tournament
@@ -24,7 +25,8 @@ STANDINGS: Final = "tournament_standings"
 
 async def final_table(tournament: Tournament, rater: Rater) -> Table:
     """Return the final standings with the ratings by the tournament's own games. Raises what the rater raises."""
-    return standings(tournament, await own_ratings(tournament, rater))
+    ratings = await own_ratings(tournament, rater)
+    return await asyncio.to_thread(standings, tournament, ratings)
 
 
 def standings_line(tournament: str, revision: int, previous: str, table: Table) -> bytes:
@@ -52,13 +54,20 @@ def _row(values: Mapping[str, Any]) -> dict[str, Json]:
     return row
 
 
-async def exported(log: StoredLog, bodies: Sequence[bytes], signer: Signer, rater: Rater) -> bytes:
-    """Return the file of a tournament that has ended. bodies: the records of its log. Raises what the rater raises."""
-    tournament, chain = log.tournament, log.chain
+async def ending(tournament: Tournament, chain: Chain, signer: Signer, rater: Rater) -> bytes:
+    """Return the last two lines of a tournament that has ended: the standings, and the signature.
+
+    chain: the end of its log. Raises what the rater raises.
+    """
     assert tournament.end is not None
     ended_at = tournament.end.at
     last = standings_line(tournament.id, chain.revision, chain.digest, await final_table(tournament, rater))
     key = next(key for key in signer.public_keys() if key.valid_at(ended_at))
     statement = Statement(tournament.id, chain.revision + 1, digest(last), key.key_id, form=FORM)
     signature = Signature(statement, signer.sign(key.key_id, statement.message()))
-    return b"".join(line + b"\n" for line in (*bodies, last, signature.line()))
+    return b"".join(line + b"\n" for line in (last, signature.line()))
+
+
+async def exported(log: StoredLog, bodies: Sequence[bytes], signer: Signer, rater: Rater) -> bytes:
+    """Return the file of a tournament that has ended. bodies: the records of its log. Raises what the rater raises."""
+    return b"".join(body + b"\n" for body in bodies) + await ending(log.tournament, log.chain, signer, rater)

@@ -3386,6 +3386,98 @@ func (x *ListTournamentsResponse) GetNextPageToken() string {
 	return ""
 }
 
+// Requests the log of a tournament.
+type ExportTournamentRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tournament.
+	TournamentId  string `protobuf:"bytes,1,opt,name=tournament_id,json=tournamentId,proto3" json:"tournament_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportTournamentRequest) Reset() {
+	*x = ExportTournamentRequest{}
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportTournamentRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportTournamentRequest) ProtoMessage() {}
+
+func (x *ExportTournamentRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportTournamentRequest.ProtoReflect.Descriptor instead.
+func (*ExportTournamentRequest) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *ExportTournamentRequest) GetTournamentId() string {
+	if x != nil {
+		return x.TournamentId
+	}
+	return ""
+}
+
+// The next part of the log.
+type ExportTournamentResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whole lines: canonical JSON texts, each with its line feed.
+	Lines         []byte `protobuf:"bytes,1,opt,name=lines,proto3" json:"lines,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportTournamentResponse) Reset() {
+	*x = ExportTournamentResponse{}
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportTournamentResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportTournamentResponse) ProtoMessage() {}
+
+func (x *ExportTournamentResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportTournamentResponse.ProtoReflect.Descriptor instead.
+func (*ExportTournamentResponse) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *ExportTournamentResponse) GetLines() []byte {
+	if x != nil {
+		return x.Lines
+	}
+	return nil
+}
+
 // Requests the standings of a tournament.
 type GetStandingsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3397,7 +3489,7 @@ type GetStandingsRequest struct {
 
 func (x *GetStandingsRequest) Reset() {
 	*x = GetStandingsRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[37]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3409,7 +3501,7 @@ func (x *GetStandingsRequest) String() string {
 func (*GetStandingsRequest) ProtoMessage() {}
 
 func (x *GetStandingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[37]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3422,7 +3514,7 @@ func (x *GetStandingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStandingsRequest.ProtoReflect.Descriptor instead.
 func (*GetStandingsRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{37}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *GetStandingsRequest) GetTournamentId() string {
@@ -3450,7 +3542,7 @@ type GetStandingsResponse struct {
 
 func (x *GetStandingsResponse) Reset() {
 	*x = GetStandingsResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[38]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3462,7 +3554,7 @@ func (x *GetStandingsResponse) String() string {
 func (*GetStandingsResponse) ProtoMessage() {}
 
 func (x *GetStandingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[38]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3475,7 +3567,7 @@ func (x *GetStandingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStandingsResponse.ProtoReflect.Descriptor instead.
 func (*GetStandingsResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{38}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *GetStandingsResponse) GetTournamentId() string {
@@ -3550,7 +3642,7 @@ type StandingsRow struct {
 
 func (x *StandingsRow) Reset() {
 	*x = StandingsRow{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[39]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3562,7 +3654,7 @@ func (x *StandingsRow) String() string {
 func (*StandingsRow) ProtoMessage() {}
 
 func (x *StandingsRow) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[39]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3575,7 +3667,7 @@ func (x *StandingsRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StandingsRow.ProtoReflect.Descriptor instead.
 func (*StandingsRow) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{39}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *StandingsRow) GetPlace() int32 {
@@ -3706,7 +3798,7 @@ type StandingsRating struct {
 
 func (x *StandingsRating) Reset() {
 	*x = StandingsRating{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[40]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3718,7 +3810,7 @@ func (x *StandingsRating) String() string {
 func (*StandingsRating) ProtoMessage() {}
 
 func (x *StandingsRating) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[40]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3731,7 +3823,7 @@ func (x *StandingsRating) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StandingsRating.ProtoReflect.Descriptor instead.
 func (*StandingsRating) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{40}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *StandingsRating) GetElo() *Estimate {
@@ -3772,7 +3864,7 @@ type Faults struct {
 
 func (x *Faults) Reset() {
 	*x = Faults{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[41]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3784,7 +3876,7 @@ func (x *Faults) String() string {
 func (*Faults) ProtoMessage() {}
 
 func (x *Faults) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[41]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3797,7 +3889,7 @@ func (x *Faults) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Faults.ProtoReflect.Descriptor instead.
 func (*Faults) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{41}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Faults) GetTimeouts() int32 {
@@ -4112,7 +4204,11 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x05phase\x18\x05 \x01(\x0e2\x1b.arbiter.v1.TournamentPhaseR\x05phase\"\x82\x01\n" +
 	"\x17ListTournamentsResponse\x12?\n" +
 	"\vtournaments\x18\x01 \x03(\v2\x1d.arbiter.v1.TournamentSummaryR\vtournaments\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\":\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\">\n" +
+	"\x17ExportTournamentRequest\x12#\n" +
+	"\rtournament_id\x18\x01 \x01(\tR\ftournamentId\"0\n" +
+	"\x18ExportTournamentResponse\x12\x14\n" +
+	"\x05lines\x18\x01 \x01(\fR\x05lines\":\n" +
 	"\x13GetStandingsRequest\x12#\n" +
 	"\rtournament_id\x18\x01 \x01(\tR\ftournamentId\"\xba\x01\n" +
 	"\x14GetStandingsResponse\x12#\n" +
@@ -4206,7 +4302,7 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x1bRULING_DECISION_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16RULING_DECISION_POINTS\x10\x01\x12\x18\n" +
 	"\x14RULING_DECISION_VOID\x10\x02\x12\x1a\n" +
-	"\x16RULING_DECISION_STANDS\x10\x032\xd7\b\n" +
+	"\x16RULING_DECISION_STANDS\x10\x032\xb8\t\n" +
 	"\x11TournamentService\x12]\n" +
 	"\x10CreateTournament\x12#.arbiter.v1.CreateTournamentRequest\x1a$.arbiter.v1.CreateTournamentResponse\x12Z\n" +
 	"\x0fEnterTournament\x12\".arbiter.v1.EnterTournamentRequest\x1a#.arbiter.v1.EnterTournamentResponse\x12o\n" +
@@ -4220,7 +4316,8 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"RuleOnGame\x12\x1d.arbiter.v1.RuleOnGameRequest\x1a\x1e.arbiter.v1.RuleOnGameResponse\x12T\n" +
 	"\rGetTournament\x12 .arbiter.v1.GetTournamentRequest\x1a!.arbiter.v1.GetTournamentResponse\x12Z\n" +
 	"\x0fListTournaments\x12\".arbiter.v1.ListTournamentsRequest\x1a#.arbiter.v1.ListTournamentsResponse\x12Q\n" +
-	"\fGetStandings\x12\x1f.arbiter.v1.GetStandingsRequest\x1a .arbiter.v1.GetStandingsResponseB\x02P\x01b\x06proto3"
+	"\fGetStandings\x12\x1f.arbiter.v1.GetStandingsRequest\x1a .arbiter.v1.GetStandingsResponse\x12_\n" +
+	"\x10ExportTournament\x12#.arbiter.v1.ExportTournamentRequest\x1a$.arbiter.v1.ExportTournamentResponse0\x01B\x02P\x01b\x06proto3"
 
 var (
 	file_arbiter_v1_tournament_proto_rawDescOnce sync.Once
@@ -4235,7 +4332,7 @@ func file_arbiter_v1_tournament_proto_rawDescGZIP() []byte {
 }
 
 var file_arbiter_v1_tournament_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_arbiter_v1_tournament_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
+var file_arbiter_v1_tournament_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
 var file_arbiter_v1_tournament_proto_goTypes = []any{
 	(TournamentFormat)(0),                  // 0: arbiter.v1.TournamentFormat
 	(TournamentPhase)(0),                   // 1: arbiter.v1.TournamentPhase
@@ -4282,14 +4379,16 @@ var file_arbiter_v1_tournament_proto_goTypes = []any{
 	(*GetTournamentResponse)(nil),          // 42: arbiter.v1.GetTournamentResponse
 	(*ListTournamentsRequest)(nil),         // 43: arbiter.v1.ListTournamentsRequest
 	(*ListTournamentsResponse)(nil),        // 44: arbiter.v1.ListTournamentsResponse
-	(*GetStandingsRequest)(nil),            // 45: arbiter.v1.GetStandingsRequest
-	(*GetStandingsResponse)(nil),           // 46: arbiter.v1.GetStandingsResponse
-	(*StandingsRow)(nil),                   // 47: arbiter.v1.StandingsRow
-	(*StandingsRating)(nil),                // 48: arbiter.v1.StandingsRating
-	(*Faults)(nil),                         // 49: arbiter.v1.Faults
-	nil,                                    // 50: arbiter.v1.TournamentSpec.TimeOddsEntry
-	(StartRule)(0),                         // 51: arbiter.v1.StartRule
-	(*Estimate)(nil),                       // 52: arbiter.v1.Estimate
+	(*ExportTournamentRequest)(nil),        // 45: arbiter.v1.ExportTournamentRequest
+	(*ExportTournamentResponse)(nil),       // 46: arbiter.v1.ExportTournamentResponse
+	(*GetStandingsRequest)(nil),            // 47: arbiter.v1.GetStandingsRequest
+	(*GetStandingsResponse)(nil),           // 48: arbiter.v1.GetStandingsResponse
+	(*StandingsRow)(nil),                   // 49: arbiter.v1.StandingsRow
+	(*StandingsRating)(nil),                // 50: arbiter.v1.StandingsRating
+	(*Faults)(nil),                         // 51: arbiter.v1.Faults
+	nil,                                    // 52: arbiter.v1.TournamentSpec.TimeOddsEntry
+	(StartRule)(0),                         // 53: arbiter.v1.StartRule
+	(*Estimate)(nil),                       // 54: arbiter.v1.Estimate
 }
 var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	0,  // 0: arbiter.v1.TournamentSpec.format:type_name -> arbiter.v1.TournamentFormat
@@ -4300,12 +4399,12 @@ var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	15, // 5: arbiter.v1.TournamentSpec.adjudication:type_name -> arbiter.v1.Adjudication
 	3,  // 6: arbiter.v1.TournamentSpec.tie_breaks:type_name -> arbiter.v1.TieBreak
 	16, // 7: arbiter.v1.TournamentSpec.policy:type_name -> arbiter.v1.TournamentPolicy
-	50, // 8: arbiter.v1.TournamentSpec.time_odds:type_name -> arbiter.v1.TournamentSpec.TimeOddsEntry
+	52, // 8: arbiter.v1.TournamentSpec.time_odds:type_name -> arbiter.v1.TournamentSpec.TimeOddsEntry
 	11, // 9: arbiter.v1.Openings.lines:type_name -> arbiter.v1.OpeningLine
 	5,  // 10: arbiter.v1.Openings.order:type_name -> arbiter.v1.OpeningOrder
 	13, // 11: arbiter.v1.EntryRules.forbidden:type_name -> arbiter.v1.PlayerPair
 	6,  // 12: arbiter.v1.Schedule.too_few:type_name -> arbiter.v1.TooFewRule
-	51, // 13: arbiter.v1.TournamentPolicy.start:type_name -> arbiter.v1.StartRule
+	53, // 13: arbiter.v1.TournamentPolicy.start:type_name -> arbiter.v1.StartRule
 	4,  // 14: arbiter.v1.TournamentPolicy.no_show:type_name -> arbiter.v1.NoShowRule
 	8,  // 15: arbiter.v1.Tournament.spec:type_name -> arbiter.v1.TournamentSpec
 	1,  // 16: arbiter.v1.Tournament.phase:type_name -> arbiter.v1.TournamentPhase
@@ -4332,10 +4431,10 @@ var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	1,  // 37: arbiter.v1.ListTournamentsRequest.phase:type_name -> arbiter.v1.TournamentPhase
 	20, // 38: arbiter.v1.ListTournamentsResponse.tournaments:type_name -> arbiter.v1.TournamentSummary
 	3,  // 39: arbiter.v1.GetStandingsResponse.tie_breaks:type_name -> arbiter.v1.TieBreak
-	47, // 40: arbiter.v1.GetStandingsResponse.rows:type_name -> arbiter.v1.StandingsRow
-	49, // 41: arbiter.v1.StandingsRow.faults:type_name -> arbiter.v1.Faults
-	48, // 42: arbiter.v1.StandingsRow.rating:type_name -> arbiter.v1.StandingsRating
-	52, // 43: arbiter.v1.StandingsRating.elo:type_name -> arbiter.v1.Estimate
+	49, // 40: arbiter.v1.GetStandingsResponse.rows:type_name -> arbiter.v1.StandingsRow
+	51, // 41: arbiter.v1.StandingsRow.faults:type_name -> arbiter.v1.Faults
+	50, // 42: arbiter.v1.StandingsRow.rating:type_name -> arbiter.v1.StandingsRating
+	54, // 43: arbiter.v1.StandingsRating.elo:type_name -> arbiter.v1.Estimate
 	21, // 44: arbiter.v1.TournamentService.CreateTournament:input_type -> arbiter.v1.CreateTournamentRequest
 	23, // 45: arbiter.v1.TournamentService.EnterTournament:input_type -> arbiter.v1.EnterTournamentRequest
 	25, // 46: arbiter.v1.TournamentService.WithdrawFromTournament:input_type -> arbiter.v1.WithdrawFromTournamentRequest
@@ -4347,21 +4446,23 @@ var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	38, // 52: arbiter.v1.TournamentService.RuleOnGame:input_type -> arbiter.v1.RuleOnGameRequest
 	41, // 53: arbiter.v1.TournamentService.GetTournament:input_type -> arbiter.v1.GetTournamentRequest
 	43, // 54: arbiter.v1.TournamentService.ListTournaments:input_type -> arbiter.v1.ListTournamentsRequest
-	45, // 55: arbiter.v1.TournamentService.GetStandings:input_type -> arbiter.v1.GetStandingsRequest
-	22, // 56: arbiter.v1.TournamentService.CreateTournament:output_type -> arbiter.v1.CreateTournamentResponse
-	24, // 57: arbiter.v1.TournamentService.EnterTournament:output_type -> arbiter.v1.EnterTournamentResponse
-	26, // 58: arbiter.v1.TournamentService.WithdrawFromTournament:output_type -> arbiter.v1.WithdrawFromTournamentResponse
-	29, // 59: arbiter.v1.TournamentService.ChangeEntry:output_type -> arbiter.v1.ChangeEntryResponse
-	31, // 60: arbiter.v1.TournamentService.StartTournament:output_type -> arbiter.v1.StartTournamentResponse
-	33, // 61: arbiter.v1.TournamentService.PauseTournament:output_type -> arbiter.v1.PauseTournamentResponse
-	35, // 62: arbiter.v1.TournamentService.ResumeTournament:output_type -> arbiter.v1.ResumeTournamentResponse
-	37, // 63: arbiter.v1.TournamentService.CancelTournament:output_type -> arbiter.v1.CancelTournamentResponse
-	39, // 64: arbiter.v1.TournamentService.RuleOnGame:output_type -> arbiter.v1.RuleOnGameResponse
-	42, // 65: arbiter.v1.TournamentService.GetTournament:output_type -> arbiter.v1.GetTournamentResponse
-	44, // 66: arbiter.v1.TournamentService.ListTournaments:output_type -> arbiter.v1.ListTournamentsResponse
-	46, // 67: arbiter.v1.TournamentService.GetStandings:output_type -> arbiter.v1.GetStandingsResponse
-	56, // [56:68] is the sub-list for method output_type
-	44, // [44:56] is the sub-list for method input_type
+	47, // 55: arbiter.v1.TournamentService.GetStandings:input_type -> arbiter.v1.GetStandingsRequest
+	45, // 56: arbiter.v1.TournamentService.ExportTournament:input_type -> arbiter.v1.ExportTournamentRequest
+	22, // 57: arbiter.v1.TournamentService.CreateTournament:output_type -> arbiter.v1.CreateTournamentResponse
+	24, // 58: arbiter.v1.TournamentService.EnterTournament:output_type -> arbiter.v1.EnterTournamentResponse
+	26, // 59: arbiter.v1.TournamentService.WithdrawFromTournament:output_type -> arbiter.v1.WithdrawFromTournamentResponse
+	29, // 60: arbiter.v1.TournamentService.ChangeEntry:output_type -> arbiter.v1.ChangeEntryResponse
+	31, // 61: arbiter.v1.TournamentService.StartTournament:output_type -> arbiter.v1.StartTournamentResponse
+	33, // 62: arbiter.v1.TournamentService.PauseTournament:output_type -> arbiter.v1.PauseTournamentResponse
+	35, // 63: arbiter.v1.TournamentService.ResumeTournament:output_type -> arbiter.v1.ResumeTournamentResponse
+	37, // 64: arbiter.v1.TournamentService.CancelTournament:output_type -> arbiter.v1.CancelTournamentResponse
+	39, // 65: arbiter.v1.TournamentService.RuleOnGame:output_type -> arbiter.v1.RuleOnGameResponse
+	42, // 66: arbiter.v1.TournamentService.GetTournament:output_type -> arbiter.v1.GetTournamentResponse
+	44, // 67: arbiter.v1.TournamentService.ListTournaments:output_type -> arbiter.v1.ListTournamentsResponse
+	48, // 68: arbiter.v1.TournamentService.GetStandings:output_type -> arbiter.v1.GetStandingsResponse
+	46, // 69: arbiter.v1.TournamentService.ExportTournament:output_type -> arbiter.v1.ExportTournamentResponse
+	57, // [57:70] is the sub-list for method output_type
+	44, // [44:57] is the sub-list for method input_type
 	44, // [44:44] is the sub-list for extension type_name
 	44, // [44:44] is the sub-list for extension extendee
 	0,  // [0:44] is the sub-list for field type_name
@@ -4378,14 +4479,14 @@ func file_arbiter_v1_tournament_proto_init() {
 	file_arbiter_v1_tournament_proto_msgTypes[1].OneofWrappers = []any{}
 	file_arbiter_v1_tournament_proto_msgTypes[8].OneofWrappers = []any{}
 	file_arbiter_v1_tournament_proto_msgTypes[20].OneofWrappers = []any{}
-	file_arbiter_v1_tournament_proto_msgTypes[39].OneofWrappers = []any{}
+	file_arbiter_v1_tournament_proto_msgTypes[41].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arbiter_v1_tournament_proto_rawDesc), len(file_arbiter_v1_tournament_proto_rawDesc)),
 			NumEnums:      8,
-			NumMessages:   43,
+			NumMessages:   45,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

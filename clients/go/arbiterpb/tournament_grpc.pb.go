@@ -33,6 +33,7 @@ const (
 	TournamentService_GetTournament_FullMethodName          = "/arbiter.v1.TournamentService/GetTournament"
 	TournamentService_ListTournaments_FullMethodName        = "/arbiter.v1.TournamentService/ListTournaments"
 	TournamentService_GetStandings_FullMethodName           = "/arbiter.v1.TournamentService/GetStandings"
+	TournamentService_ExportTournament_FullMethodName       = "/arbiter.v1.TournamentService/ExportTournament"
 )
 
 // TournamentServiceClient is the client API for TournamentService service.
@@ -98,6 +99,12 @@ type TournamentServiceClient interface {
 	ListTournaments(ctx context.Context, in *ListTournamentsRequest, opts ...grpc.CallOption) (*ListTournamentsResponse, error)
 	// Returns the standings on one page, because all rows are of the same instant. Refusals: TOURNAMENT_NOT_FOUND.
 	GetStandings(ctx context.Context, in *GetStandingsRequest, opts ...grpc.CallOption) (*GetStandingsResponse, error)
+	// Streams the log of a tournament: the exact bytes of its events, one canonical JSON text in each line. Once the
+	// tournament has ended, the last two lines are its standings with ratings, and the arbiter's signature. TOURNAMENT.md
+	// describes every line; the transcripts of its matches come from GetTranscript. Refusals: TOURNAMENT_NOT_FOUND,
+	// RECORD_DAMAGED (also after a part), BUDGET_SPENT (the ratings take too long), READER_TOO_SLOW (nothing was read for
+	// silence_ms; send the request again), STORE_UNAVAILABLE.
+	ExportTournament(ctx context.Context, in *ExportTournamentRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportTournamentResponse], error)
 }
 
 type tournamentServiceClient struct {
@@ -228,6 +235,25 @@ func (c *tournamentServiceClient) GetStandings(ctx context.Context, in *GetStand
 	return out, nil
 }
 
+func (c *tournamentServiceClient) ExportTournament(ctx context.Context, in *ExportTournamentRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportTournamentResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &TournamentService_ServiceDesc.Streams[0], TournamentService_ExportTournament_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[ExportTournamentRequest, ExportTournamentResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type TournamentService_ExportTournamentClient = grpc.ServerStreamingClient[ExportTournamentResponse]
+
 // TournamentServiceServer is the server API for TournamentService service.
 // All implementations must embed UnimplementedTournamentServiceServer
 // for forward compatibility.
@@ -291,6 +317,12 @@ type TournamentServiceServer interface {
 	ListTournaments(context.Context, *ListTournamentsRequest) (*ListTournamentsResponse, error)
 	// Returns the standings on one page, because all rows are of the same instant. Refusals: TOURNAMENT_NOT_FOUND.
 	GetStandings(context.Context, *GetStandingsRequest) (*GetStandingsResponse, error)
+	// Streams the log of a tournament: the exact bytes of its events, one canonical JSON text in each line. Once the
+	// tournament has ended, the last two lines are its standings with ratings, and the arbiter's signature. TOURNAMENT.md
+	// describes every line; the transcripts of its matches come from GetTranscript. Refusals: TOURNAMENT_NOT_FOUND,
+	// RECORD_DAMAGED (also after a part), BUDGET_SPENT (the ratings take too long), READER_TOO_SLOW (nothing was read for
+	// silence_ms; send the request again), STORE_UNAVAILABLE.
+	ExportTournament(*ExportTournamentRequest, grpc.ServerStreamingServer[ExportTournamentResponse]) error
 	mustEmbedUnimplementedTournamentServiceServer()
 }
 
@@ -336,6 +368,9 @@ func (UnimplementedTournamentServiceServer) ListTournaments(context.Context, *Li
 }
 func (UnimplementedTournamentServiceServer) GetStandings(context.Context, *GetStandingsRequest) (*GetStandingsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetStandings not implemented")
+}
+func (UnimplementedTournamentServiceServer) ExportTournament(*ExportTournamentRequest, grpc.ServerStreamingServer[ExportTournamentResponse]) error {
+	return status.Error(codes.Unimplemented, "method ExportTournament not implemented")
 }
 func (UnimplementedTournamentServiceServer) mustEmbedUnimplementedTournamentServiceServer() {}
 func (UnimplementedTournamentServiceServer) testEmbeddedByValue()                           {}
@@ -574,6 +609,17 @@ func _TournamentService_GetStandings_Handler(srv interface{}, ctx context.Contex
 	return interceptor(ctx, in, info, handler)
 }
 
+func _TournamentService_ExportTournament_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(ExportTournamentRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(TournamentServiceServer).ExportTournament(m, &grpc.GenericServerStream[ExportTournamentRequest, ExportTournamentResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type TournamentService_ExportTournamentServer = grpc.ServerStreamingServer[ExportTournamentResponse]
+
 // TournamentService_ServiceDesc is the grpc.ServiceDesc for TournamentService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -630,6 +676,12 @@ var TournamentService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _TournamentService_GetStandings_Handler,
 		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "ExportTournament",
+			Handler:       _TournamentService_ExportTournament_Handler,
+			ServerStreams: true,
+		},
+	},
 	Metadata: "arbiter/v1/tournament.proto",
 }

@@ -194,3 +194,13 @@ class TournamentCalls(Calls):
         request = pb.GetStandingsRequest(tournament_id=tournament_id)
         answer = await self.connection.ask(self.connection.tournaments.GetStandings, request)
         return read(Standings, answer)
+
+    async def export_tournament(self, tournament_id: str) -> bytes:
+        """Return the log of a tournament: one canonical JSON text a line.
+
+        Once it has ended, the last two lines are its standings and the signature of the arbiter. Refusals:
+        TOURNAMENT_NOT_FOUND, BUDGET_SPENT (the ratings take too long).
+        """
+        request = pb.ExportTournamentRequest(tournament_id=tournament_id)
+        parts = await self.connection.ask_all(self.connection.tournaments.ExportTournament, request)
+        return b"".join(part.lines for part in parts)

@@ -1851,6 +1851,50 @@ class ListTournamentsResponse(_message.Message):
 Global___ListTournamentsResponse: _TypeAlias = ListTournamentsResponse  # noqa: Y015
 
 @_typing.final
+class ExportTournamentRequest(_message.Message):
+    """Requests the log of a tournament."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOURNAMENT_ID_FIELD_NUMBER: _builtins.int
+    tournament_id: _builtins.str
+    """The tournament."""
+    def __init__(
+        self,
+        *,
+        tournament_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["tournament_id", b"tournament_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExportTournamentRequest: _TypeAlias = ExportTournamentRequest  # noqa: Y015
+
+@_typing.final
+class ExportTournamentResponse(_message.Message):
+    """The next part of the log."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LINES_FIELD_NUMBER: _builtins.int
+    lines: _builtins.bytes
+    """Whole lines: canonical JSON texts, each with its line feed."""
+    def __init__(
+        self,
+        *,
+        lines: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["lines", b"lines"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExportTournamentResponse: _TypeAlias = ExportTournamentResponse  # noqa: Y015
+
+@_typing.final
 class GetStandingsRequest(_message.Message):
     """Requests the standings of a tournament."""
 

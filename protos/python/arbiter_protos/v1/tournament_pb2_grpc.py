@@ -106,6 +106,11 @@ class TournamentServiceStub:
                 request_serializer=arbiter_dot_v1_dot_tournament__pb2.GetStandingsRequest.SerializeToString,
                 response_deserializer=arbiter_dot_v1_dot_tournament__pb2.GetStandingsResponse.FromString,
                 _registered_method=True)
+        self.ExportTournament = channel.unary_stream(
+                '/arbiter.v1.TournamentService/ExportTournament',
+                request_serializer=arbiter_dot_v1_dot_tournament__pb2.ExportTournamentRequest.SerializeToString,
+                response_deserializer=arbiter_dot_v1_dot_tournament__pb2.ExportTournamentResponse.FromString,
+                _registered_method=True)
 
 
 class TournamentServiceServicer:
@@ -229,6 +234,17 @@ class TournamentServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ExportTournament(self, request, context):
+        """Streams the log of a tournament: the exact bytes of its events, one canonical JSON text in each line. Once the
+        tournament has ended, the last two lines are its standings with ratings, and the arbiter's signature. TOURNAMENT.md
+        describes every line; the transcripts of its matches come from GetTranscript. Refusals: TOURNAMENT_NOT_FOUND,
+        RECORD_DAMAGED (also after a part), BUDGET_SPENT (the ratings take too long), READER_TOO_SLOW (nothing was read for
+        silence_ms; send the request again), STORE_UNAVAILABLE.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_TournamentServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -291,6 +307,11 @@ def add_TournamentServiceServicer_to_server(servicer, server):
                     servicer.GetStandings,
                     request_deserializer=arbiter_dot_v1_dot_tournament__pb2.GetStandingsRequest.FromString,
                     response_serializer=arbiter_dot_v1_dot_tournament__pb2.GetStandingsResponse.SerializeToString,
+            ),
+            'ExportTournament': grpc.unary_stream_rpc_method_handler(
+                    servicer.ExportTournament,
+                    request_deserializer=arbiter_dot_v1_dot_tournament__pb2.ExportTournamentRequest.FromString,
+                    response_serializer=arbiter_dot_v1_dot_tournament__pb2.ExportTournamentResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -629,6 +650,33 @@ class TournamentService:
             '/arbiter.v1.TournamentService/GetStandings',
             arbiter_dot_v1_dot_tournament__pb2.GetStandingsRequest.SerializeToString,
             arbiter_dot_v1_dot_tournament__pb2.GetStandingsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExportTournament(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/arbiter.v1.TournamentService/ExportTournament',
+            arbiter_dot_v1_dot_tournament__pb2.ExportTournamentRequest.SerializeToString,
+            arbiter_dot_v1_dot_tournament__pb2.ExportTournamentResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -99,6 +99,13 @@ class TournamentServiceStub:
     """Lists tournaments, newest first. Refusals: ARGUMENT_INVALID."""
     GetStandings: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.GetStandingsRequest, _tournament_pb2.GetStandingsResponse]
     """Returns the standings on one page, because all rows are of the same instant. Refusals: TOURNAMENT_NOT_FOUND."""
+    ExportTournament: _grpc.UnaryStreamMultiCallable[_tournament_pb2.ExportTournamentRequest, _tournament_pb2.ExportTournamentResponse]
+    """Streams the log of a tournament: the exact bytes of its events, one canonical JSON text in each line. Once the
+    tournament has ended, the last two lines are its standings with ratings, and the arbiter's signature. TOURNAMENT.md
+    describes every line; the transcripts of its matches come from GetTranscript. Refusals: TOURNAMENT_NOT_FOUND,
+    RECORD_DAMAGED (also after a part), BUDGET_SPENT (the ratings take too long), READER_TOO_SLOW (nothing was read for
+    silence_ms; send the request again), STORE_UNAVAILABLE.
+    """
 
 @_typing.type_check_only
 class TournamentServiceAsyncStub(TournamentServiceStub):
@@ -171,6 +178,13 @@ class TournamentServiceAsyncStub(TournamentServiceStub):
     """Lists tournaments, newest first. Refusals: ARGUMENT_INVALID."""
     GetStandings: _aio.UnaryUnaryMultiCallable[_tournament_pb2.GetStandingsRequest, _tournament_pb2.GetStandingsResponse]  # type: ignore[assignment]
     """Returns the standings on one page, because all rows are of the same instant. Refusals: TOURNAMENT_NOT_FOUND."""
+    ExportTournament: _aio.UnaryStreamMultiCallable[_tournament_pb2.ExportTournamentRequest, _tournament_pb2.ExportTournamentResponse]  # type: ignore[assignment]
+    """Streams the log of a tournament: the exact bytes of its events, one canonical JSON text in each line. Once the
+    tournament has ended, the last two lines are its standings with ratings, and the arbiter's signature. TOURNAMENT.md
+    describes every line; the transcripts of its matches come from GetTranscript. Refusals: TOURNAMENT_NOT_FOUND,
+    RECORD_DAMAGED (also after a part), BUDGET_SPENT (the ratings take too long), READER_TOO_SLOW (nothing was read for
+    silence_ms; send the request again), STORE_UNAVAILABLE.
+    """
 
 class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
     """Tournaments. Reading needs any of the scopes observe, play and organise; creating tournaments needs scope organise.
@@ -312,5 +326,18 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_tournament_pb2.GetStandingsResponse, _abc.Awaitable[_tournament_pb2.GetStandingsResponse]]:
         """Returns the standings on one page, because all rows are of the same instant. Refusals: TOURNAMENT_NOT_FOUND."""
+
+    @_abc_1.abstractmethod
+    def ExportTournament(
+        self,
+        request: _tournament_pb2.ExportTournamentRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_tournament_pb2.ExportTournamentResponse], _abc.AsyncIterator[_tournament_pb2.ExportTournamentResponse]]:
+        """Streams the log of a tournament: the exact bytes of its events, one canonical JSON text in each line. Once the
+        tournament has ended, the last two lines are its standings with ratings, and the arbiter's signature. TOURNAMENT.md
+        describes every line; the transcripts of its matches come from GetTranscript. Refusals: TOURNAMENT_NOT_FOUND,
+        RECORD_DAMAGED (also after a part), BUDGET_SPENT (the ratings take too long), READER_TOO_SLOW (nothing was read for
+        silence_ms; send the request again), STORE_UNAVAILABLE.
+        """
 
 def add_TournamentServiceServicer_to_server(servicer: TournamentServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
