@@ -26,6 +26,7 @@ from arbiter.store.dialects import postgres_statements as statements
 from arbiter.store.looking import look
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader, items_of
 from tests.service.tournaments.contest import GAME
+from tests.processes import until
 from tests.store.postgres import Cluster
 from tests.store.test_journal import opening, records
 
@@ -232,7 +233,7 @@ def test_an_inspected_database_is_not_changed(cluster: Cluster) -> None:
     assert state.database.startswith("PostgreSQL ")
     assert state.version == state.newest
     assert state.served
-    assert not look(url).served
+    until(lambda: not look(url).served)
     assert state.unsafe == ("fsync is off",), "the tests start PostgreSQL with this setting"
     assert state.free_connections is not None
     assert 0 < state.free_connections < 1_000
