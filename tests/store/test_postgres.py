@@ -25,8 +25,8 @@ from arbiter.store.dialects import postgres_locks
 from arbiter.store.dialects import postgres_statements as statements
 from arbiter.store.looking import look
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader, items_of
-from tests.service.tournaments.contest import GAME
 from tests.processes import until
+from tests.service.tournaments.contest import GAME
 from tests.store.postgres import Cluster
 from tests.store.test_journal import opening, records
 
