@@ -89,7 +89,7 @@ def api_servers(
         GameServicer(gate.games, unread, limits),
         MatchServicer(gate.matches, unread, limits, meter),
         PlayServicer(PlayStreams(gate.play, arbiter.sessions, messages, world.clock, unread, limits)),
-        PlayerServicer(gate.players),
+        PlayerServicer(gate.players, gate.accounts),
         TournamentServicer(gate.tournaments, unread, limits),
         RatingServicer(gate.ratings),
     )
@@ -225,6 +225,7 @@ async def started(arbiter: Arbiter) -> tuple[str | None, int]:
     """
     try:
         await arbiter.life.enter()
+        await arbiter.accounts.profiles.begin()
         admin_token = await arbiter.accounts.first_admin()
         matches = await arbiter.life.begin()
         await arbiter.tournaments.start()

@@ -94,7 +94,7 @@ def list_players(*, output: AnyTableOptions | None = None, connection: Connectio
     """List the players, by name."""
     with connected(connection) as client:
         players = client.list_players()
-    rows = ((player.name, _state(player), _bot(player), ", ".join(player.games)) for player in players)
+    rows = ((player.current_name, _state(player), _bot(player), ", ".join(player.games)) for player in players)
     table(("player", "state", "bot", "games"), rows, "There are no players.", output)
 
 
@@ -111,7 +111,8 @@ def show(name: str = "", /, *, connection: Connection | None = None) -> None:
             myself = client.myself()
             player, scopes = myself.player, ", ".join(scope.name.lower() for scope in myself.scopes)
     lines = (
-        ("player", player.name),
+        ("player", player.current_name),
+        ("registered as", "" if player.current_name == player.name else player.name),
         ("state", _state(player)),
         ("about", player.about),
         ("bot", _bot(player)),
@@ -124,6 +125,69 @@ def show(name: str = "", /, *, connection: Connection | None = None) -> None:
     for label, text in lines:
         if text:
             say(f"{label}: {text}")
+
+
+@player_app.command
+def rename(new_name: str, /, *, player: str = "", connection: Connection | None = None) -> None:
+    """Show a player under a new name. All its names lead to it; signed records keep the one that it registered.
+
+    :param new_name: The new name, by the rule for names of `arbiter player register`.
+    :param player: The player; another one needs scope admin. [default: the caller]
+    """
+    with connected(connection) as client:
+        changed = client.change_player(player, new_name=new_name)
+    say(f"{changed.name} is {changed.current_name} from now on.")
+
+
+@player_app.command
+def retire(
+    *, back: Annotated[bool, Parameter(negative=())] = False, player: str = "", connection: Connection | None = None
+) -> None:
+    """Retire: the player leaves all tournaments and the leaderboards, and can't be entered or challenged.
+
+    :param back: Come back instead.
+    :param player: The player; another one needs scope admin. [default: the caller]
+    """
+    with connected(connection) as client:
+        changed = client.change_player(player, retired=not back)
+    say(f"{changed.current_name} {'may play again' if back else 'has retired'}.")
+
+
+@player_app.command
+def hide(
+    *,
+    show_again: Annotated[bool, Parameter(negative=())] = False,
+    player: str = "",
+    connection: Connection | None = None,
+) -> None:
+    """Hide a player from lists of players and from leaderboards. It plays on, and matches and tournaments show it.
+
+    :param show_again: Show it again instead.
+    :param player: The player; another one needs scope admin. [default: the caller]
+    """
+    with connected(connection) as client:
+        changed = client.change_player(player, hidden=not show_again)
+    say(f"{changed.current_name} is {'listed' if show_again else 'hidden'}.")
+
+
+@player_app.command
+def delete(
+    *, player: str = "", yes: Annotated[bool, Parameter(negative=())] = False, connection: Connection | None = None
+) -> None:
+    """Delete a player for good: all that the server knows of it beside the signed records of its games.
+
+    :param player: The player; another one needs scope admin. [default: the caller]
+    :param yes: Do it. Without this option the command only says what would happen.
+    """
+    with connected(connection) as client:
+        if not yes:
+            found = client.delete_player(player, preview=True)
+            raise Failure(
+                f"this deletes {found.current_name} for good: its description, tokens and challenges. Its games stay, "
+                f"under a neutral name; the signed records of these keep the name {found.name}. Add --yes to do it"
+            )
+        left = client.delete_player(player)
+    say(f"Deleted. Its games are shown under {left.name}.")
 
 
 @player_app.command
@@ -161,6 +225,8 @@ def register(
 ) -> None:
     """Register a player and print its first token, which is shown only now.
 
+    The name stays in the signed records of its games for good, even if the player is renamed or deleted.
+
     :param name: The player's name: 1 to 40 of a-z and 0-9; between two of these may stand one '-', '_' or '.'.
     :param about: A description, in the player's own words.
     :param invitation: The invitation, if the server requires one.
@@ -181,8 +247,10 @@ def _save_token(server: str, name: str, secret: str) -> None:
 
 
 def _state(player: Player) -> str:
-    if player.suspended:
-        return "suspended"
+    states = (("deleted", player.deleted), ("suspended", player.suspended), ("retired", player.retired))
+    found = next((word for word, holds in states if holds), "")
+    if found:
+        return found
     return "online" if player.online else "away"
 
 

@@ -6,11 +6,13 @@ from arbiter_protos.v1 import player_pb2 as pb
 from arbiter_protos.v1 import player_pb2_grpc
 
 from arbiter.rpc.servicing import Context, call_of
+from arbiter.service.gate.accounts import AccountGate
 from arbiter.service.gate.pages import PageRequest
 from arbiter.service.gate.players import PlayerGate
 from arbiter.wire.matches import match_message
 from arbiter.wire.players import (
     challenge_message,
+    change_of,
     player_message,
     scope_messages,
     scopes_of,
@@ -22,8 +24,9 @@ from arbiter.wire.players import (
 class PlayerServicer(player_pb2_grpc.PlayerServiceServicer):
     """Players, tokens and challenges."""
 
-    def __init__(self, players: PlayerGate) -> None:
+    def __init__(self, players: PlayerGate, accounts: AccountGate) -> None:
         self._players = players
+        self._accounts = accounts
 
     async def RegisterPlayer(  # noqa: N802
         self, request: pb.RegisterPlayerRequest, context: Context
@@ -58,6 +61,20 @@ class PlayerServicer(player_pb2_grpc.PlayerServiceServicer):
         """Change the caller's profile."""
         view = await self._players.describe(call_of(context), request.about)
         return pb.UpdateProfileResponse(player=player_message(view))
+
+    async def ChangePlayer(  # noqa: N802
+        self, request: pb.ChangePlayerRequest, context: Context
+    ) -> pb.ChangePlayerResponse:
+        """Rename, retire or hide a player."""
+        view = await self._accounts.change(call_of(context), request.player, change_of(request))
+        return pb.ChangePlayerResponse(player=player_message(view))
+
+    async def DeletePlayer(  # noqa: N802
+        self, request: pb.DeletePlayerRequest, context: Context
+    ) -> pb.DeletePlayerResponse:
+        """Delete a player."""
+        view = await self._accounts.delete(call_of(context), request.player, request.preview)
+        return pb.DeletePlayerResponse(player=player_message(view))
 
     async def SuspendPlayer(  # noqa: N802
         self, request: pb.SuspendPlayerRequest, context: Context

@@ -10,8 +10,18 @@ from typing import Any, Final
 from sqlalchemy import Connection, Row, and_, delete, func, or_, select, type_coerce, update
 from sqlalchemy.types import NullType
 
-from arbiter.service.ports.directory import AlreadyThere, Challenge, Player, Token, likeness
-from arbiter.service.ports.notices import Notice, NoticeKind
+from arbiter.service.ports.directory import (
+    SHOWING,
+    AlreadyThere,
+    Challenge,
+    Player,
+    Profile,
+    Token,
+    erased,
+    likeness,
+    profile_of,
+)
+from arbiter.service.ports.notices import SHOWN, Notice, NoticeKind
 from arbiter.store import tables
 from arbiter.store.reader import Reader
 from arbiter.store.writer import Writer
@@ -49,16 +59,15 @@ class SqlDirectory:
 
     async def add_player(self, player: Player, token: Token | None, invitation: str = "") -> bool:
         """Store a player with its first token. If an invitation is given, mark it as used."""
-        held = tables.player.c
 
         def write(connection: Connection) -> bool:
             used = delete(tables.invitation).where(tables.invitation.c.digest == invitation)
             self._lock(connection)
             if invitation and connection.execute(used).rowcount == 0:
                 return False
-            there = connection.execute(select(held.name).where(held.likeness == likeness(player.name))).first()
-            if there is not None:
-                raise AlreadyThere(there.name)
+            there = _like(connection, player.name, "")
+            if there:
+                raise AlreadyThere(there)
             connection.execute(tables.player.insert(), player_columns(player))
             if token is not None:
                 connection.execute(tables.token.insert(), _token_columns(token))
@@ -89,9 +98,78 @@ class SqlDirectory:
             changed = connection.execute(change, values).rowcount
             if changed and changes.get("suspended"):
                 self._note(connection, NoticeKind.SHUT_OUT, "", name)
+            if changed and SHOWING.intersection(changes):
+                self._note(connection, NoticeKind.SHUT_OUT, SHOWN, name)
             return _player(connection.execute(query).first())
 
         return await self._writer.write(write)
+
+    async def rename_player(self, name: str, new: str, most: int) -> Player | None:
+        """Store the name under which a player is shown from now on."""
+        further, held = tables.player_name, tables.player_name.c
+        change = update(tables.player).where(tables.player.c.name == name)
+        count = select(func.count()).select_from(further).where(held.player == name)
+
+        def write(connection: Connection) -> Player | None:
+            self._lock(connection)
+            there = _like(connection, new, name)
+            if there:
+                raise AlreadyThere(there)
+            if new != name and connection.execute(select(held.name).where(held.name == new)).first() is None:
+                if connection.execute(count).scalar_one() >= most:
+                    return None
+                row = {"name": new, "player": name, "likeness": likeness(new)}
+                connection.execute(further.insert(), row)
+            connection.execute(change, {"current_name": "" if new == name else new})
+            self._note(connection, NoticeKind.SHUT_OUT, SHOWN, name)
+            return _player(connection.execute(select(tables.player).where(tables.player.c.name == name)).first())
+
+        return await self._writer.write(write)
+
+    async def delete_player(self, name: str, neutral: str) -> Player | None:
+        """Remove all that is stored of a player beside the records."""
+        query = select(tables.player).where(tables.player.c.name == name)
+        change = update(tables.player).where(tables.player.c.name == name)
+        challenges = tables.challenge.c
+        removals = (
+            delete(tables.player_name).where(tables.player_name.c.player == name),
+            delete(tables.token).where(tables.token.c.player == name),
+            delete(tables.challenge).where(
+                or_(challenges.challenger == name, challenges.opponent == name), challenges.state != "accepting"
+            ),
+            update(tables.play_session).where(tables.play_session.c.player == name).values(bot_version=""),
+        )
+
+        def write(connection: Connection) -> Player | None:
+            player = _player(connection.execute(query).first())
+            if player is None:
+                return None
+            for removal in removals:
+                connection.execute(removal)
+            left = Player(name, player.created_ms, acknowledged=player.acknowledged, **erased(neutral))
+            connection.execute(change, player_columns(left))
+            self._note(connection, NoticeKind.SHUT_OUT, "", name)
+            return left
+
+        return await self._writer.write(write)
+
+    async def profiles(self, name: str = "") -> list[Profile]:
+        """Return the profiles of unusual players, or of one."""
+        held, further = tables.player.c, tables.player_name.c
+        unusual = or_(held.current_name != "", held.retired, held.hidden, held.deleted)
+        players = select(tables.player).where(held.name == name if name else unusual)
+        names = select(tables.player_name).where(further.player == name) if name else select(tables.player_name)
+
+        def read(connection: Connection) -> list[Profile]:
+            others: dict[str, list[str]] = {}
+            for row in connection.execute(names):
+                others.setdefault(row.player, []).append(row.name)
+            found = {row.name: _player(row) for row in connection.execute(players)}
+            for key in others.keys() - found.keys():  # they have their first name again
+                found[key] = _player(connection.execute(select(tables.player).where(held.name == key)).first())
+            return [profile_of(player, others.get(player.name, ())) for player in found.values() if player is not None]
+
+        return await self._reader.read(read)
 
     async def acknowledge(self, name: str, sequence: int) -> None:
         """Move a player's `acknowledged` forward to a sequence. It never moves back."""
@@ -285,6 +363,15 @@ def unreadable(connection: Connection) -> Iterator[str]:
                     read(row)
             except (LookupError, TypeError, ValueError, AttributeError) as error:
                 yield f"{table.name} {name} can't be read: {error}"
+
+
+def _like(connection: Connection, name: str, own: str) -> str:
+    """Return a name that looks like another, of any player but `own`; '' if there is none."""
+    held, further, like = tables.player.c, tables.player_name.c, likeness(name)
+    players = select(held.name).where(held.likeness == like, held.name != own)
+    names = select(further.name).where(further.likeness == like, further.player != own)
+    there = connection.execute(players).first() or connection.execute(names).first()
+    return str(there.name) if there is not None else ""
 
 
 def player_columns(player: Player) -> dict[str, Any]:

@@ -185,7 +185,22 @@ player = Table(
     Column("badge_version", String(100), nullable=False, server_default=""),
     Column("badge_ms", BigInteger, nullable=False, server_default="0"),
     Column("likeness", String(80), nullable=False, server_default=""),
+    Column("current_name", Name, nullable=False, server_default=""),
+    Column("retired", Boolean, nullable=False, server_default=false()),
+    Column("hidden", Boolean, nullable=False, server_default=false()),
+    Column("deleted", Boolean, nullable=False, server_default=false()),
     Index("player_by_likeness", "likeness"),
+)
+
+#: The names that players have or had beside their first one, which is that of the records.
+player_name = Table(
+    "player_name",
+    metadata,
+    Column("name", Name, primary_key=True),
+    Column("player", Name, nullable=False),
+    Column("likeness", String(80), nullable=False),
+    Index("player_name_by_likeness", "likeness"),
+    Index("player_name_by_player", "player"),
 )
 
 token = Table(

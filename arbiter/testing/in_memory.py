@@ -115,6 +115,7 @@ class InMemoryArbiter:
         await self.arbiter.tournaments.stop()
         self.journal = FaultyJournal(self._store.journal)
         self.arbiter = self._wire()
+        await self.arbiter.accounts.profiles.begin()
         matches = await (self.arbiter.matches.start() if at_once else self.arbiter.matches.begin())
         await self.arbiter.tournaments.start()
         return matches

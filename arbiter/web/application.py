@@ -143,6 +143,7 @@ class _Routes:
             "/matches/{match}/acts": self._play.act,
             "/tournaments": self._organising.create,
             "/tournaments/{tournament}": self._organising.act,
+            "/players/{player}": self._ratings.change,
             "/tokens": self._tokens.create,
             "/sign-out-everywhere": self._accounts.sign_out_everywhere,
             "/tokens/{token}": self._tokens.revoke,

@@ -61,6 +61,8 @@ class MatchPages:
         match = await self._gate.matches.get(call_of(request), request.path_params["match"])
         viewer = await self._templates.viewer(request)
         seats = [seat for seat, name in enumerate(match.players, 1) if name == viewer.player and viewer.plays]
+        offers = await self._rematches(request, match) if seats else []
+        match = self._templates.named(match)
         ply = number(request.query_params.get("ply", ""), match.ply, match.ply)
         position = await self._position(match, ply)
         state, moves = self._state(match), await self._moves(request, match)
@@ -70,7 +72,7 @@ class MatchPages:
             viewer=viewer,
             taken=seats,
             ruling=await self._gate.tournaments.ruling_on(call_of(request), match),
-            offers=await self._rematches(request, match) if seats else [],
+            offers=offers,
             request_id=secrets.token_urlsafe(12),
             match=match,
             ply=ply,
@@ -107,7 +109,7 @@ class MatchPages:
     async def animation(self, request: Request) -> Response:
         """Return a match as an animated SVG file."""
         match = await self._gate.matches.get(call_of(request), request.path_params["match"])
-        return picture(await asyncio.to_thread(_animation, match))
+        return picture(await asyncio.to_thread(_animation, self._templates.named(match)))
 
     async def transcript(self, request: Request) -> Response:
         """Return the record of a match as JSON Lines, with its signature once it has ended."""
@@ -117,7 +119,7 @@ class MatchPages:
     async def text(self, request: Request) -> Response:
         """Return a match as text: players, result, moves."""
         match = await self._gate.matches.get(call_of(request), request.path_params["match"])
-        return PlainTextResponse(_story(match))
+        return PlainTextResponse(_story(self._templates.named(match)))
 
     # -- parts ---------------------------------------------------------------------------------------------------
 

@@ -68,7 +68,12 @@ class OwnBotPages:
             lines = [log_line(orjson.loads(line)) async for part in parts for line in part.splitlines()]
         own = [seat for seat, name in enumerate(match.players, 1) if name == viewer.player]
         return await self._templates.page(
-            request, "log.html", viewer=viewer, match=match, own=own, lines=[line for line in lines if line is not None]
+            request,
+            "log.html",
+            viewer=viewer,
+            match=self._templates.named(match),
+            own=own,
+            lines=[line for line in lines if line is not None],
         )
 
 

@@ -39,7 +39,7 @@ class Pages:
         ended = await gate.matches.list(call, MatchQuery(ended=True), PageRequest(SHORT, ""))
         tournaments = await gate.tournaments.list(call, TournamentQuery(), PageRequest(SHORT, ""))
         leaders = await gate.ratings.leaderboard(call, "", False, PageRequest(SHORT, ""))
-        live = [match for match in playing.items if isinstance(match, Match)]
+        live = [self._templates.named(match) for match in playing.items if isinstance(match, Match)]
         return await self._page(
             request,
             "front.html",

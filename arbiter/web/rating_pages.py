@@ -6,20 +6,24 @@ from collections.abc import Sequence
 from typing import Final
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from arbiter.drawing.chart import Curve, Mark, chart_svg
-from arbiter.errors import Refusal
+from arbiter.errors import Refusal, argument_invalid
 from arbiter.games.contract import Facts
 from arbiter.ratings.answers import Row
+from arbiter.service.gate.accounts import AccountChange
 from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.matches import MatchQuery
 from arbiter.service.gate.pages import PageRequest
 from arbiter.web.callers import call_of, picture
+from arbiter.web.forms import fields
 from arbiter.web.players import form, results, ticks
 from arbiter.web.rendering import Templates, day
 
 CURVES: Final = 6  #: players in the chart of a leaderboard's history
+RETIRES: Final = {"retire": True, "back": False}  #: the buttons of the page of a player
+HIDES: Final = {"hide": True, "show": False}
 POINTS: Final = 24  #: instants in a history; the ratings are computed for each
 
 
@@ -28,6 +32,7 @@ class RatingPages:
 
     def __init__(self, gate: Gate, templates: Templates) -> None:
         self._gate = gate
+        self._templates = templates
         self._page = templates.page
 
     async def leaderboard(self, request: Request) -> Response:
@@ -55,17 +60,25 @@ class RatingPages:
         page = await self._gate.ratings.leaderboard(call, game, False, PageRequest(CURVES, ""))
         curves = []
         for row in page.rows:
-            name = row.player.partition("@")[0]
+            name, _, version = row.player.partition("@")
             found = await self._gate.ratings.of_player(call, name, game, POINTS)
-            marks = dict(found.standing.history).get(row.player, ())
+            histories = {held.partition("@")[2]: marks for held, marks in found.standing.history}
+            marks = histories.get(version, ())
             curves.append(Curve(row.player, [Mark(mark.at_ms, mark.rating, mark.low, mark.high) for mark in marks]))
         return _chart("Ratings of the leaders over time", curves, with_bands=False)
 
-    async def player(self, request: Request) -> Response:
-        """Show a player: its description, its ratings, its results, its newest matches."""
-        call, name = call_of(request), request.path_params["player"]
-        view = await self._gate.players.get(call, name)
-        ratings = await self._gate.ratings.of_player(call, name, "", 0)
+    async def player(self, request: Request, wrong: str = "") -> Response:
+        """Show a player: its description, its ratings, its results, its newest matches. wrong: why it was not changed.
+
+        Every name of a player leads to its page.
+        """
+        call, asked = call_of(request), request.path_params["player"]
+        view = await self._gate.players.get(call, asked)
+        name = view.player.name
+        if asked != view.player.shown and request.method == "GET":
+            return RedirectResponse(f"/players/{view.player.shown}", 302)
+        viewer = await self._templates.viewer(request)
+        ratings = await self._gate.ratings.of_player(call, view.player.shown, "", 0)
         matches = await self._gate.matches.list(call, MatchQuery(player=name), PageRequest(0, ""))
         counted = await self._gate.matches.results_by_kind(call, name)
         rows = ratings.standing.versions
@@ -77,6 +90,10 @@ class RatingPages:
             standing=ratings.standing,
             low=low,
             span=max(max((row.high for row in rows), default=0.0) - low, 1.0),
+            viewer=viewer,
+            wrong=wrong,
+            owns=not view.player.deleted
+            and ("admin" in viewer.scopes or (viewer.player == name and viewer.may("change_player"))),
             results=results(name, counted, lambda game, seat: self._seat_name(request, game, seat)),
             form=form(name, matches.items),
             page=matches,
@@ -85,12 +102,33 @@ class RatingPages:
     async def player_history(self, request: Request) -> Response:
         """Return a chart of the ratings of a player's versions over time (SVG)."""
         call, name = call_of(request), request.path_params["player"]
+        shown = self._gate.accounts.shown(self._gate.accounts.recorded(name))
         found = await self._gate.ratings.of_player(call, name, request.query_params.get("game", ""), POINTS)
         curves = [
-            Curve(version, [Mark(mark.at_ms, mark.rating, mark.low, mark.high) for mark in marks])
+            Curve(
+                shown + version[len(version.partition("@")[0]) :],
+                [Mark(mark.at_ms, mark.rating, mark.low, mark.high) for mark in marks],
+            )
             for version, marks in found.standing.history
         ]
-        return _chart(f"Rating of {name} over time", curves)
+        return _chart(f"Rating of {shown} over time", curves)
+
+    async def change(self, request: Request) -> Response:
+        """Rename, retire, hide or delete a player, as its owner asks."""
+        sent, call, name = await fields(request), call_of(request), request.path_params["player"]
+        act, given, accounts = sent.get("act", ""), sent.get("name", "").strip(), self._gate.accounts
+        try:
+            if act == "delete":
+                known = (await self._gate.players.get(call, name)).player.shown
+                if given != known:
+                    raise argument_invalid(given, "name", f"{known}, to confirm that it is to be deleted")
+                view = await accounts.delete(call, name)
+            else:
+                wanted = AccountChange(given if act == "rename" else None, RETIRES.get(act), HIDES.get(act))
+                view = await accounts.change(call, name, wanted)
+        except Refusal as refusal:
+            return await self.player(request, refusal.message)
+        return RedirectResponse(f"/players/{view.player.shown}", 303)
 
     def _facts(self, request: Request) -> Sequence[Facts]:
         return self._gate.games.list(call_of(request), PageRequest(0, "")).items

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -62,11 +63,12 @@ class Templates:
             finalize=_safe,
         )
         self._environment.filters |= {
+            "called": gate.accounts.shown,
             "asset": lambda path: assets()[path].address,
             "time": _time,
             "day": day,
             "instant": _instant,
-            "ended": _ended,
+            "ended": self._ended,
             "elo": _elo,
             "inline": inline,
             "json": lambda value: plain_json(orjson.dumps(value).decode()),
@@ -83,6 +85,18 @@ class Templates:
     def text(self, template: str, viewer: Viewer = VISITOR, path: str = "/", **values: Any) -> str:
         """Return a page as text. path: its address, to which the person returns after signing in."""
         return self._environment.get_template(template).render(viewer=viewer, path=path, **values)
+
+    def named(self, match: Match) -> Match:
+        """Return a match with its players under the names that pages show."""
+        first, second = match.players
+        shown = (self._gate.accounts.shown(first), self._gate.accounts.shown(second))
+        return match if shown == match.players else replace(match, created=replace(match.created, players=shown))
+
+    def _ended(self, item: Match | MatchSummary) -> str:
+        """Return the result of a match in a list, or that the match is under way."""
+        if isinstance(item, Match) or item.end is None:
+            return "under way"
+        return result_words(item.end, [self._gate.accounts.shown(each) for each in (item.player_1, item.player_2)])
 
     async def viewer(self, request: Request) -> Viewer:
         """Return the viewer. A browser whose session has ended is a visitor."""
@@ -138,10 +152,3 @@ def _instant(ms: int) -> str:
 def _elo(value: float) -> str:
     """Return a difference in Elo with its sign: `+12`, `−7`, `0`."""
     return f"{value:+.0f}".replace("-", "\N{MINUS SIGN}") if round(value) else "0"
-
-
-def _ended(item: Match | MatchSummary) -> str:
-    """Return the result of a match in a list, or that the match is under way."""
-    if isinstance(item, Match):
-        return "under way"
-    return result_words(item.end, (item.player_1, item.player_2)) if item.end is not None else "under way"

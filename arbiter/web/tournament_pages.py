@@ -62,9 +62,9 @@ class TournamentPages:
         call, name, query = call_of(request), request.path_params["tournament"], request.query_params
         tournament = await self._gate.tournaments.get(call, name)
         _, table = await self._gate.tournaments.standings(call, name)
-        of = [player for player in (query.get("player", ""), query.get("other", "")) if player]
+        of = [self._gate.accounts.recorded(query[each]) for each in ("player", "other") if query.get(each)]
         before, round_ = (number(query.get(each, ""), 0, LARGEST) for each in ("before", "round"))
-        games = game_list(tournament, round_, before, of)
+        games = game_list(tournament, round_, before, of, self._gate.accounts.shown)
         viewer = await self._templates.viewer(request)
         powers = self._gate.tournaments.powers(viewer.player, viewer.scopes, tournament)
         connected = await self._gate.players.connected(call, MOST_CONNECTED) if powers.enters_others else []
@@ -77,7 +77,7 @@ class TournamentPages:
             powers=powers,
             changes={change.name for change in EntryChange if allowed(tournament, change)},
             cautions=await self._gate.tournaments.cautions(tournament) if coming else (),
-            connected=[view.player.name for view in connected],
+            connected=[view.player.shown for view in connected],
             wrong=refusal.message if refusal is not None else "",
             request_id=secrets.token_urlsafe(12),
             ruled={**NO_RULING, **(preview[1] if preview is not None else {})},
@@ -111,7 +111,7 @@ class TournamentPages:
         call = call_of(request)
         running = [tournament.running[game].match for game in sorted(tournament.running, reverse=True)[:MOST]]
         matches = [await self._gate.matches.get(call, match) for match in running]
-        live = [match for match in matches if match.result is None]
+        live = [self._templates.named(match) for match in matches if match.result is None]
         return await grid(live, self._gate.server.facts().now_ms, tournament.id)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from arbiter.tournaments import formats
@@ -107,17 +107,24 @@ def crosstable(
     ]
 
 
-def game_list(tournament: Tournament, round_: int, before: int, players: Sequence[str] = ()) -> GameList:
+def game_list(
+    tournament: Tournament,
+    round_: int,
+    before: int,
+    players: Sequence[str] = (),
+    called: Callable[[str], str] = str,
+) -> GameList:
     """Return games of a tournament: those of a round (0: the newest that has begun), or before a game (0: the newest).
 
-    players: one or two names; the list then has their games in all rounds.
+    players: one or two names; the list then has their games in all rounds. called: returns the name under which a
+    player is shown.
     """
     in_rounds = formats.of(tournament.spec).by_round and not players
     rounds = range(1, tournament.rounds + 1) if in_rounds else range(0)
     if rounds:
         shown = round_ if round_ in rounds else _newest_round(tournament)
         games = (game for meeting in tournament.meetings if meeting.round == shown for game in meeting.games)
-        return GameList([_listed(tournament, game) for game in games], rounds, shown, 0)
+        return GameList([_listed(tournament, game, called) for game in games], rounds, shown, 0)
     wanted = set(players)
     numbers = range(min(before - 1, len(tournament.games)) if before else len(tournament.games), 0, -1)
     found: list[ListedGame] = []
@@ -126,11 +133,11 @@ def game_list(tournament: Tournament, round_: int, before: int, players: Sequenc
         if wanted <= {game.seat1, game.seat2}:
             if len(found) == MOST_GAMES:
                 return GameList(found, (), 0, number + 1)
-            found.append(_listed(tournament, game))
+            found.append(_listed(tournament, game, called))
     return GameList(found, (), 0, 0)
 
 
-def ending(tournament: Tournament, game: ScheduledGame, result: GameResult) -> str:
+def ending(tournament: Tournament, game: ScheduledGame, result: GameResult, called: Callable[[str], str] = str) -> str:
     """Return how a game ended, with the newest ruling on it: `ann wins: territory`, `1–0, changed to 0–1 by org: why`.
 
     It is as played: a ruling that lets the result stand is added.
@@ -140,7 +147,7 @@ def ending(tournament: Tournament, game: ScheduledGame, result: GameResult) -> s
         return ruling
     who = "both lost" if result.lost_by_both else "a draw"
     if result.winner:
-        who = f"{game.seat1 if result.winner == 1 else game.seat2} wins"
+        who = f"{called(game.seat1 if result.winner == 1 else game.seat2)} wins"
     return f"{who}: {result.reason.replace('_', ' ')}{f' ({ruling})' if ruling else ''}"
 
 
@@ -156,9 +163,9 @@ def _newest_round(tournament: Tournament) -> int:
     return max((tournament.meetings[tournament.games[number - 1].meeting - 1].round for number in begun), default=1)
 
 
-def _listed(tournament: Tournament, game: ScheduledGame) -> ListedGame:
+def _listed(tournament: Tournament, game: ScheduledGame, called: Callable[[str], str]) -> ListedGame:
     result, running = tournament.results.get(game.number), tournament.running.get(game.number)
     match = result.match if result else running.match if running else ""
     round_, attempt = tournament.meetings[game.meeting - 1].round, tournament.attempts.get(game.number, 0)
-    said = ending(tournament, game, result) if result is not None else ""
+    said = ending(tournament, game, result, called) if result is not None else ""
     return ListedGame(game, round_, result, match, running is not None, attempt, said)

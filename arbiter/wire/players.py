@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from arbiter_protos.v1 import player_pb2 as pb
 
+from arbiter.service.gate.accounts import AccountChange
 from arbiter.service.gate.players import PlayerView
 from arbiter.service.play.challenges import Terms
 from arbiter.service.players.accounts import Scope
@@ -23,7 +24,7 @@ def player_message(view: PlayerView) -> pb.Player:
     """Return a player."""
     player, online, _, unpaired = view
     return pb.Player(
-        name=player.name,
+        name=player.shown if player.deleted else player.name,
         about=player.about,
         bot_name=player.bot_name,
         bot_version=player.bot_version,
@@ -34,10 +35,23 @@ def player_message(view: PlayerView) -> pb.Player:
         created_ms=player.created_ms,
         badge_version=player.badge_version,
         badge_ms=player.badge_ms,
+        current_name=player.shown,
+        retired=player.retired,
+        hidden=player.hidden,
+        deleted=player.deleted,
         unpaired=[
             pb.Unpaired(tournament_id=each.tournament_id, tournament=each.tournament, why=each.why, text=each.text)
             for each in unpaired
         ],
+    )
+
+
+def change_of(request: pb.ChangePlayerRequest) -> AccountChange:
+    """Return what is to change about a player."""
+    return AccountChange(
+        request.new_name if request.HasField("new_name") else None,
+        request.retired if request.HasField("retired") else None,
+        request.hidden if request.HasField("hidden") else None,
     )
 
 

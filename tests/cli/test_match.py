@@ -226,6 +226,27 @@ def test_players(server: Server, arbiter: Arbiter) -> None:
     assert "there is a player eve already" in arbiter("player", "register", "eve").complaint
 
 
+def test_a_player_is_renamed_hidden_retired_and_deleted(server: Server, arbiter: Arbiter) -> None:
+    secret = arbiter("player", "register", "fay", "--about", "a bot", "--no-save").out.strip()
+    own = ("--token", secret)
+    assert arbiter("player", "rename", "fay-2", *own).out == "fay is fay-2 from now on.\n"
+    assert arbiter("player", "show", "fay").out.startswith("player: fay-2\nregistered as: fay\nstate: away\n")
+    assert arbiter("player", "hide", *own).out == "fay-2 is hidden.\n"
+    assert arbiter("player", "hide", "--show-again", *own).out == "fay-2 is listed.\n"
+    assert arbiter("player", "retire", *own).out == "fay-2 has retired.\n"
+    assert "fay-2\tretired\t" in arbiter("player", "list").out
+    assert arbiter("player", "retire", "--back", *own).out == "fay-2 may play again.\n"
+    asked = arbiter("player", "delete", *own)
+    assert asked.code == 1
+    assert "Add --yes to do it" in asked.complaint
+    assert arbiter("player", "show", "fay", *own).code == 0
+    done = arbiter("player", "delete", "--yes", *own).out
+    assert done.startswith("Deleted. Its games are shown under deleted-")
+    assert arbiter("player", "show", "fay").code == 1
+    assert "a bot" not in arbiter("player", "show", done.split()[-1].rstrip(".")).out
+    assert "there is a player fay already" in arbiter("player", "register", "fay").complaint
+
+
 def test_an_id_may_be_shortened_and_the_newest_match_has_a_name(arbiter: Arbiter, match_id: str) -> None:
     for given in (match_id, match_id[:-4], "last"):
         assert arbiter("match", "show", given).out.startswith(f"{match_id}: ")

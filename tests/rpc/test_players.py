@@ -8,9 +8,10 @@ import pytest
 from arbiter_protos.v1 import player_pb2 as pb
 
 from arbiter.errors import Reason
+from arbiter.service.players.profiles import MOST_NAMES
 from arbiter.testing.server import served
 from tests.rpc.calls import Stubs, refused
-from tests.rpc.servers import ONE_OR_TWO, served_by
+from tests.rpc.servers import ONE_OR_TWO, level, served_by
 
 
 @pytest.fixture(params=ONE_OR_TWO)
@@ -112,3 +113,64 @@ async def test_challenges_and_seeks(stubs: Stubs) -> None:
     ):
         wrong = pb.CreateChallengeRequest(request_id="w", opponent=opponent, terms=proposed)
         await refused(players.CreateChallenge(wrong, metadata=stubs.alice), reason)
+
+
+async def test_a_renamed_player_is_found_by_all_its_names(stubs: Stubs) -> None:
+    players = stubs.players
+    renamed = await players.ChangePlayer(pb.ChangePlayerRequest(new_name="alice-2"), metadata=stubs.alice)
+    assert (renamed.player.name, renamed.player.current_name) == ("alice", "alice-2")
+    await level(stubs.served)
+    for name in ("alice", "alice-2"):
+        for _ in stubs.served.address.split(","):
+            found = await players.GetPlayer(pb.GetPlayerRequest(name=name), metadata=stubs.bob)
+            assert found.player.name == "alice"
+    asked = pb.CreateChallengeRequest(request_id="r", opponent="alice-2", terms=terms())
+    made = await players.CreateChallenge(asked, metadata=stubs.bob)
+    assert made.challenge.opponent == "alice"
+    assert (await stubs.match(players=["alice-2", "bob"])).players == ["alice", "bob"]
+    taken = pb.ChangePlayerRequest(new_name="a1ice.2")
+    await refused(players.ChangePlayer(taken, metadata=stubs.bob), Reason.PLAYER_EXISTS, id="alice-2")
+    wrong = pb.ChangePlayerRequest(new_name="Alice")
+    await refused(players.ChangePlayer(wrong, metadata=stubs.alice), Reason.ARGUMENT_INVALID, where="name")
+    for number in range(MOST_NAMES - 1):
+        more = pb.ChangePlayerRequest(new_name=f"another{chr(97 + number)}x")
+        await players.ChangePlayer(more, metadata=stubs.alice)
+    await refused(
+        players.ChangePlayer(pb.ChangePlayerRequest(new_name="too-many"), metadata=stubs.alice), Reason.RATE_LIMITED
+    )
+    other = pb.ChangePlayerRequest(player="alice-2", new_name="x")
+    await refused(players.ChangePlayer(other, metadata=stubs.bob), Reason.SCOPE_MISSING, scope="admin")
+
+
+async def test_a_retired_player_is_not_asked_to_play_and_a_hidden_one_is_not_listed(stubs: Stubs) -> None:
+    players = stubs.players
+    await players.ChangePlayer(pb.ChangePlayerRequest(retired=True, hidden=True), metadata=stubs.alice)
+    listed = await players.ListPlayers(pb.ListPlayersRequest(), metadata=stubs.bob)
+    assert "alice" not in [each.name for each in listed.players]
+    for_admins = await players.ListPlayers(pb.ListPlayersRequest(), metadata=stubs.admin)
+    assert [each.hidden for each in for_admins.players if each.name == "alice"] == [True]
+    asked = pb.CreateChallengeRequest(request_id="r", opponent="alice", terms=terms())
+    await refused(players.CreateChallenge(asked, metadata=stubs.bob), Reason.ARGUMENT_INVALID, what="alice")
+    await refused(stubs.match(), Reason.ARGUMENT_INVALID, what="alice")
+    back = await players.ChangePlayer(pb.ChangePlayerRequest(retired=False), metadata=stubs.alice)
+    assert (back.player.retired, back.player.hidden) == (False, True)
+    assert (await players.CreateChallenge(asked, metadata=stubs.bob)).challenge.opponent == "alice"
+
+
+async def test_a_deleted_player_leaves_its_games_under_a_neutral_name(stubs: Stubs) -> None:
+    players, match = stubs.players, await stubs.match()
+    await stubs.move(1, match.match_id, 0, "a1")
+    preview = await players.DeletePlayer(pb.DeletePlayerRequest(preview=True), metadata=stubs.alice)
+    assert not preview.player.deleted
+    left = (await players.DeletePlayer(pb.DeletePlayerRequest(), metadata=stubs.alice)).player
+    assert left.name.startswith("deleted-")
+    assert left.current_name == left.name
+    await level(stubs.served)
+    await refused(players.GetPlayer(pb.GetPlayerRequest(), metadata=stubs.alice), Reason.TOKEN_INVALID)
+    await refused(players.GetPlayer(pb.GetPlayerRequest(name="alice"), metadata=stubs.bob), Reason.PLAYER_NOT_FOUND)
+    found = await players.GetPlayer(pb.GetPlayerRequest(name=left.name), metadata=stubs.bob)
+    assert found.player == left
+    made = pb.CreateTokenRequest(player="alice")
+    await refused(players.CreateToken(made, metadata=stubs.admin), Reason.PLAYER_NOT_FOUND, id="alice")
+    gone = pb.ChangePlayerRequest(player=left.name, new_name="alice")
+    await refused(players.ChangePlayer(gone, metadata=stubs.admin), Reason.PLAYER_NOT_FOUND)

@@ -62,6 +62,8 @@ TABLE = {
     "PlayerService.GetPlayer": {"any": ANY_TOKEN},
     "PlayerService.ListPlayers": {"any": ANY_TOKEN},
     "PlayerService.UpdateProfile": {"own": PLAYERS},
+    "PlayerService.ChangePlayer": {"own": PLAYERS, "others": ADMINS},
+    "PlayerService.DeletePlayer": {"own": PLAYERS, "others": ADMINS},
     "PlayerService.SuspendPlayer": {"any": ADMINS},
     "PlayerService.GrantBadge": {"any": ADMINS},
     "PlayerService.CreateToken": {"own": ANY_TOKEN, "others": ADMINS},  # with a scope that the caller's own token has
@@ -293,6 +295,10 @@ async def make_seat_request(factory: Factory, name: str, relation: str) -> Messa
         case "Play":
             hello = play_pb2.PlayAct(hello=play_pb2.ClientHello(protocol_version="1.0"))
             return play_pb2.PlayRequest(acts=[hello])
+        case "ChangePlayer":
+            return player_pb2.ChangePlayerRequest(player="dave" if relation == "others" else "carol", hidden=False)
+        case "DeletePlayer":  # carol is needed later
+            return player_pb2.DeletePlayerRequest(player="dave" if relation == "others" else "carol", preview=True)
         case _:
             return await make_account_request(factory, name.partition(".")[2], relation)
 

@@ -44,6 +44,61 @@ async def test_changes_of_a_player_keep_all_other_fields(store: Store) -> None:
     assert await directory.player("alice") == expected
 
 
+async def test_a_player_has_several_names(store: Store) -> None:
+    directory = store.directory
+    await directory.add_player(ALICE, None)
+    await directory.add_player(Player("bob", 1), None)
+    assert await directory.profiles() == []
+    renamed = await directory.rename_player("alice", "ally", 2)
+    assert renamed == replace(ALICE, current_name="ally")
+    for taken in ("bob", "b0b", "ally", "a1ly"):
+        with pytest.raises(AlreadyThere):
+            await directory.add_player(Player(taken, 1), None)
+    with pytest.raises(AlreadyThere):
+        await directory.rename_player("bob", "alice", 2)
+    assert (await directory.rename_player("alice", "alli", 2)) == replace(ALICE, current_name="alli")
+    assert await directory.rename_player("alice", "al", 2) is None
+    (profile,) = await directory.profiles()
+    assert (profile.name, profile.shown, sorted(profile.others)) == ("alice", "alli", ["alli", "ally"])
+    await directory.rename_player("alice", "alice", 2)
+    assert await directory.profiles() == [profile._replace(shown="alice")]
+    assert await directory.rename_player("alice", "ally", 2) == replace(ALICE, current_name="ally"), "it is its own"
+    await directory.change_player("bob", hidden=True)
+    assert [(each.name, each.listed) for each in await directory.profiles()] in (
+        [("alice", True), ("bob", False)],
+        [("bob", False), ("alice", True)],
+    )
+    assert [each.name for each in await directory.profiles("bob")] == ["bob"]
+
+
+async def test_of_a_deleted_player_only_its_name_is_left(store: Store) -> None:
+    directory = store.directory
+    await directory.add_player(ALICE, TOKEN)
+    await directory.add_challenge(CHALLENGE, 9)
+    await directory.add_challenge(replace(CHALLENGE, challenge_id="c2", challenger="bob", opponent="alice"), 9)
+    await directory.add_challenge(
+        replace(CHALLENGE, challenge_id="c3", challenger="bob", opponent="carol", request_id="r3"), 9
+    )
+    await directory.rename_player("alice", "ally", 2)
+    await directory.acknowledge("alice", 4)
+    left = Player("alice", 5, acknowledged=4, current_name="gone", suspended=True, hidden=True, deleted=True)
+    assert await directory.delete_player("alice", "gone") == left
+    assert await directory.player("alice") == left
+    assert await directory.delete_player("nobody", "gone") is None
+    assert await directory.token("t1") is None
+    assert [
+        each and each.challenge_id for each in (await directory.challenge("c1"), await directory.challenge("c2"))
+    ] == [
+        None,
+        None,
+    ]
+    assert await directory.challenge("c3") is not None
+    assert [(each.shown, each.deleted, each.others) for each in await directory.profiles()] == [("gone", True, ())]
+    with pytest.raises(AlreadyThere):
+        await directory.add_player(ALICE, None)
+    await directory.add_player(Player("ally", 1), None)
+
+
 async def test_acknowledging_never_goes_back(store: Store) -> None:
     directory = store.directory
     await directory.add_player(ALICE, None)

@@ -16,7 +16,7 @@ from arbiter.service.players.accounts import Scope
 from arbiter.service.ports.directory import Player
 from tests.rpc.servers import ONE_OR_TWO
 from tests.test_plain_text import HOSTILE
-from tests.web.site import Elements, Site, site
+from tests.web.site import Elements, Site, played, site
 
 HERE = {"origin": "http://page"}
 
@@ -230,3 +230,45 @@ async def test_a_session_is_no_token_and_signs_out_everywhere(page: Site) -> Non
         page.browser.cookies.clear()
     await sign_in(page, token)
     assert "Sign out" in (await page.get("/games")).text
+
+
+async def account(page: Site, player: str, act: str, **fields: str) -> httpx.Response:
+    """Use a button of a player's page."""
+    form = form_of(await page.get(f"/players/{player}"))
+    return await post(page, f"/players/{player}", form=form, act=act, **fields)
+
+
+async def test_an_owner_renames_retires_hides_and_deletes_its_account(page: Site) -> None:
+    await page.server.caller("bob")
+    match = await played(page.server, "hop-it", 6, resign=True)
+    await sign_in(page, await token_of(page, "alice"))
+    assert 'id="account"' not in (await page.get("/players/bob")).text
+    renamed = await account(page, "alice", "rename", name="rook")
+    assert (renamed.status_code, renamed.headers["location"]) == (303, "/players/rook")
+    assert (await page.get("/players/alice")).headers["location"] == "/players/rook"
+    text = (await page.get("/players/rook")).text
+    assert "registered as alice" in text
+    assert "rook – bob" in text
+    for path in ("/", "/matches", f"/matches/{match.id}", f"/matches/{match.id}/moves.txt"):
+        shown = (await page.get(path)).text
+        assert "rook" in shown, path
+        assert "alice" not in Elements(shown).words, path
+    taken = await account(page, "rook", "rename", name="bob")
+    assert "there is a player bob already" in Elements(taken.text).words.lower()
+    await account(page, "rook", "retire")
+    await account(page, "rook", "hide")
+    assert "retired · hidden from lists" in (await page.get("/players/rook")).text
+    await account(page, "rook", "back")
+    await account(page, "rook", "show")
+    kept = await account(page, "rook", "delete", name="roo")
+    assert "to confirm" in kept.text
+    gone = await account(page, "rook", "delete", name="rook")
+    neutral = gone.headers["location"].rpartition("/")[2]
+    assert neutral.startswith("deleted-")
+    page.browser.cookies.clear()
+    assert (await page.get("/players/rook")).status_code == (await page.get("/players/alice")).status_code == 404
+    for path in ("/", "/matches", f"/matches/{match.id}", f"/players/{neutral}", f"/matches/{match.id}/moves.txt"):
+        words = (await page.get(path)).text
+        assert neutral in words, path
+        assert "alice" not in words, path
+        assert "rook" not in words, path

@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager
 
 from arbiter.config import Settings
 from arbiter.errors import Refusal
+from arbiter.service.gate.accounts import AccountGate
 from arbiter.service.gate.addresses import Proxies
 from arbiter.service.gate.admission import Admission, Call
 from arbiter.service.gate.browsers import BrowserGate
@@ -51,6 +52,7 @@ class Gate:
         self.players = PlayerGate(
             admission, accounts, use_cases.challenges, sessions, use_cases.tournaments, clock, settings
         )
+        self.accounts = AccountGate(admission, accounts, sessions, use_cases.tournaments)
         self.browsers = BrowserGate(admission, accounts, limits.session_ms)
         self.tournaments = TournamentGate(admission, streams, use_cases, limits, log)
         self.ratings = RatingGate(admission, streams, ratings, accounts, limits)

@@ -35,7 +35,7 @@ from arbiter.service.gate.use_cases import UseCases
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.observing.feed import Stream
 from arbiter.service.play.challenges import is_challenge
-from arbiter.service.players.accounts import Caller, check_not_suspended
+from arbiter.service.players.accounts import Caller, check_plays
 from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.journal import Filter, MatchSummary, PlayerResult
 from arbiter.service.record.matches import load_match
@@ -142,7 +142,7 @@ class MatchGate:
             raise argument_invalid(f"{len(new.players)} players", "players", "two names, seat 1 first")
         command = Create(
             game=new.game,
-            players=(new.players[0], new.players[1]),
+            players=(self._accounts.names.key(new.players[0]), self._accounts.names.key(new.players[1])),
             time=new.time_control or self._settings.matches.time_control,
             creator=caller.player,
             request=new.request_id,
@@ -156,8 +156,8 @@ class MatchGate:
         # A repeated request gets the same answer, even if one of the players has been suspended since.
         match = await self._matches.made(command)
         if match is None:
-            for name in new.players:
-                check_not_suspended(await self._accounts.player(name))
+            for name in command.players:
+                check_plays(await self._accounts.player(name))
             match = await self._matches.create(command)
         return match
 
@@ -176,7 +176,9 @@ class MatchGate:
         caller = await self._admission.caller(call, Action.LIST_MATCHES)
         size = size_of(page, self._settings.limits)
         game = registry.game(wanted.game).variant if wanted.game else ""
-        which = Filter(player=wanted.player, game=game, label=wanted.label, ended=wanted.ended)
+        which = Filter(
+            player=self._accounts.names.key(wanted.player), game=game, label=wanted.label, ended=wanted.ended
+        )
         async with self._admission.turn(caller):
             rows = await self._matches.summaries(which, number_of(page.token), size + 1)
             self._admission.charge(caller, len(rows))
@@ -188,7 +190,7 @@ class MatchGate:
     async def results_by_kind(self, call: Call, player: str) -> Sequence[PlayerResult]:
         """Return how often a player's ended matches ended in each way; nothing if there is no such player."""
         caller = await self._admission.caller(call, Action.LIST_MATCHES)
-        found = await self._matches.results_by_kind(player)
+        found = await self._matches.results_by_kind(self._accounts.names.key(player))
         self._admission.charge(caller, sum(each.games for each in found))
         return found
 

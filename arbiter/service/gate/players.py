@@ -119,16 +119,19 @@ class PlayerGate:
     async def connected(self, call: Call, most: int) -> list[PlayerView]:
         """Return the players whose bots are connected, by name; at most `most` of them."""
         await self._admission.caller(call, Action.LIST_PLAYERS)
-        return [self._view(await self._accounts.player(name)) for name in self._sessions.connected()[:most]]
+        connected = [each for each in self._sessions.connected() if self._accounts.names.is_listed(each)]
+        return [self._view(await self._accounts.player(name)) for name in connected[:most]]
 
     async def list(self, call: Call, page: PageRequest) -> Page[PlayerView]:
-        """Return a page of players by name. Raises Refusal ARGUMENT_INVALID."""
+        """Return a page of players by name; hidden ones for admins alone. Raises Refusal ARGUMENT_INVALID."""
         caller = await self._admission.caller(call, Action.LIST_PLAYERS)
         size = size_of(page, self._limits)
         async with self._admission.turn(caller):
             found = await self._accounts.players(page.token, size + 1)
             self._admission.charge(caller, len(found))
-        return page_of([self._view(player) for player in found], size, lambda view: view.player.name)
+        whole = page_of(found, size, lambda player: player.name)
+        seen = [each for each in whole.items if not (each.hidden or each.deleted) or caller.may(Scope.ADMIN)]
+        return Page([self._view(player) for player in seen], whole.next_token)
 
     async def describe(self, call: Call, about: str) -> PlayerView:
         """Change the caller's description of itself. Raises Refusal ARGUMENT_INVALID."""
@@ -182,7 +185,8 @@ class PlayerGate:
     async def _of_player(self, call: Call, action: Action, name: str) -> Caller:
         """Return the caller, if it may act on the tokens of a player; '' for its own. Raises Refusal SCOPE_MISSING."""
         caller = await self._admission.caller(call, action)
-        relation = Relation.OWN if name in ("", caller.player) else Relation.OTHERS
+        key = self._accounts.names.key(name)
+        relation = Relation.OWN if key in ("", caller.player) else Relation.OTHERS
         check_relation(caller, action, relation, "a token of another player", "that player")
         return caller
 

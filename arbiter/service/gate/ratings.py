@@ -69,10 +69,20 @@ class RatingGate:
         of, before = rows_of(page.token)
         with self._streams.counted(KIND, caller.player, self._limits.ratings_waiting):
             listed = await self._ratings.rating_list((variant,) if variant else (), of)
-        rows, end = listed.all_versions if all_versions else listed.newest, before + size
+        everyone, end = listed.all_versions if all_versions else listed.newest, before + size
+        rows = self._shown(everyone)
         token = f"{listed.games}-{end}" if end < len(rows) else ""
         self._admission.charge(caller, len(rows[before:end]))
         return Leaderboard(listed, rows[before:end], len(rows), variant, token)
+
+    def _shown(self, rows: Sequence[Row]) -> Sequence[Row]:
+        """Return the rows of listed players, under the names by which they are shown."""
+        names, found = self._accounts.names, list[Row]()
+        for row in rows:
+            name, at, version = row.player.partition("@")
+            if names.is_listed(name):
+                found.append(row._replace(player=names.shown(name) + at + version, place=len(found) + 1))
+        return found
 
     async def of_player(self, call: Call, player: str, game: str, history_points: int) -> OfPlayer:
         """Return the ratings of a player, with `history_points` points of their history.
@@ -96,8 +106,8 @@ class RatingGate:
         """
         caller = await self._admission.caller(call, Action.COMPARE_PLAYERS)
         variant = _variant(game)
-        for name in (contest.player, contest.other):
-            await self._accounts.player(name)
+        one, other = [(await self._accounts.player(name)).name for name in (contest.player, contest.other)]
+        contest = contest._replace(player=one, other=other)
         if contest.player == contest.other:
             raise argument_invalid(contest.other, "other", "a player other than the first")
         with self._streams.counted(KIND, caller.player, self._limits.ratings_waiting):

@@ -42,6 +42,8 @@ class Action(StrEnum):
     GET_PLAYER = auto()
     LIST_PLAYERS = auto()
     UPDATE_PROFILE = auto()
+    CHANGE_PLAYER = auto()
+    DELETE_PLAYER = auto()
     SUSPEND_PLAYER = auto()
     GRANT_BADGE = auto()
     CREATE_TOKEN = auto()
@@ -98,6 +100,7 @@ _SEAT: Row = {Relation.OWN: PLAYERS, Relation.OTHERS: NOBODY}  # refused as SEAT
 _OFFERED: Row = {Relation.OWN: PLAYERS, Relation.OTHERS: NOBODY}  # refused as CHALLENGE_NOT_FOUND
 _END: Row = {Relation.OWN: ORGANISERS, Relation.OWN_TOURNAMENT: ORGANISERS, Relation.OTHERS: ADMINS}
 _ENTRY: Row = {Relation.OWN: PLAYERS, Relation.OWN_TOURNAMENT: ORGANISERS, Relation.OTHERS: ADMINS}
+_ACCOUNT: Row = {Relation.OWN: PLAYERS, Relation.OTHERS: ADMINS}
 _RUN: Row = {Relation.OWN: ORGANISERS, Relation.OTHERS: ADMINS}
 
 RIGHTS: Final[Mapping[Action, Row]] = {
@@ -125,6 +128,8 @@ RIGHTS: Final[Mapping[Action, Row]] = {
     Action.GET_PLAYER: _READ,
     Action.LIST_PLAYERS: _READ,
     Action.UPDATE_PROFILE: {Relation.OWN: PLAYERS},
+    Action.CHANGE_PLAYER: _ACCOUNT,
+    Action.DELETE_PLAYER: _ACCOUNT,
     Action.SUSPEND_PLAYER: {Relation.ANY: ADMINS},
     Action.GRANT_BADGE: {Relation.ANY: ADMINS},  # a badge counts in all tournaments
     Action.CREATE_TOKEN: {Relation.OWN: READERS, Relation.OTHERS: ADMINS},  # with scopes of the caller only

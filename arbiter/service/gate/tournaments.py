@@ -19,7 +19,7 @@ from arbiter.service.gate.pages import Page, PageRequest, number_of, page_of, si
 from arbiter.service.gate.rights import Action, Relation, allowed, check_relation
 from arbiter.service.gate.streams import OpenStreams
 from arbiter.service.gate.use_cases import UseCases
-from arbiter.service.players.accounts import NO_TOKEN, Caller, check_not_suspended
+from arbiter.service.players.accounts import NO_TOKEN, Caller, check_plays
 from arbiter.service.ports.journal import StoreFailed, TournamentFilter, TournamentSummary
 from arbiter.service.ports.log import Logger
 from arbiter.service.tournaments.matches import tournament_of
@@ -159,7 +159,7 @@ class TournamentGate:
             version, seeding, badge = known.version, known.rating, True
         else:
             player = await self._accounts.player(name)
-            check_not_suspended(player)
+            check_plays(player)
             version, badge = player.bot_version, player.badged
             seeding = await self._seeding(name, tournament.spec.games)
         rating = entry.rating or seeding
@@ -226,7 +226,7 @@ class TournamentGate:
         """
         caller = await self._admission.caller(call, action)
         tournament = await self._tournament(change)
-        name = player or caller.player
+        name = self._accounts.names.key(player or caller.player)
         relation = _relation(caller, tournament, Relation.OWN_TOURNAMENT)
         if name == caller.player and not allowed(caller, action, relation):
             relation = Relation.OWN

@@ -22,7 +22,7 @@ from arbiter.service.lookup import findable
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.play.session import ChallengeClosedItem, ChallengeItem
 from arbiter.service.play.sessions import Sessions
-from arbiter.service.players.accounts import Accounts, Caller, check_not_suspended, place
+from arbiter.service.players.accounts import Accounts, Caller, check_not_suspended, check_plays, place
 from arbiter.service.ports.directory import Challenge, Directory
 from arbiter.service.ports.environment import Environment
 from arbiter.service.ports.journal import StoreFailed
@@ -79,12 +79,13 @@ class Challenges:
         Raises Refusal PLAYER_NOT_FOUND, PLAYER_SUSPENDED, GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID,
         RATE_LIMITED, REQUEST_ID_REUSED.
         """
+        opponent = self._accounts.names.key(opponent)
         if opponent == caller.player:
             raise argument_invalid(opponent, "opponent", "another player")
         wanted = self._wanted(caller, request_id, opponent, terms)
         made = await self._directory.add_challenge(wanted, 0)  # only looks for a challenge of the same request
         if made is None:
-            check_not_suspended(await self._accounts.player(opponent))
+            check_plays(await self._accounts.player(opponent))
             made = await self._add(wanted)
             if made is wanted:
                 self._others.noted(partial(self._sessions.notify, opponent, ChallengeItem(made)))

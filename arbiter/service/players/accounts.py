@@ -10,14 +10,15 @@ from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
 from arbiter.config import Limits
-from arbiter.errors import Reason, Refusal, argument_invalid, limit_reached, shortened
+from arbiter.errors import Reason, Refusal, argument_invalid, limit_reached
 from arbiter.plain_text import check_plain
 from arbiter.service.lookup import findable
 from arbiter.service.players.browsers import Browsers
 from arbiter.service.players.names import check_new_name
+from arbiter.service.players.profiles import Profiles, exists, no_player
 from arbiter.service.ports.directory import AlreadyThere, Directory, Player, Token
 from arbiter.service.ports.environment import Clock, Ids
-from arbiter.service.ports.notices import Notice, NoticeKind
+from arbiter.service.ports.notices import SHOWN, Notice, NoticeKind
 from arbiter.service.shielding import Shielded
 
 LONGEST_ABOUT = 500
@@ -97,6 +98,8 @@ class Accounts:
         self._callers: OrderedDict[str, Caller] = OrderedDict()  # by digest, the latest callers last
         self._admitted: set[str] = set()  # the token ids of these
         self.browsers: Final = Browsers(directory, clock, limits, self._token, self._end)
+        self.profiles: Final = Profiles(directory, ids, self._forget)
+        self.names: Final = self.profiles.names
         self._forgotten = 0
         self._listeners = listeners
         self._shielded = Shielded()
@@ -162,7 +165,7 @@ class Accounts:
             if not await self._directory.add_player(player, token, digest_of(invitation) if invited else ""):
                 raise _uninvited("this invitation is unknown or used: ask for a new one")
         except AlreadyThere as there:
-            raise _exists(name, str(there)) from None
+            raise exists(name, str(there)) from None
         return player, secret
 
     async def first_admin(self) -> str | None:
@@ -185,9 +188,10 @@ class Accounts:
 
     async def player(self, name: str) -> Player:
         """Return a player. Raises Refusal PLAYER_NOT_FOUND."""
-        player = await self._directory.player(name) if findable(name) else None
-        if player is None:
-            raise _no_player(name)
+        key = self.names.key(name)
+        player = await self._directory.player(key) if findable(key) else None
+        if player is None or (player.deleted and name != player.shown):
+            raise no_player(name)
         return player
 
     async def players(self, after: str, most: int) -> list[Player]:
@@ -211,9 +215,10 @@ class Accounts:
         )
 
     async def _change(self, name: str, **changes: Any) -> Player:
-        player = await self._directory.change_player(name, **changes) if findable(name) else None
+        key = self.names.key(name)
+        player = await self._directory.change_player(key, **changes) if findable(key) else None
         if player is None:
-            raise _no_player(name)
+            raise no_player(name)
         return player
 
     async def suspend(self, name: str, suspended: bool) -> Player:
@@ -223,7 +228,7 @@ class Accounts:
     async def _suspend(self, name: str, suspended: bool) -> Player:
         player = await self._change(name, suspended=suspended)
         if suspended:
-            self._forget(name, "")
+            self._forget(player.name, "")
         return player
 
     async def grant_badge(self, name: str, bot_version: str) -> Player:
@@ -244,7 +249,7 @@ class Accounts:
         new player's name looks like another's).
         """
         wanted = tuple(dict.fromkeys(scopes)) or PLAYER_SCOPES
-        name = name or caller.player
+        name = self.names.key(name or caller.player)
         if caller.session:
             message = "a browser's session makes no tokens: give the token with which you signed in, or another one"
             raise Refusal(Reason.SCOPE_MISSING, message, scope=wanted[0].value)
@@ -262,17 +267,21 @@ class Accounts:
         return token, secret
 
     async def _make_sure_of(self, name: str) -> None:
-        """Create a player if it does not exist. Raises Refusal ARGUMENT_INVALID, PLAYER_EXISTS."""
-        if findable(name) and await self._directory.player(name) is not None:
+        """Create a player if it does not exist. Raises Refusal ARGUMENT_INVALID, PLAYER_EXISTS, PLAYER_NOT_FOUND."""
+        there = await self._directory.player(name) if findable(name) else None
+        if there is not None and there.deleted:
+            raise no_player(name)
+        if there is not None:
             return
         try:
             await self._directory.add_player(Player(check_new_name(name), self._clock.now_ms()), None)
         except AlreadyThere as there:
             if str(there) != name:  # if equal, another call has just created it
-                raise _exists(name, str(there)) from None
+                raise exists(name, str(there)) from None
 
     async def tokens(self, caller: Caller, name: str, after: str, most: int) -> list[Token]:
         """Return tokens of the caller, or, with scope admin, of another player. Raises Refusal SCOPE_MISSING."""
+        name = self.names.key(name)
         if name and name != caller.player:
             caller.require(Scope.ADMIN)
         return await self._directory.tokens(name or caller.player, place(after), most) if findable(name) else []
@@ -301,8 +310,9 @@ class Accounts:
         self._forget(token.player, token.token_id)
 
     async def hear(self, notice: Notice) -> None:
-        """Shut out a player that another server has suspended, or a token that it has revoked."""
-        if notice.kind is NoticeKind.SHUT_OUT:
+        """Take a suspension, a revoked token or a change of names that another server has stored."""
+        await self.profiles.hear(notice)
+        if notice.kind is NoticeKind.SHUT_OUT and notice.subject != SHOWN:
             self._forget(notice.receiver, notice.subject)
 
     def _token(self, player: str, scopes: Sequence[str], note: str) -> tuple[Token, str]:
@@ -334,6 +344,13 @@ def check_not_suspended(player: Player) -> None:
         raise Refusal(Reason.PLAYER_SUSPENDED, f"player {player.name} is suspended", id=player.name)
 
 
+def check_plays(player: Player) -> None:
+    """Raise Refusal PLAYER_SUSPENDED for a suspended player, ARGUMENT_INVALID for one that has retired."""
+    check_not_suspended(player)
+    if player.retired:
+        raise argument_invalid(player.shown, "player", "a player that has not retired")
+
+
 def shut_out(player: str, token_id: str) -> Refusal:
     """Return the refusal that ends a stream: token `token_id` is revoked, or, if '', the player is suspended."""
     if token_id:
@@ -348,24 +365,11 @@ def place(token: str) -> str:
     return token
 
 
-def _no_player(name: str) -> Refusal:
-    return Refusal(Reason.PLAYER_NOT_FOUND, f"there is no player {shortened(name)!r} here", id=shortened(name))
-
-
 def _no_token(token_id: str) -> Refusal:
     """Return the refusal for an unknown token. It repeats the id only if that can't be a secret, given by mistake."""
     shown = token_id if _TOKEN_ID.fullmatch(token_id) else ""
     what = f"no token {shown!r}" if shown else "no such token: give its id, which begins with 't', and not its secret"
     return Refusal(Reason.TOKEN_NOT_FOUND, f"you have {what}", id=shown)
-
-
-def _exists(name: str, there: str) -> Refusal:
-    like = "" if name == there else f", which {name} looks like"
-    return Refusal(
-        Reason.PLAYER_EXISTS,
-        f"there is a player {there} already{like}: choose another name, or use its token",
-        id=there,
-    )
 
 
 def _uninvited(sentence: str) -> Refusal:

@@ -1,11 +1,13 @@
-"""Names of players: the rule for new ones. Existing names are not checked."""
+"""Names of players: the rule for new ones, and which are shown. Existing names are not checked."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 from arbiter.errors import argument_invalid
+from arbiter.service.ports.directory import Profile, is_unusual
 
 NAME: Final = re.compile(r"(?=.{1,40}\Z)[a-z0-9]+(?:[_.-][a-z0-9]+)*", re.ASCII)
 NAME_RULE: Final = "1 to 40 of a-z and 0-9; between two of these may stand one '-', '_' or '.'"
@@ -16,3 +18,39 @@ def check_new_name(name: str) -> str:
     if not NAME.fullmatch(name):
         raise argument_invalid(name, "name", NAME_RULE)
     return name
+
+
+class Names:
+    """How the players are shown, in memory: pages show thousands of names. Only what is unusual is kept.
+
+    The name in records is the one under which a player registered. A renamed player is shown under its current name,
+    and all its names lead to it. A deleted player is shown under a neutral name, which alone leads to it.
+    """
+
+    def __init__(self) -> None:
+        self._profiles: dict[str, Profile] = {}
+        self._keys: dict[str, str] = {}  # the player of each further name
+
+    def put(self, profiles: Iterable[Profile]) -> None:
+        """Take the newest profiles of some players."""
+        for profile in profiles:
+            before = self._profiles.pop(profile.name, None)
+            for name in (*before.others, before.shown) if before is not None else ():
+                self._keys.pop(name, None)
+            if is_unusual(profile):
+                self._profiles[profile.name] = profile
+                self._keys |= dict.fromkeys((*profile.others, profile.shown), profile.name)
+
+    def key(self, name: str) -> str:
+        """Return the name in records of the player that a name leads to; a name of nobody is returned as it is."""
+        return self._keys.get(name, name)
+
+    def shown(self, key: str) -> str:
+        """Return the name under which a player is shown, by its name in records."""
+        profile = self._profiles.get(key)
+        return profile.shown if profile is not None else key
+
+    def is_listed(self, key: str) -> bool:
+        """Return whether a player is in leaderboards, by its name in records."""
+        profile = self._profiles.get(key)
+        return profile is None or profile.listed

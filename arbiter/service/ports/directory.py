@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from arbiter.service.ports.notices import Notice
 
@@ -15,6 +15,7 @@ class Player:
     """A player. acknowledged: the `ended_sequence` of the last result that its bot has seen.
 
     badge_version: the version of its bot that has passed the conformance kit, '' if none has. badge_ms: since when.
+    name: in all records, for good. current_name: the one under which it is shown; '' if it never had another.
     """
 
     name: str
@@ -28,11 +29,53 @@ class Player:
     acknowledged: int = 0
     badge_version: str = ""
     badge_ms: int = 0
+    current_name: str = ""
+    retired: bool = False
+    hidden: bool = False
+    deleted: bool = False
+
+    @property
+    def shown(self) -> str:
+        """The name under which it is shown."""
+        return self.current_name or self.name
+
+    @property
+    def listed(self) -> bool:
+        """Whether it is in lists of players and in leaderboards."""
+        return not (self.retired or self.hidden or self.deleted)
 
     @property
     def badged(self) -> bool:
         """Whether the bot's current version is the one that has passed the conformance kit."""
         return self.badge_ms > 0 and self.badge_version == self.bot_version
+
+
+class Profile(NamedTuple):
+    """How a player is shown. name: in records. shown: on pages. others: the further names that lead to it."""
+
+    name: str
+    shown: str
+    listed: bool
+    deleted: bool
+    others: tuple[str, ...] = ()
+
+
+SHOWING: Final = frozenset({"retired", "hidden"})  #: the fields of a player that decide where it is listed
+
+
+def is_unusual(profile: Profile) -> bool:
+    """Return whether a player is not simply listed under the name that is in the records."""
+    return profile.shown != profile.name or not profile.listed or bool(profile.others)
+
+
+def erased(neutral: str) -> dict[str, Any]:
+    """Return the fields of a player that tell that it has been deleted. All others that a person has set are empty."""
+    return {"current_name": neutral, "suspended": True, "hidden": True, "deleted": True}
+
+
+def profile_of(player: Player, others: Iterable[str]) -> Profile:
+    """Return the profile of a player."""
+    return Profile(player.name, player.shown, player.listed, player.deleted, tuple(others))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +146,8 @@ def likeness(name: str) -> str:
 class Directory(Protocol):
     """Players, tokens, invitations and challenges. Every write is durable when its call returns.
 
-    If servers share the store, a suspension, a revoked token, and a new or changed challenge also store a notice, in
-    the same transaction. Entries that have a limit are then counted under a lock.
+    If servers share the store, a suspension, a change of how a player is shown, a revoked token, and a new or changed
+    challenge also store a notice, in the same transaction. Entries that have a limit are then counted under a lock.
     """
 
     async def add_player(self, player: Player, token: Token | None, invitation: str = "") -> bool:
@@ -124,6 +167,26 @@ class Directory(Protocol):
         """Store new values of some fields of a player; return the changed player, or None if there is no such player.
 
         Other fields keep their values, even if they are changed at the same time. Not for `acknowledged`.
+        """
+
+    async def rename_player(self, name: str, new: str, most: int) -> Player | None:
+        """Store the name under which a player is shown from now on; the ones before still lead to it.
+
+        Returns None and stores nothing if it already has `most` names beside the first one. Raises AlreadyThere if
+        another player has the name, had it, or has one that looks like it.
+        """
+
+    async def delete_player(self, name: str, neutral: str) -> Player | None:
+        """Remove all that is stored of a player beside the records; show it under a neutral name, and suspend it.
+
+        Removed are its description, what its bot has said of itself, its tokens, its challenges and its further names.
+        Returns None if there is no such player.
+        """
+
+    async def profiles(self, name: str = "") -> list[Profile]:
+        """Return the profiles of all players who are not shown under their first name, not listed, or have others.
+
+        With a name: the profile of that player, in any case.
         """
 
     async def acknowledge(self, name: str, sequence: int) -> None:

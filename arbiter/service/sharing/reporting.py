@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
-from arbiter.service.ports.directory import Challenge, Directory, Player
+from arbiter.service.ports.directory import SHOWING, Challenge, Directory, Player
 from arbiter.service.ports.journal import Append, Journal, Record, Stored
 from arbiter.service.sharing.following import Follower
 from arbiter.service.sharing.news import News
@@ -88,6 +88,7 @@ class ReportingDirectory:
         self.add_player: Final = directory.add_player
         self.player: Final = directory.player
         self.players: Final = directory.players
+        self.profiles: Final = directory.profiles
         self.acknowledge: Final = directory.acknowledge
         self.add_token: Final = directory.add_token
         self.token: Final = directory.token
@@ -106,9 +107,21 @@ class ReportingDirectory:
     async def change_player(self, name: str, **changes: Any) -> Player | None:
         """Store new values of some fields of a player; see `Directory`."""
         changed = await self._directory.change_player(name, **changes)
-        if "suspended" in changes:
+        if "suspended" in changes or SHOWING.intersection(changes):
             self._news.wrote_notice()
         return changed
+
+    async def rename_player(self, name: str, new: str, most: int) -> Player | None:
+        """Store the name under which a player is shown; see `Directory`."""
+        renamed = await self._directory.rename_player(name, new, most)
+        self._news.wrote_notice()
+        return renamed
+
+    async def delete_player(self, name: str, neutral: str) -> Player | None:
+        """Remove all that is stored of a player beside the records; see `Directory`."""
+        deleted = await self._directory.delete_player(name, neutral)
+        self._news.wrote_notice()
+        return deleted
 
     async def revoke_token(self, token_id: str) -> None:
         """Mark a token as revoked; see `Directory`."""

@@ -7,8 +7,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from arbiter.service.ports.directory import AlreadyThere, Challenge, Player, Token, likeness
-from arbiter.service.ports.notices import Notice, NoticeKind
+from arbiter.service.ports.directory import (
+    SHOWING,
+    AlreadyThere,
+    Challenge,
+    Player,
+    Profile,
+    Token,
+    erased,
+    is_unusual,
+    likeness,
+    profile_of,
+)
+from arbiter.service.ports.notices import SHOWN, Notice, NoticeKind
 
 T = TypeVar("T")
 
@@ -19,6 +30,7 @@ class MemoryDirectory:
     def __init__(self) -> None:
         self._players: dict[str, Player] = {}
         self._likenesses: dict[str, str] = {}  # names of players
+        self._names: dict[str, str] = {}  # the player of each further name
         self._tokens: dict[str, Token] = {}
         self._invitations: set[str] = set()
         self._challenges: dict[str, Challenge] = {}
@@ -60,7 +72,55 @@ class MemoryDirectory:
             self._players[name] = replace(self._players[name], **changes)
             if changes.get("suspended"):
                 self._note(NoticeKind.SHUT_OUT, "", name)
+            if SHOWING.intersection(changes):
+                self._note(NoticeKind.SHUT_OUT, SHOWN, name)
         return self._players.get(name)
+
+    async def rename_player(self, name: str, new: str, most: int) -> Player | None:
+        """Store the name under which a player is shown from now on."""
+        await self.before()
+        there = self._likenesses.get(likeness(new))
+        if there is not None and self._names.get(there, there) != name:
+            raise AlreadyThere(there)
+        if new not in self._names and new != name:
+            if sum(player == name for player in self._names.values()) >= most:
+                return None
+            self._names[new] = name
+            self._likenesses.setdefault(likeness(new), new)
+        self._players[name] = replace(self._players[name], current_name="" if new == name else new)
+        self._note(NoticeKind.SHUT_OUT, SHOWN, name)
+        return self._players[name]
+
+    async def delete_player(self, name: str, neutral: str) -> Player | None:
+        """Remove all that is stored of a player beside the records."""
+        await self.before()
+        if name not in self._players:
+            return None
+        further = [held for held, player in self._names.items() if player == name]
+        self._likenesses = {like: held for like, held in self._likenesses.items() if held not in further}
+        for held in further:
+            del self._names[held]
+        self._tokens = {key: each for key, each in self._tokens.items() if each.player != name}
+        self._challenges = {
+            key: each
+            for key, each in self._challenges.items()
+            if name not in (each.challenger, each.opponent) or each.state == "accepting"
+        }
+        player = self._players[name]
+        self._players[name] = Player(name, player.created_ms, acknowledged=player.acknowledged, **erased(neutral))
+        self._note(NoticeKind.SHUT_OUT, "", name)
+        return self._players[name]
+
+    async def profiles(self, name: str = "") -> list[Profile]:
+        """Return the profiles of unusual players, or of one."""
+        await self.before()
+        found = []
+        for player in self._players.values():
+            others = [held for held, owner in self._names.items() if owner == player.name]
+            profile = profile_of(player, others)
+            if player.name == name or (not name and is_unusual(profile)):
+                found.append(profile)
+        return found
 
     async def acknowledge(self, name: str, sequence: int) -> None:
         """Move a player's `acknowledged` forward to a sequence, never back."""

@@ -113,7 +113,16 @@ type Player struct {
 	// When the badge was granted, UTC, milliseconds since 1970; 0 without a badge.
 	BadgeMs int64 `protobuf:"varint,11,opt,name=badge_ms,json=badgeMs,proto3" json:"badge_ms,omitempty"`
 	// Why it has no game under way in tournaments that it has entered; only in the answer of GetPlayer.
-	Unpaired      []*Unpaired `protobuf:"bytes,12,rep,name=unpaired,proto3" json:"unpaired,omitempty"`
+	Unpaired []*Unpaired `protobuf:"bytes,12,rep,name=unpaired,proto3" json:"unpaired,omitempty"`
+	// The name under which pages and lists show it: as `name`, unless it was renamed. `name` is that of the records; of a
+	// deleted player, both are its neutral name.
+	CurrentName string `protobuf:"bytes,13,opt,name=current_name,json=currentName,proto3" json:"current_name,omitempty"`
+	// Whether it has retired.
+	Retired bool `protobuf:"varint,14,opt,name=retired,proto3" json:"retired,omitempty"`
+	// Whether it is hidden.
+	Hidden bool `protobuf:"varint,15,opt,name=hidden,proto3" json:"hidden,omitempty"`
+	// Whether it was deleted.
+	Deleted       bool `protobuf:"varint,16,opt,name=deleted,proto3" json:"deleted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -230,6 +239,34 @@ func (x *Player) GetUnpaired() []*Unpaired {
 		return x.Unpaired
 	}
 	return nil
+}
+
+func (x *Player) GetCurrentName() string {
+	if x != nil {
+		return x.CurrentName
+	}
+	return ""
+}
+
+func (x *Player) GetRetired() bool {
+	if x != nil {
+		return x.Retired
+	}
+	return false
+}
+
+func (x *Player) GetHidden() bool {
+	if x != nil {
+		return x.Hidden
+	}
+	return false
+}
+
+func (x *Player) GetDeleted() bool {
+	if x != nil {
+		return x.Deleted
+	}
+	return false
 }
 
 // Why a player has no game under way in one of its tournaments.
@@ -815,6 +852,226 @@ func (x *UpdateProfileResponse) GetPlayer() *Player {
 	return nil
 }
 
+// Changes how a player is shown. An absent field changes nothing.
+type ChangePlayerRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The player; empty for the caller.
+	Player string `protobuf:"bytes,1,opt,name=player,proto3" json:"player,omitempty"`
+	// Its new name, by the rule of Player.name.
+	NewName *string `protobuf:"bytes,2,opt,name=new_name,json=newName,proto3,oneof" json:"new_name,omitempty"`
+	// True to retire, false to come back.
+	Retired *bool `protobuf:"varint,3,opt,name=retired,proto3,oneof" json:"retired,omitempty"`
+	// True to hide it, false to show it again.
+	Hidden        *bool `protobuf:"varint,4,opt,name=hidden,proto3,oneof" json:"hidden,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChangePlayerRequest) Reset() {
+	*x = ChangePlayerRequest{}
+	mi := &file_arbiter_v1_player_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChangePlayerRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChangePlayerRequest) ProtoMessage() {}
+
+func (x *ChangePlayerRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_player_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChangePlayerRequest.ProtoReflect.Descriptor instead.
+func (*ChangePlayerRequest) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ChangePlayerRequest) GetPlayer() string {
+	if x != nil {
+		return x.Player
+	}
+	return ""
+}
+
+func (x *ChangePlayerRequest) GetNewName() string {
+	if x != nil && x.NewName != nil {
+		return *x.NewName
+	}
+	return ""
+}
+
+func (x *ChangePlayerRequest) GetRetired() bool {
+	if x != nil && x.Retired != nil {
+		return *x.Retired
+	}
+	return false
+}
+
+func (x *ChangePlayerRequest) GetHidden() bool {
+	if x != nil && x.Hidden != nil {
+		return *x.Hidden
+	}
+	return false
+}
+
+// The player as it is now.
+type ChangePlayerResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The player.
+	Player        *Player `protobuf:"bytes,1,opt,name=player,proto3" json:"player,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChangePlayerResponse) Reset() {
+	*x = ChangePlayerResponse{}
+	mi := &file_arbiter_v1_player_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChangePlayerResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChangePlayerResponse) ProtoMessage() {}
+
+func (x *ChangePlayerResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_player_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChangePlayerResponse.ProtoReflect.Descriptor instead.
+func (*ChangePlayerResponse) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ChangePlayerResponse) GetPlayer() *Player {
+	if x != nil {
+		return x.Player
+	}
+	return nil
+}
+
+// Deletes a player.
+type DeletePlayerRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The player; empty for the caller.
+	Player string `protobuf:"bytes,1,opt,name=player,proto3" json:"player,omitempty"`
+	// Whether to delete nothing, and only return the player that would be deleted.
+	Preview       bool `protobuf:"varint,2,opt,name=preview,proto3" json:"preview,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeletePlayerRequest) Reset() {
+	*x = DeletePlayerRequest{}
+	mi := &file_arbiter_v1_player_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeletePlayerRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeletePlayerRequest) ProtoMessage() {}
+
+func (x *DeletePlayerRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_player_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeletePlayerRequest.ProtoReflect.Descriptor instead.
+func (*DeletePlayerRequest) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *DeletePlayerRequest) GetPlayer() string {
+	if x != nil {
+		return x.Player
+	}
+	return ""
+}
+
+func (x *DeletePlayerRequest) GetPreview() bool {
+	if x != nil {
+		return x.Preview
+	}
+	return false
+}
+
+// The player is deleted.
+type DeletePlayerResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What is left of it; in a preview, the player as it is.
+	Player        *Player `protobuf:"bytes,1,opt,name=player,proto3" json:"player,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeletePlayerResponse) Reset() {
+	*x = DeletePlayerResponse{}
+	mi := &file_arbiter_v1_player_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeletePlayerResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeletePlayerResponse) ProtoMessage() {}
+
+func (x *DeletePlayerResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_player_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeletePlayerResponse.ProtoReflect.Descriptor instead.
+func (*DeletePlayerResponse) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *DeletePlayerResponse) GetPlayer() *Player {
+	if x != nil {
+		return x.Player
+	}
+	return nil
+}
+
 // Suspends a player or lets it in again.
 type SuspendPlayerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -828,7 +1085,7 @@ type SuspendPlayerRequest struct {
 
 func (x *SuspendPlayerRequest) Reset() {
 	*x = SuspendPlayerRequest{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[12]
+	mi := &file_arbiter_v1_player_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -840,7 +1097,7 @@ func (x *SuspendPlayerRequest) String() string {
 func (*SuspendPlayerRequest) ProtoMessage() {}
 
 func (x *SuspendPlayerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[12]
+	mi := &file_arbiter_v1_player_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -853,7 +1110,7 @@ func (x *SuspendPlayerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuspendPlayerRequest.ProtoReflect.Descriptor instead.
 func (*SuspendPlayerRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{12}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SuspendPlayerRequest) GetName() string {
@@ -881,7 +1138,7 @@ type SuspendPlayerResponse struct {
 
 func (x *SuspendPlayerResponse) Reset() {
 	*x = SuspendPlayerResponse{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[13]
+	mi := &file_arbiter_v1_player_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -893,7 +1150,7 @@ func (x *SuspendPlayerResponse) String() string {
 func (*SuspendPlayerResponse) ProtoMessage() {}
 
 func (x *SuspendPlayerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[13]
+	mi := &file_arbiter_v1_player_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -906,7 +1163,7 @@ func (x *SuspendPlayerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuspendPlayerResponse.ProtoReflect.Descriptor instead.
 func (*SuspendPlayerResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{13}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SuspendPlayerResponse) GetPlayer() *Player {
@@ -929,7 +1186,7 @@ type GrantBadgeRequest struct {
 
 func (x *GrantBadgeRequest) Reset() {
 	*x = GrantBadgeRequest{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[14]
+	mi := &file_arbiter_v1_player_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -941,7 +1198,7 @@ func (x *GrantBadgeRequest) String() string {
 func (*GrantBadgeRequest) ProtoMessage() {}
 
 func (x *GrantBadgeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[14]
+	mi := &file_arbiter_v1_player_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -954,7 +1211,7 @@ func (x *GrantBadgeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrantBadgeRequest.ProtoReflect.Descriptor instead.
 func (*GrantBadgeRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{14}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *GrantBadgeRequest) GetPlayer() string {
@@ -982,7 +1239,7 @@ type GrantBadgeResponse struct {
 
 func (x *GrantBadgeResponse) Reset() {
 	*x = GrantBadgeResponse{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[15]
+	mi := &file_arbiter_v1_player_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -994,7 +1251,7 @@ func (x *GrantBadgeResponse) String() string {
 func (*GrantBadgeResponse) ProtoMessage() {}
 
 func (x *GrantBadgeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[15]
+	mi := &file_arbiter_v1_player_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1007,7 +1264,7 @@ func (x *GrantBadgeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GrantBadgeResponse.ProtoReflect.Descriptor instead.
 func (*GrantBadgeResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{15}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GrantBadgeResponse) GetPlayer() *Player {
@@ -1038,7 +1295,7 @@ type Token struct {
 
 func (x *Token) Reset() {
 	*x = Token{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[16]
+	mi := &file_arbiter_v1_player_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1050,7 +1307,7 @@ func (x *Token) String() string {
 func (*Token) ProtoMessage() {}
 
 func (x *Token) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[16]
+	mi := &file_arbiter_v1_player_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1063,7 +1320,7 @@ func (x *Token) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Token.ProtoReflect.Descriptor instead.
 func (*Token) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{16}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Token) GetTokenId() string {
@@ -1123,7 +1380,7 @@ type CreateTokenRequest struct {
 
 func (x *CreateTokenRequest) Reset() {
 	*x = CreateTokenRequest{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[17]
+	mi := &file_arbiter_v1_player_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1135,7 +1392,7 @@ func (x *CreateTokenRequest) String() string {
 func (*CreateTokenRequest) ProtoMessage() {}
 
 func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[17]
+	mi := &file_arbiter_v1_player_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1148,7 +1405,7 @@ func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenRequest.ProtoReflect.Descriptor instead.
 func (*CreateTokenRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{17}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CreateTokenRequest) GetPlayer() string {
@@ -1185,7 +1442,7 @@ type CreateTokenResponse struct {
 
 func (x *CreateTokenResponse) Reset() {
 	*x = CreateTokenResponse{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[18]
+	mi := &file_arbiter_v1_player_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1197,7 +1454,7 @@ func (x *CreateTokenResponse) String() string {
 func (*CreateTokenResponse) ProtoMessage() {}
 
 func (x *CreateTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[18]
+	mi := &file_arbiter_v1_player_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1210,7 +1467,7 @@ func (x *CreateTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenResponse.ProtoReflect.Descriptor instead.
 func (*CreateTokenResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{18}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *CreateTokenResponse) GetToken() *Token {
@@ -1242,7 +1499,7 @@ type ListTokensRequest struct {
 
 func (x *ListTokensRequest) Reset() {
 	*x = ListTokensRequest{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[19]
+	mi := &file_arbiter_v1_player_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1254,7 +1511,7 @@ func (x *ListTokensRequest) String() string {
 func (*ListTokensRequest) ProtoMessage() {}
 
 func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[19]
+	mi := &file_arbiter_v1_player_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1267,7 +1524,7 @@ func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTokensRequest.ProtoReflect.Descriptor instead.
 func (*ListTokensRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{19}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListTokensRequest) GetPlayer() string {
@@ -1304,7 +1561,7 @@ type ListTokensResponse struct {
 
 func (x *ListTokensResponse) Reset() {
 	*x = ListTokensResponse{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[20]
+	mi := &file_arbiter_v1_player_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1316,7 +1573,7 @@ func (x *ListTokensResponse) String() string {
 func (*ListTokensResponse) ProtoMessage() {}
 
 func (x *ListTokensResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[20]
+	mi := &file_arbiter_v1_player_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1329,7 +1586,7 @@ func (x *ListTokensResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTokensResponse.ProtoReflect.Descriptor instead.
 func (*ListTokensResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{20}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListTokensResponse) GetTokens() []*Token {
@@ -1357,7 +1614,7 @@ type RevokeTokenRequest struct {
 
 func (x *RevokeTokenRequest) Reset() {
 	*x = RevokeTokenRequest{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[21]
+	mi := &file_arbiter_v1_player_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1369,7 +1626,7 @@ func (x *RevokeTokenRequest) String() string {
 func (*RevokeTokenRequest) ProtoMessage() {}
 
 func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[21]
+	mi := &file_arbiter_v1_player_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1382,7 +1639,7 @@ func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeTokenRequest.ProtoReflect.Descriptor instead.
 func (*RevokeTokenRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{21}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *RevokeTokenRequest) GetTokenId() string {
@@ -1401,7 +1658,7 @@ type RevokeTokenResponse struct {
 
 func (x *RevokeTokenResponse) Reset() {
 	*x = RevokeTokenResponse{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[22]
+	mi := &file_arbiter_v1_player_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1413,7 +1670,7 @@ func (x *RevokeTokenResponse) String() string {
 func (*RevokeTokenResponse) ProtoMessage() {}
 
 func (x *RevokeTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[22]
+	mi := &file_arbiter_v1_player_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1426,7 +1683,7 @@ func (x *RevokeTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeTokenResponse.ProtoReflect.Descriptor instead.
 func (*RevokeTokenResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{22}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{26}
 }
 
 // The terms of a challenge.
@@ -1446,7 +1703,7 @@ type Terms struct {
 
 func (x *Terms) Reset() {
 	*x = Terms{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[23]
+	mi := &file_arbiter_v1_player_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1458,7 +1715,7 @@ func (x *Terms) String() string {
 func (*Terms) ProtoMessage() {}
 
 func (x *Terms) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[23]
+	mi := &file_arbiter_v1_player_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1471,7 +1728,7 @@ func (x *Terms) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Terms.ProtoReflect.Descriptor instead.
 func (*Terms) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{23}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Terms) GetGame() string {
@@ -1521,7 +1778,7 @@ type Challenge struct {
 
 func (x *Challenge) Reset() {
 	*x = Challenge{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[24]
+	mi := &file_arbiter_v1_player_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1533,7 +1790,7 @@ func (x *Challenge) String() string {
 func (*Challenge) ProtoMessage() {}
 
 func (x *Challenge) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[24]
+	mi := &file_arbiter_v1_player_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1546,7 +1803,7 @@ func (x *Challenge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Challenge.ProtoReflect.Descriptor instead.
 func (*Challenge) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{24}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Challenge) GetChallengeId() string {
@@ -1599,7 +1856,7 @@ type CreateChallengeRequest struct {
 
 func (x *CreateChallengeRequest) Reset() {
 	*x = CreateChallengeRequest{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[25]
+	mi := &file_arbiter_v1_player_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1611,7 +1868,7 @@ func (x *CreateChallengeRequest) String() string {
 func (*CreateChallengeRequest) ProtoMessage() {}
 
 func (x *CreateChallengeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[25]
+	mi := &file_arbiter_v1_player_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1624,7 +1881,7 @@ func (x *CreateChallengeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateChallengeRequest.ProtoReflect.Descriptor instead.
 func (*CreateChallengeRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{25}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *CreateChallengeRequest) GetRequestId() string {
@@ -1659,7 +1916,7 @@ type CreateChallengeResponse struct {
 
 func (x *CreateChallengeResponse) Reset() {
 	*x = CreateChallengeResponse{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[26]
+	mi := &file_arbiter_v1_player_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1671,7 +1928,7 @@ func (x *CreateChallengeResponse) String() string {
 func (*CreateChallengeResponse) ProtoMessage() {}
 
 func (x *CreateChallengeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[26]
+	mi := &file_arbiter_v1_player_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1684,7 +1941,7 @@ func (x *CreateChallengeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateChallengeResponse.ProtoReflect.Descriptor instead.
 func (*CreateChallengeResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{26}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *CreateChallengeResponse) GetChallenge() *Challenge {
@@ -1705,7 +1962,7 @@ type AcceptChallengeRequest struct {
 
 func (x *AcceptChallengeRequest) Reset() {
 	*x = AcceptChallengeRequest{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[27]
+	mi := &file_arbiter_v1_player_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1717,7 +1974,7 @@ func (x *AcceptChallengeRequest) String() string {
 func (*AcceptChallengeRequest) ProtoMessage() {}
 
 func (x *AcceptChallengeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[27]
+	mi := &file_arbiter_v1_player_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1730,7 +1987,7 @@ func (x *AcceptChallengeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptChallengeRequest.ProtoReflect.Descriptor instead.
 func (*AcceptChallengeRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{27}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *AcceptChallengeRequest) GetChallengeId() string {
@@ -1751,7 +2008,7 @@ type AcceptChallengeResponse struct {
 
 func (x *AcceptChallengeResponse) Reset() {
 	*x = AcceptChallengeResponse{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[28]
+	mi := &file_arbiter_v1_player_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1763,7 +2020,7 @@ func (x *AcceptChallengeResponse) String() string {
 func (*AcceptChallengeResponse) ProtoMessage() {}
 
 func (x *AcceptChallengeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[28]
+	mi := &file_arbiter_v1_player_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1776,7 +2033,7 @@ func (x *AcceptChallengeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptChallengeResponse.ProtoReflect.Descriptor instead.
 func (*AcceptChallengeResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{28}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *AcceptChallengeResponse) GetMatch() *Match {
@@ -1799,7 +2056,7 @@ type DeclineChallengeRequest struct {
 
 func (x *DeclineChallengeRequest) Reset() {
 	*x = DeclineChallengeRequest{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[29]
+	mi := &file_arbiter_v1_player_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1811,7 +2068,7 @@ func (x *DeclineChallengeRequest) String() string {
 func (*DeclineChallengeRequest) ProtoMessage() {}
 
 func (x *DeclineChallengeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[29]
+	mi := &file_arbiter_v1_player_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1824,7 +2081,7 @@ func (x *DeclineChallengeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeclineChallengeRequest.ProtoReflect.Descriptor instead.
 func (*DeclineChallengeRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{29}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *DeclineChallengeRequest) GetChallengeId() string {
@@ -1850,7 +2107,7 @@ type DeclineChallengeResponse struct {
 
 func (x *DeclineChallengeResponse) Reset() {
 	*x = DeclineChallengeResponse{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[30]
+	mi := &file_arbiter_v1_player_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1862,7 +2119,7 @@ func (x *DeclineChallengeResponse) String() string {
 func (*DeclineChallengeResponse) ProtoMessage() {}
 
 func (x *DeclineChallengeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[30]
+	mi := &file_arbiter_v1_player_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1875,7 +2132,7 @@ func (x *DeclineChallengeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeclineChallengeResponse.ProtoReflect.Descriptor instead.
 func (*DeclineChallengeResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{30}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{34}
 }
 
 // Creates a seek.
@@ -1891,7 +2148,7 @@ type CreateSeekRequest struct {
 
 func (x *CreateSeekRequest) Reset() {
 	*x = CreateSeekRequest{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[31]
+	mi := &file_arbiter_v1_player_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1903,7 +2160,7 @@ func (x *CreateSeekRequest) String() string {
 func (*CreateSeekRequest) ProtoMessage() {}
 
 func (x *CreateSeekRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[31]
+	mi := &file_arbiter_v1_player_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1916,7 +2173,7 @@ func (x *CreateSeekRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSeekRequest.ProtoReflect.Descriptor instead.
 func (*CreateSeekRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{31}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *CreateSeekRequest) GetRequestId() string {
@@ -1944,7 +2201,7 @@ type CreateSeekResponse struct {
 
 func (x *CreateSeekResponse) Reset() {
 	*x = CreateSeekResponse{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[32]
+	mi := &file_arbiter_v1_player_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1956,7 +2213,7 @@ func (x *CreateSeekResponse) String() string {
 func (*CreateSeekResponse) ProtoMessage() {}
 
 func (x *CreateSeekResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[32]
+	mi := &file_arbiter_v1_player_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1969,7 +2226,7 @@ func (x *CreateSeekResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSeekResponse.ProtoReflect.Descriptor instead.
 func (*CreateSeekResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{32}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *CreateSeekResponse) GetSeek() *Challenge {
@@ -1992,7 +2249,7 @@ type ListChallengesRequest struct {
 
 func (x *ListChallengesRequest) Reset() {
 	*x = ListChallengesRequest{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[33]
+	mi := &file_arbiter_v1_player_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2004,7 +2261,7 @@ func (x *ListChallengesRequest) String() string {
 func (*ListChallengesRequest) ProtoMessage() {}
 
 func (x *ListChallengesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[33]
+	mi := &file_arbiter_v1_player_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2017,7 +2274,7 @@ func (x *ListChallengesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChallengesRequest.ProtoReflect.Descriptor instead.
 func (*ListChallengesRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{33}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ListChallengesRequest) GetPageSize() int32 {
@@ -2047,7 +2304,7 @@ type ListChallengesResponse struct {
 
 func (x *ListChallengesResponse) Reset() {
 	*x = ListChallengesResponse{}
-	mi := &file_arbiter_v1_player_proto_msgTypes[34]
+	mi := &file_arbiter_v1_player_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2059,7 +2316,7 @@ func (x *ListChallengesResponse) String() string {
 func (*ListChallengesResponse) ProtoMessage() {}
 
 func (x *ListChallengesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_player_proto_msgTypes[34]
+	mi := &file_arbiter_v1_player_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2072,7 +2329,7 @@ func (x *ListChallengesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChallengesResponse.ProtoReflect.Descriptor instead.
 func (*ListChallengesResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{34}
+	return file_arbiter_v1_player_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ListChallengesResponse) GetChallenges() []*Challenge {
@@ -2094,7 +2351,7 @@ var File_arbiter_v1_player_proto protoreflect.FileDescriptor
 const file_arbiter_v1_player_proto_rawDesc = "" +
 	"\n" +
 	"\x17arbiter/v1/player.proto\x12\n" +
-	"arbiter.v1\x1a\x16arbiter/v1/match.proto\"\xee\x02\n" +
+	"arbiter.v1\x1a\x16arbiter/v1/match.proto\"\xdd\x03\n" +
 	"\x06Player\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05about\x18\x02 \x01(\tR\x05about\x12\x19\n" +
@@ -2110,7 +2367,11 @@ const file_arbiter_v1_player_proto_rawDesc = "" +
 	"\rbadge_version\x18\n" +
 	" \x01(\tR\fbadgeVersion\x12\x19\n" +
 	"\bbadge_ms\x18\v \x01(\x03R\abadgeMs\x120\n" +
-	"\bunpaired\x18\f \x03(\v2\x14.arbiter.v1.UnpairedR\bunpaired\"u\n" +
+	"\bunpaired\x18\f \x03(\v2\x14.arbiter.v1.UnpairedR\bunpaired\x12!\n" +
+	"\fcurrent_name\x18\r \x01(\tR\vcurrentName\x12\x18\n" +
+	"\aretired\x18\x0e \x01(\bR\aretired\x12\x16\n" +
+	"\x06hidden\x18\x0f \x01(\bR\x06hidden\x12\x18\n" +
+	"\adeleted\x18\x10 \x01(\bR\adeleted\"u\n" +
 	"\bUnpaired\x12#\n" +
 	"\rtournament_id\x18\x01 \x01(\tR\ftournamentId\x12\x1e\n" +
 	"\n" +
@@ -2147,6 +2408,22 @@ const file_arbiter_v1_player_proto_rawDesc = "" +
 	"\x14UpdateProfileRequest\x12\x14\n" +
 	"\x05about\x18\x01 \x01(\tR\x05about\"C\n" +
 	"\x15UpdateProfileResponse\x12*\n" +
+	"\x06player\x18\x01 \x01(\v2\x12.arbiter.v1.PlayerR\x06player\"\xad\x01\n" +
+	"\x13ChangePlayerRequest\x12\x16\n" +
+	"\x06player\x18\x01 \x01(\tR\x06player\x12\x1e\n" +
+	"\bnew_name\x18\x02 \x01(\tH\x00R\anewName\x88\x01\x01\x12\x1d\n" +
+	"\aretired\x18\x03 \x01(\bH\x01R\aretired\x88\x01\x01\x12\x1b\n" +
+	"\x06hidden\x18\x04 \x01(\bH\x02R\x06hidden\x88\x01\x01B\v\n" +
+	"\t_new_nameB\n" +
+	"\n" +
+	"\b_retiredB\t\n" +
+	"\a_hidden\"B\n" +
+	"\x14ChangePlayerResponse\x12*\n" +
+	"\x06player\x18\x01 \x01(\v2\x12.arbiter.v1.PlayerR\x06player\"G\n" +
+	"\x13DeletePlayerRequest\x12\x16\n" +
+	"\x06player\x18\x01 \x01(\tR\x06player\x12\x18\n" +
+	"\apreview\x18\x02 \x01(\bR\apreview\"B\n" +
+	"\x14DeletePlayerResponse\x12*\n" +
 	"\x06player\x18\x01 \x01(\v2\x12.arbiter.v1.PlayerR\x06player\"H\n" +
 	"\x14SuspendPlayerRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1c\n" +
@@ -2235,14 +2512,15 @@ const file_arbiter_v1_player_proto_rawDesc = "" +
 	"SCOPE_PLAY\x10\x01\x12\x12\n" +
 	"\x0eSCOPE_ORGANISE\x10\x02\x12\x11\n" +
 	"\rSCOPE_OBSERVE\x10\x03\x12\x0f\n" +
-	"\vSCOPE_ADMIN\x10\x042\x84\n" +
-	"\n" +
+	"\vSCOPE_ADMIN\x10\x042\xaa\v\n" +
 	"\rPlayerService\x12W\n" +
 	"\x0eRegisterPlayer\x12!.arbiter.v1.RegisterPlayerRequest\x1a\".arbiter.v1.RegisterPlayerResponse\x12]\n" +
 	"\x10CreateInvitation\x12#.arbiter.v1.CreateInvitationRequest\x1a$.arbiter.v1.CreateInvitationResponse\x12H\n" +
 	"\tGetPlayer\x12\x1c.arbiter.v1.GetPlayerRequest\x1a\x1d.arbiter.v1.GetPlayerResponse\x12N\n" +
 	"\vListPlayers\x12\x1e.arbiter.v1.ListPlayersRequest\x1a\x1f.arbiter.v1.ListPlayersResponse\x12T\n" +
-	"\rUpdateProfile\x12 .arbiter.v1.UpdateProfileRequest\x1a!.arbiter.v1.UpdateProfileResponse\x12T\n" +
+	"\rUpdateProfile\x12 .arbiter.v1.UpdateProfileRequest\x1a!.arbiter.v1.UpdateProfileResponse\x12Q\n" +
+	"\fChangePlayer\x12\x1f.arbiter.v1.ChangePlayerRequest\x1a .arbiter.v1.ChangePlayerResponse\x12Q\n" +
+	"\fDeletePlayer\x12\x1f.arbiter.v1.DeletePlayerRequest\x1a .arbiter.v1.DeletePlayerResponse\x12T\n" +
 	"\rSuspendPlayer\x12 .arbiter.v1.SuspendPlayerRequest\x1a!.arbiter.v1.SuspendPlayerResponse\x12K\n" +
 	"\n" +
 	"GrantBadge\x12\x1d.arbiter.v1.GrantBadgeRequest\x1a\x1e.arbiter.v1.GrantBadgeResponse\x12N\n" +
@@ -2270,7 +2548,7 @@ func file_arbiter_v1_player_proto_rawDescGZIP() []byte {
 }
 
 var file_arbiter_v1_player_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_arbiter_v1_player_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
+var file_arbiter_v1_player_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
 var file_arbiter_v1_player_proto_goTypes = []any{
 	(Scope)(0),                       // 0: arbiter.v1.Scope
 	(*Player)(nil),                   // 1: arbiter.v1.Player
@@ -2285,30 +2563,34 @@ var file_arbiter_v1_player_proto_goTypes = []any{
 	(*ListPlayersResponse)(nil),      // 10: arbiter.v1.ListPlayersResponse
 	(*UpdateProfileRequest)(nil),     // 11: arbiter.v1.UpdateProfileRequest
 	(*UpdateProfileResponse)(nil),    // 12: arbiter.v1.UpdateProfileResponse
-	(*SuspendPlayerRequest)(nil),     // 13: arbiter.v1.SuspendPlayerRequest
-	(*SuspendPlayerResponse)(nil),    // 14: arbiter.v1.SuspendPlayerResponse
-	(*GrantBadgeRequest)(nil),        // 15: arbiter.v1.GrantBadgeRequest
-	(*GrantBadgeResponse)(nil),       // 16: arbiter.v1.GrantBadgeResponse
-	(*Token)(nil),                    // 17: arbiter.v1.Token
-	(*CreateTokenRequest)(nil),       // 18: arbiter.v1.CreateTokenRequest
-	(*CreateTokenResponse)(nil),      // 19: arbiter.v1.CreateTokenResponse
-	(*ListTokensRequest)(nil),        // 20: arbiter.v1.ListTokensRequest
-	(*ListTokensResponse)(nil),       // 21: arbiter.v1.ListTokensResponse
-	(*RevokeTokenRequest)(nil),       // 22: arbiter.v1.RevokeTokenRequest
-	(*RevokeTokenResponse)(nil),      // 23: arbiter.v1.RevokeTokenResponse
-	(*Terms)(nil),                    // 24: arbiter.v1.Terms
-	(*Challenge)(nil),                // 25: arbiter.v1.Challenge
-	(*CreateChallengeRequest)(nil),   // 26: arbiter.v1.CreateChallengeRequest
-	(*CreateChallengeResponse)(nil),  // 27: arbiter.v1.CreateChallengeResponse
-	(*AcceptChallengeRequest)(nil),   // 28: arbiter.v1.AcceptChallengeRequest
-	(*AcceptChallengeResponse)(nil),  // 29: arbiter.v1.AcceptChallengeResponse
-	(*DeclineChallengeRequest)(nil),  // 30: arbiter.v1.DeclineChallengeRequest
-	(*DeclineChallengeResponse)(nil), // 31: arbiter.v1.DeclineChallengeResponse
-	(*CreateSeekRequest)(nil),        // 32: arbiter.v1.CreateSeekRequest
-	(*CreateSeekResponse)(nil),       // 33: arbiter.v1.CreateSeekResponse
-	(*ListChallengesRequest)(nil),    // 34: arbiter.v1.ListChallengesRequest
-	(*ListChallengesResponse)(nil),   // 35: arbiter.v1.ListChallengesResponse
-	(*Match)(nil),                    // 36: arbiter.v1.Match
+	(*ChangePlayerRequest)(nil),      // 13: arbiter.v1.ChangePlayerRequest
+	(*ChangePlayerResponse)(nil),     // 14: arbiter.v1.ChangePlayerResponse
+	(*DeletePlayerRequest)(nil),      // 15: arbiter.v1.DeletePlayerRequest
+	(*DeletePlayerResponse)(nil),     // 16: arbiter.v1.DeletePlayerResponse
+	(*SuspendPlayerRequest)(nil),     // 17: arbiter.v1.SuspendPlayerRequest
+	(*SuspendPlayerResponse)(nil),    // 18: arbiter.v1.SuspendPlayerResponse
+	(*GrantBadgeRequest)(nil),        // 19: arbiter.v1.GrantBadgeRequest
+	(*GrantBadgeResponse)(nil),       // 20: arbiter.v1.GrantBadgeResponse
+	(*Token)(nil),                    // 21: arbiter.v1.Token
+	(*CreateTokenRequest)(nil),       // 22: arbiter.v1.CreateTokenRequest
+	(*CreateTokenResponse)(nil),      // 23: arbiter.v1.CreateTokenResponse
+	(*ListTokensRequest)(nil),        // 24: arbiter.v1.ListTokensRequest
+	(*ListTokensResponse)(nil),       // 25: arbiter.v1.ListTokensResponse
+	(*RevokeTokenRequest)(nil),       // 26: arbiter.v1.RevokeTokenRequest
+	(*RevokeTokenResponse)(nil),      // 27: arbiter.v1.RevokeTokenResponse
+	(*Terms)(nil),                    // 28: arbiter.v1.Terms
+	(*Challenge)(nil),                // 29: arbiter.v1.Challenge
+	(*CreateChallengeRequest)(nil),   // 30: arbiter.v1.CreateChallengeRequest
+	(*CreateChallengeResponse)(nil),  // 31: arbiter.v1.CreateChallengeResponse
+	(*AcceptChallengeRequest)(nil),   // 32: arbiter.v1.AcceptChallengeRequest
+	(*AcceptChallengeResponse)(nil),  // 33: arbiter.v1.AcceptChallengeResponse
+	(*DeclineChallengeRequest)(nil),  // 34: arbiter.v1.DeclineChallengeRequest
+	(*DeclineChallengeResponse)(nil), // 35: arbiter.v1.DeclineChallengeResponse
+	(*CreateSeekRequest)(nil),        // 36: arbiter.v1.CreateSeekRequest
+	(*CreateSeekResponse)(nil),       // 37: arbiter.v1.CreateSeekResponse
+	(*ListChallengesRequest)(nil),    // 38: arbiter.v1.ListChallengesRequest
+	(*ListChallengesResponse)(nil),   // 39: arbiter.v1.ListChallengesResponse
+	(*Match)(nil),                    // 40: arbiter.v1.Match
 }
 var file_arbiter_v1_player_proto_depIdxs = []int32{
 	2,  // 0: arbiter.v1.Player.unpaired:type_name -> arbiter.v1.Unpaired
@@ -2317,54 +2599,60 @@ var file_arbiter_v1_player_proto_depIdxs = []int32{
 	0,  // 3: arbiter.v1.GetPlayerResponse.scopes:type_name -> arbiter.v1.Scope
 	1,  // 4: arbiter.v1.ListPlayersResponse.players:type_name -> arbiter.v1.Player
 	1,  // 5: arbiter.v1.UpdateProfileResponse.player:type_name -> arbiter.v1.Player
-	1,  // 6: arbiter.v1.SuspendPlayerResponse.player:type_name -> arbiter.v1.Player
-	1,  // 7: arbiter.v1.GrantBadgeResponse.player:type_name -> arbiter.v1.Player
-	0,  // 8: arbiter.v1.Token.scopes:type_name -> arbiter.v1.Scope
-	0,  // 9: arbiter.v1.CreateTokenRequest.scopes:type_name -> arbiter.v1.Scope
-	17, // 10: arbiter.v1.CreateTokenResponse.token:type_name -> arbiter.v1.Token
-	17, // 11: arbiter.v1.ListTokensResponse.tokens:type_name -> arbiter.v1.Token
-	24, // 12: arbiter.v1.Challenge.terms:type_name -> arbiter.v1.Terms
-	24, // 13: arbiter.v1.CreateChallengeRequest.terms:type_name -> arbiter.v1.Terms
-	25, // 14: arbiter.v1.CreateChallengeResponse.challenge:type_name -> arbiter.v1.Challenge
-	36, // 15: arbiter.v1.AcceptChallengeResponse.match:type_name -> arbiter.v1.Match
-	24, // 16: arbiter.v1.CreateSeekRequest.terms:type_name -> arbiter.v1.Terms
-	25, // 17: arbiter.v1.CreateSeekResponse.seek:type_name -> arbiter.v1.Challenge
-	25, // 18: arbiter.v1.ListChallengesResponse.challenges:type_name -> arbiter.v1.Challenge
-	3,  // 19: arbiter.v1.PlayerService.RegisterPlayer:input_type -> arbiter.v1.RegisterPlayerRequest
-	5,  // 20: arbiter.v1.PlayerService.CreateInvitation:input_type -> arbiter.v1.CreateInvitationRequest
-	7,  // 21: arbiter.v1.PlayerService.GetPlayer:input_type -> arbiter.v1.GetPlayerRequest
-	9,  // 22: arbiter.v1.PlayerService.ListPlayers:input_type -> arbiter.v1.ListPlayersRequest
-	11, // 23: arbiter.v1.PlayerService.UpdateProfile:input_type -> arbiter.v1.UpdateProfileRequest
-	13, // 24: arbiter.v1.PlayerService.SuspendPlayer:input_type -> arbiter.v1.SuspendPlayerRequest
-	15, // 25: arbiter.v1.PlayerService.GrantBadge:input_type -> arbiter.v1.GrantBadgeRequest
-	18, // 26: arbiter.v1.PlayerService.CreateToken:input_type -> arbiter.v1.CreateTokenRequest
-	20, // 27: arbiter.v1.PlayerService.ListTokens:input_type -> arbiter.v1.ListTokensRequest
-	22, // 28: arbiter.v1.PlayerService.RevokeToken:input_type -> arbiter.v1.RevokeTokenRequest
-	26, // 29: arbiter.v1.PlayerService.CreateChallenge:input_type -> arbiter.v1.CreateChallengeRequest
-	28, // 30: arbiter.v1.PlayerService.AcceptChallenge:input_type -> arbiter.v1.AcceptChallengeRequest
-	30, // 31: arbiter.v1.PlayerService.DeclineChallenge:input_type -> arbiter.v1.DeclineChallengeRequest
-	32, // 32: arbiter.v1.PlayerService.CreateSeek:input_type -> arbiter.v1.CreateSeekRequest
-	34, // 33: arbiter.v1.PlayerService.ListChallenges:input_type -> arbiter.v1.ListChallengesRequest
-	4,  // 34: arbiter.v1.PlayerService.RegisterPlayer:output_type -> arbiter.v1.RegisterPlayerResponse
-	6,  // 35: arbiter.v1.PlayerService.CreateInvitation:output_type -> arbiter.v1.CreateInvitationResponse
-	8,  // 36: arbiter.v1.PlayerService.GetPlayer:output_type -> arbiter.v1.GetPlayerResponse
-	10, // 37: arbiter.v1.PlayerService.ListPlayers:output_type -> arbiter.v1.ListPlayersResponse
-	12, // 38: arbiter.v1.PlayerService.UpdateProfile:output_type -> arbiter.v1.UpdateProfileResponse
-	14, // 39: arbiter.v1.PlayerService.SuspendPlayer:output_type -> arbiter.v1.SuspendPlayerResponse
-	16, // 40: arbiter.v1.PlayerService.GrantBadge:output_type -> arbiter.v1.GrantBadgeResponse
-	19, // 41: arbiter.v1.PlayerService.CreateToken:output_type -> arbiter.v1.CreateTokenResponse
-	21, // 42: arbiter.v1.PlayerService.ListTokens:output_type -> arbiter.v1.ListTokensResponse
-	23, // 43: arbiter.v1.PlayerService.RevokeToken:output_type -> arbiter.v1.RevokeTokenResponse
-	27, // 44: arbiter.v1.PlayerService.CreateChallenge:output_type -> arbiter.v1.CreateChallengeResponse
-	29, // 45: arbiter.v1.PlayerService.AcceptChallenge:output_type -> arbiter.v1.AcceptChallengeResponse
-	31, // 46: arbiter.v1.PlayerService.DeclineChallenge:output_type -> arbiter.v1.DeclineChallengeResponse
-	33, // 47: arbiter.v1.PlayerService.CreateSeek:output_type -> arbiter.v1.CreateSeekResponse
-	35, // 48: arbiter.v1.PlayerService.ListChallenges:output_type -> arbiter.v1.ListChallengesResponse
-	34, // [34:49] is the sub-list for method output_type
-	19, // [19:34] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	1,  // 6: arbiter.v1.ChangePlayerResponse.player:type_name -> arbiter.v1.Player
+	1,  // 7: arbiter.v1.DeletePlayerResponse.player:type_name -> arbiter.v1.Player
+	1,  // 8: arbiter.v1.SuspendPlayerResponse.player:type_name -> arbiter.v1.Player
+	1,  // 9: arbiter.v1.GrantBadgeResponse.player:type_name -> arbiter.v1.Player
+	0,  // 10: arbiter.v1.Token.scopes:type_name -> arbiter.v1.Scope
+	0,  // 11: arbiter.v1.CreateTokenRequest.scopes:type_name -> arbiter.v1.Scope
+	21, // 12: arbiter.v1.CreateTokenResponse.token:type_name -> arbiter.v1.Token
+	21, // 13: arbiter.v1.ListTokensResponse.tokens:type_name -> arbiter.v1.Token
+	28, // 14: arbiter.v1.Challenge.terms:type_name -> arbiter.v1.Terms
+	28, // 15: arbiter.v1.CreateChallengeRequest.terms:type_name -> arbiter.v1.Terms
+	29, // 16: arbiter.v1.CreateChallengeResponse.challenge:type_name -> arbiter.v1.Challenge
+	40, // 17: arbiter.v1.AcceptChallengeResponse.match:type_name -> arbiter.v1.Match
+	28, // 18: arbiter.v1.CreateSeekRequest.terms:type_name -> arbiter.v1.Terms
+	29, // 19: arbiter.v1.CreateSeekResponse.seek:type_name -> arbiter.v1.Challenge
+	29, // 20: arbiter.v1.ListChallengesResponse.challenges:type_name -> arbiter.v1.Challenge
+	3,  // 21: arbiter.v1.PlayerService.RegisterPlayer:input_type -> arbiter.v1.RegisterPlayerRequest
+	5,  // 22: arbiter.v1.PlayerService.CreateInvitation:input_type -> arbiter.v1.CreateInvitationRequest
+	7,  // 23: arbiter.v1.PlayerService.GetPlayer:input_type -> arbiter.v1.GetPlayerRequest
+	9,  // 24: arbiter.v1.PlayerService.ListPlayers:input_type -> arbiter.v1.ListPlayersRequest
+	11, // 25: arbiter.v1.PlayerService.UpdateProfile:input_type -> arbiter.v1.UpdateProfileRequest
+	13, // 26: arbiter.v1.PlayerService.ChangePlayer:input_type -> arbiter.v1.ChangePlayerRequest
+	15, // 27: arbiter.v1.PlayerService.DeletePlayer:input_type -> arbiter.v1.DeletePlayerRequest
+	17, // 28: arbiter.v1.PlayerService.SuspendPlayer:input_type -> arbiter.v1.SuspendPlayerRequest
+	19, // 29: arbiter.v1.PlayerService.GrantBadge:input_type -> arbiter.v1.GrantBadgeRequest
+	22, // 30: arbiter.v1.PlayerService.CreateToken:input_type -> arbiter.v1.CreateTokenRequest
+	24, // 31: arbiter.v1.PlayerService.ListTokens:input_type -> arbiter.v1.ListTokensRequest
+	26, // 32: arbiter.v1.PlayerService.RevokeToken:input_type -> arbiter.v1.RevokeTokenRequest
+	30, // 33: arbiter.v1.PlayerService.CreateChallenge:input_type -> arbiter.v1.CreateChallengeRequest
+	32, // 34: arbiter.v1.PlayerService.AcceptChallenge:input_type -> arbiter.v1.AcceptChallengeRequest
+	34, // 35: arbiter.v1.PlayerService.DeclineChallenge:input_type -> arbiter.v1.DeclineChallengeRequest
+	36, // 36: arbiter.v1.PlayerService.CreateSeek:input_type -> arbiter.v1.CreateSeekRequest
+	38, // 37: arbiter.v1.PlayerService.ListChallenges:input_type -> arbiter.v1.ListChallengesRequest
+	4,  // 38: arbiter.v1.PlayerService.RegisterPlayer:output_type -> arbiter.v1.RegisterPlayerResponse
+	6,  // 39: arbiter.v1.PlayerService.CreateInvitation:output_type -> arbiter.v1.CreateInvitationResponse
+	8,  // 40: arbiter.v1.PlayerService.GetPlayer:output_type -> arbiter.v1.GetPlayerResponse
+	10, // 41: arbiter.v1.PlayerService.ListPlayers:output_type -> arbiter.v1.ListPlayersResponse
+	12, // 42: arbiter.v1.PlayerService.UpdateProfile:output_type -> arbiter.v1.UpdateProfileResponse
+	14, // 43: arbiter.v1.PlayerService.ChangePlayer:output_type -> arbiter.v1.ChangePlayerResponse
+	16, // 44: arbiter.v1.PlayerService.DeletePlayer:output_type -> arbiter.v1.DeletePlayerResponse
+	18, // 45: arbiter.v1.PlayerService.SuspendPlayer:output_type -> arbiter.v1.SuspendPlayerResponse
+	20, // 46: arbiter.v1.PlayerService.GrantBadge:output_type -> arbiter.v1.GrantBadgeResponse
+	23, // 47: arbiter.v1.PlayerService.CreateToken:output_type -> arbiter.v1.CreateTokenResponse
+	25, // 48: arbiter.v1.PlayerService.ListTokens:output_type -> arbiter.v1.ListTokensResponse
+	27, // 49: arbiter.v1.PlayerService.RevokeToken:output_type -> arbiter.v1.RevokeTokenResponse
+	31, // 50: arbiter.v1.PlayerService.CreateChallenge:output_type -> arbiter.v1.CreateChallengeResponse
+	33, // 51: arbiter.v1.PlayerService.AcceptChallenge:output_type -> arbiter.v1.AcceptChallengeResponse
+	35, // 52: arbiter.v1.PlayerService.DeclineChallenge:output_type -> arbiter.v1.DeclineChallengeResponse
+	37, // 53: arbiter.v1.PlayerService.CreateSeek:output_type -> arbiter.v1.CreateSeekResponse
+	39, // 54: arbiter.v1.PlayerService.ListChallenges:output_type -> arbiter.v1.ListChallengesResponse
+	38, // [38:55] is the sub-list for method output_type
+	21, // [21:38] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_arbiter_v1_player_proto_init() }
@@ -2373,13 +2661,14 @@ func file_arbiter_v1_player_proto_init() {
 		return
 	}
 	file_arbiter_v1_match_proto_init()
+	file_arbiter_v1_player_proto_msgTypes[12].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arbiter_v1_player_proto_rawDesc), len(file_arbiter_v1_player_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   35,
+			NumMessages:   39,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

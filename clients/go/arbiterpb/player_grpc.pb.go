@@ -26,6 +26,8 @@ const (
 	PlayerService_GetPlayer_FullMethodName        = "/arbiter.v1.PlayerService/GetPlayer"
 	PlayerService_ListPlayers_FullMethodName      = "/arbiter.v1.PlayerService/ListPlayers"
 	PlayerService_UpdateProfile_FullMethodName    = "/arbiter.v1.PlayerService/UpdateProfile"
+	PlayerService_ChangePlayer_FullMethodName     = "/arbiter.v1.PlayerService/ChangePlayer"
+	PlayerService_DeletePlayer_FullMethodName     = "/arbiter.v1.PlayerService/DeletePlayer"
 	PlayerService_SuspendPlayer_FullMethodName    = "/arbiter.v1.PlayerService/SuspendPlayer"
 	PlayerService_GrantBadge_FullMethodName       = "/arbiter.v1.PlayerService/GrantBadge"
 	PlayerService_CreateToken_FullMethodName      = "/arbiter.v1.PlayerService/CreateToken"
@@ -61,6 +63,18 @@ type PlayerServiceClient interface {
 	ListPlayers(ctx context.Context, in *ListPlayersRequest, opts ...grpc.CallOption) (*ListPlayersResponse, error)
 	// Changes the caller's profile. Refusals: ARGUMENT_INVALID.
 	UpdateProfile(ctx context.Context, in *UpdateProfileRequest, opts ...grpc.CallOption) (*UpdateProfileResponse, error)
+	// Renames, retires or hides a player, or ends this. All names of a player lead to it, here and on pages, and lists of
+	// players show the newest; records of matches and tournaments keep the name under which it registered, because they are
+	// signed. Who retires is withdrawn from all tournaments, and can't be entered or challenged. Neither a retired nor a
+	// hidden player is in leaderboards; a hidden one is not in ListPlayers either. Needs scope play for the caller itself,
+	// scope admin for others. Refusals: PLAYER_NOT_FOUND, PLAYER_EXISTS, ARGUMENT_INVALID, RATE_LIMITED (it has had too
+	// many names), SCOPE_MISSING.
+	ChangePlayer(ctx context.Context, in *ChangePlayerRequest, opts ...grpc.CallOption) (*ChangePlayerResponse, error)
+	// Deletes a player: its description, what its bot has said of itself, its tokens, its challenges and its further names.
+	// It is withdrawn from all tournaments, and its streams end. Its games stay, shown under a neutral name, and the name
+	// under which it registered stays in their signed records and can't be registered again. Nothing of this can be undone.
+	// Needs scope play for the caller itself, scope admin for others. Refusals: PLAYER_NOT_FOUND, SCOPE_MISSING.
+	DeletePlayer(ctx context.Context, in *DeletePlayerRequest, opts ...grpc.CallOption) (*DeletePlayerResponse, error)
 	// Suspends a player, or ends its suspension. Needs scope admin. Its live streams end, its matches go on by their
 	// clocks. Refusals: PLAYER_NOT_FOUND.
 	SuspendPlayer(ctx context.Context, in *SuspendPlayerRequest, opts ...grpc.CallOption) (*SuspendPlayerResponse, error)
@@ -146,6 +160,26 @@ func (c *playerServiceClient) UpdateProfile(ctx context.Context, in *UpdateProfi
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(UpdateProfileResponse)
 	err := c.cc.Invoke(ctx, PlayerService_UpdateProfile_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *playerServiceClient) ChangePlayer(ctx context.Context, in *ChangePlayerRequest, opts ...grpc.CallOption) (*ChangePlayerResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ChangePlayerResponse)
+	err := c.cc.Invoke(ctx, PlayerService_ChangePlayer_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *playerServiceClient) DeletePlayer(ctx context.Context, in *DeletePlayerRequest, opts ...grpc.CallOption) (*DeletePlayerResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeletePlayerResponse)
+	err := c.cc.Invoke(ctx, PlayerService_DeletePlayer_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -275,6 +309,18 @@ type PlayerServiceServer interface {
 	ListPlayers(context.Context, *ListPlayersRequest) (*ListPlayersResponse, error)
 	// Changes the caller's profile. Refusals: ARGUMENT_INVALID.
 	UpdateProfile(context.Context, *UpdateProfileRequest) (*UpdateProfileResponse, error)
+	// Renames, retires or hides a player, or ends this. All names of a player lead to it, here and on pages, and lists of
+	// players show the newest; records of matches and tournaments keep the name under which it registered, because they are
+	// signed. Who retires is withdrawn from all tournaments, and can't be entered or challenged. Neither a retired nor a
+	// hidden player is in leaderboards; a hidden one is not in ListPlayers either. Needs scope play for the caller itself,
+	// scope admin for others. Refusals: PLAYER_NOT_FOUND, PLAYER_EXISTS, ARGUMENT_INVALID, RATE_LIMITED (it has had too
+	// many names), SCOPE_MISSING.
+	ChangePlayer(context.Context, *ChangePlayerRequest) (*ChangePlayerResponse, error)
+	// Deletes a player: its description, what its bot has said of itself, its tokens, its challenges and its further names.
+	// It is withdrawn from all tournaments, and its streams end. Its games stay, shown under a neutral name, and the name
+	// under which it registered stays in their signed records and can't be registered again. Nothing of this can be undone.
+	// Needs scope play for the caller itself, scope admin for others. Refusals: PLAYER_NOT_FOUND, SCOPE_MISSING.
+	DeletePlayer(context.Context, *DeletePlayerRequest) (*DeletePlayerResponse, error)
 	// Suspends a player, or ends its suspension. Needs scope admin. Its live streams end, its matches go on by their
 	// clocks. Refusals: PLAYER_NOT_FOUND.
 	SuspendPlayer(context.Context, *SuspendPlayerRequest) (*SuspendPlayerResponse, error)
@@ -330,6 +376,12 @@ func (UnimplementedPlayerServiceServer) ListPlayers(context.Context, *ListPlayer
 }
 func (UnimplementedPlayerServiceServer) UpdateProfile(context.Context, *UpdateProfileRequest) (*UpdateProfileResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method UpdateProfile not implemented")
+}
+func (UnimplementedPlayerServiceServer) ChangePlayer(context.Context, *ChangePlayerRequest) (*ChangePlayerResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ChangePlayer not implemented")
+}
+func (UnimplementedPlayerServiceServer) DeletePlayer(context.Context, *DeletePlayerRequest) (*DeletePlayerResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeletePlayer not implemented")
 }
 func (UnimplementedPlayerServiceServer) SuspendPlayer(context.Context, *SuspendPlayerRequest) (*SuspendPlayerResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SuspendPlayer not implemented")
@@ -468,6 +520,42 @@ func _PlayerService_UpdateProfile_Handler(srv interface{}, ctx context.Context, 
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(PlayerServiceServer).UpdateProfile(ctx, req.(*UpdateProfileRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _PlayerService_ChangePlayer_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ChangePlayerRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PlayerServiceServer).ChangePlayer(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PlayerService_ChangePlayer_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PlayerServiceServer).ChangePlayer(ctx, req.(*ChangePlayerRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _PlayerService_DeletePlayer_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeletePlayerRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PlayerServiceServer).DeletePlayer(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PlayerService_DeletePlayer_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PlayerServiceServer).DeletePlayer(ctx, req.(*DeletePlayerRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -678,6 +766,14 @@ var PlayerService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "UpdateProfile",
 			Handler:    _PlayerService_UpdateProfile_Handler,
+		},
+		{
+			MethodName: "ChangePlayer",
+			Handler:    _PlayerService_ChangePlayer_Handler,
+		},
+		{
+			MethodName: "DeletePlayer",
+			Handler:    _PlayerService_DeletePlayer_Handler,
 		},
 		{
 			MethodName: "SuspendPlayer",

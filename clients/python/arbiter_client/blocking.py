@@ -141,6 +141,8 @@ class BlockingClient:
     myself = _answer(Client.myself)
     list_players = _answer(Client.list_players)
     update_profile = _answer(Client.update_profile)
+    change_player = _answer(Client.change_player)
+    delete_player = _answer(Client.delete_player)
     suspend_player = _answer(Client.suspend_player)
     grant_badge = _answer(Client.grant_badge)
     create_token = _answer(Client.create_token)

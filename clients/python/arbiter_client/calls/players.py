@@ -52,6 +52,30 @@ class PlayerCalls(Calls):
         request = player_pb2.UpdateProfileRequest(about=about)
         return read(Player, (await self.connection.ask(self.connection.players.UpdateProfile, request)).player)
 
+    async def change_player(
+        self,
+        player: str = "",
+        *,
+        new_name: str | None = None,
+        retired: bool | None = None,
+        hidden: bool | None = None,
+    ) -> Player:
+        """Rename, retire or hide a player, '' for the caller; None changes nothing.
+
+        Refusals: PLAYER_NOT_FOUND, PLAYER_EXISTS, ARGUMENT_INVALID, RATE_LIMITED, SCOPE_MISSING.
+        """
+        request = player_pb2.ChangePlayerRequest(player=player, new_name=new_name, retired=retired, hidden=hidden)
+        return read(Player, (await self.connection.ask(self.connection.players.ChangePlayer, request)).player)
+
+    async def delete_player(self, player: str = "", *, preview: bool = False) -> Player:
+        """Delete a player, '' for the caller, for good; return what is left of it.
+
+        preview: delete nothing, and return the player that would be deleted. Refusals: PLAYER_NOT_FOUND, SCOPE_MISSING.
+        """
+        request = player_pb2.DeletePlayerRequest(player=player, preview=preview)
+        answer = await self.connection.ask(self.connection.players.DeletePlayer, request, again=False)
+        return read(Player, answer.player)
+
     async def suspend_player(self, name: str, suspended: bool = True) -> Player:
         """Suspend a player, or let it in again. Needs scope admin. Refusals: PLAYER_NOT_FOUND."""
         request = player_pb2.SuspendPlayerRequest(name=name, suspended=suspended)

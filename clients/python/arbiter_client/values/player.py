@@ -32,7 +32,8 @@ class Player:
     """A player; its name is its id. The description of its bot is from the bot's last connection.
 
     badge_version: the version that has passed the conformance kit, '' if there is none; badge_ms: when that was
-    recorded. unpaired: why it has no game in its tournaments, if a single player was asked for.
+    recorded. unpaired: why it has no game in its tournaments, if a single player was asked for. current_name: under
+    which it is shown, if it was renamed; `name` is that of the records.
     """
 
     name: str
@@ -47,6 +48,10 @@ class Player:
     badge_version: str = ""
     badge_ms: int = 0
     unpaired: tuple[Unpaired, ...] = ()
+    current_name: str = ""
+    retired: bool = False
+    hidden: bool = False
+    deleted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

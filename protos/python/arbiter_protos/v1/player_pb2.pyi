@@ -70,6 +70,10 @@ class Player(_message.Message):
     BADGE_VERSION_FIELD_NUMBER: _builtins.int
     BADGE_MS_FIELD_NUMBER: _builtins.int
     UNPAIRED_FIELD_NUMBER: _builtins.int
+    CURRENT_NAME_FIELD_NUMBER: _builtins.int
+    RETIRED_FIELD_NUMBER: _builtins.int
+    HIDDEN_FIELD_NUMBER: _builtins.int
+    DELETED_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """The name, which is the player's id: 1 to 40 of a-z and 0-9; between two of these may stand one "-", "_" or ".". A
     new name that looks like another player's name is refused (PLAYER_EXISTS, with the other name as the fact id): "-",
@@ -95,6 +99,16 @@ class Player(_message.Message):
     """
     badge_ms: _builtins.int
     """When the badge was granted, UTC, milliseconds since 1970; 0 without a badge."""
+    current_name: _builtins.str
+    """The name under which pages and lists show it: as `name`, unless it was renamed. `name` is that of the records; of a
+    deleted player, both are its neutral name.
+    """
+    retired: _builtins.bool
+    """Whether it has retired."""
+    hidden: _builtins.bool
+    """Whether it is hidden."""
+    deleted: _builtins.bool
+    """Whether it was deleted."""
     @_builtins.property
     def games(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The games that it plays, from its last hello; empty for all."""
@@ -118,10 +132,14 @@ class Player(_message.Message):
         badge_version: _builtins.str = ...,
         badge_ms: _builtins.int = ...,
         unpaired: _abc.Iterable[Global___Unpaired] | None = ...,
+        current_name: _builtins.str = ...,
+        retired: _builtins.bool = ...,
+        hidden: _builtins.bool = ...,
+        deleted: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["about", b"about", "badge_ms", b"badge_ms", "badge_version", b"badge_version", "bot_name", b"bot_name", "bot_version", b"bot_version", "created_ms", b"created_ms", "games", b"games", "most_matches", b"most_matches", "name", b"name", "online", b"online", "suspended", b"suspended", "unpaired", b"unpaired"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["about", b"about", "badge_ms", b"badge_ms", "badge_version", b"badge_version", "bot_name", b"bot_name", "bot_version", b"bot_version", "created_ms", b"created_ms", "current_name", b"current_name", "deleted", b"deleted", "games", b"games", "hidden", b"hidden", "most_matches", b"most_matches", "name", b"name", "online", b"online", "retired", b"retired", "suspended", b"suspended", "unpaired", b"unpaired"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -415,6 +433,125 @@ class UpdateProfileResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___UpdateProfileResponse: _TypeAlias = UpdateProfileResponse  # noqa: Y015
+
+@_typing.final
+class ChangePlayerRequest(_message.Message):
+    """Changes how a player is shown. An absent field changes nothing."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_FIELD_NUMBER: _builtins.int
+    NEW_NAME_FIELD_NUMBER: _builtins.int
+    RETIRED_FIELD_NUMBER: _builtins.int
+    HIDDEN_FIELD_NUMBER: _builtins.int
+    player: _builtins.str
+    """The player; empty for the caller."""
+    new_name: _builtins.str
+    """Its new name, by the rule of Player.name."""
+    retired: _builtins.bool
+    """True to retire, false to come back."""
+    hidden: _builtins.bool
+    """True to hide it, false to show it again."""
+    def __init__(
+        self,
+        *,
+        player: _builtins.str = ...,
+        new_name: _builtins.str | None = ...,
+        retired: _builtins.bool | None = ...,
+        hidden: _builtins.bool | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_hidden", b"_hidden", "_new_name", b"_new_name", "_retired", b"_retired", "hidden", b"hidden", "new_name", b"new_name", "retired", b"retired"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_hidden", b"_hidden", "_new_name", b"_new_name", "_retired", b"_retired", "hidden", b"hidden", "new_name", b"new_name", "player", b"player", "retired", b"retired"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__hidden: _TypeAlias = _typing.Literal["hidden"]  # noqa: Y015
+    _WhichOneofArgType__hidden: _TypeAlias = _typing.Literal["_hidden", b"_hidden"]  # noqa: Y015
+    _WhichOneofReturnType__new_name: _TypeAlias = _typing.Literal["new_name"]  # noqa: Y015
+    _WhichOneofArgType__new_name: _TypeAlias = _typing.Literal["_new_name", b"_new_name"]  # noqa: Y015
+    _WhichOneofReturnType__retired: _TypeAlias = _typing.Literal["retired"]  # noqa: Y015
+    _WhichOneofArgType__retired: _TypeAlias = _typing.Literal["_retired", b"_retired"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__hidden) -> _WhichOneofReturnType__hidden | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__new_name) -> _WhichOneofReturnType__new_name | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__retired) -> _WhichOneofReturnType__retired | None: ...
+
+Global___ChangePlayerRequest: _TypeAlias = ChangePlayerRequest  # noqa: Y015
+
+@_typing.final
+class ChangePlayerResponse(_message.Message):
+    """The player as it is now."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def player(self) -> Global___Player:
+        """The player."""
+
+    def __init__(
+        self,
+        *,
+        player: Global___Player | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["player", b"player"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["player", b"player"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ChangePlayerResponse: _TypeAlias = ChangePlayerResponse  # noqa: Y015
+
+@_typing.final
+class DeletePlayerRequest(_message.Message):
+    """Deletes a player."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_FIELD_NUMBER: _builtins.int
+    PREVIEW_FIELD_NUMBER: _builtins.int
+    player: _builtins.str
+    """The player; empty for the caller."""
+    preview: _builtins.bool
+    """Whether to delete nothing, and only return the player that would be deleted."""
+    def __init__(
+        self,
+        *,
+        player: _builtins.str = ...,
+        preview: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["player", b"player", "preview", b"preview"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeletePlayerRequest: _TypeAlias = DeletePlayerRequest  # noqa: Y015
+
+@_typing.final
+class DeletePlayerResponse(_message.Message):
+    """The player is deleted."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def player(self) -> Global___Player:
+        """What is left of it; in a preview, the player as it is."""
+
+    def __init__(
+        self,
+        *,
+        player: Global___Player | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["player", b"player"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["player", b"player"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeletePlayerResponse: _TypeAlias = DeletePlayerResponse  # noqa: Y015
 
 @_typing.final
 class SuspendPlayerRequest(_message.Message):

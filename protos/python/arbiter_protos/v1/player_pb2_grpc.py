@@ -64,6 +64,16 @@ class PlayerServiceStub:
                 request_serializer=arbiter_dot_v1_dot_player__pb2.UpdateProfileRequest.SerializeToString,
                 response_deserializer=arbiter_dot_v1_dot_player__pb2.UpdateProfileResponse.FromString,
                 _registered_method=True)
+        self.ChangePlayer = channel.unary_unary(
+                '/arbiter.v1.PlayerService/ChangePlayer',
+                request_serializer=arbiter_dot_v1_dot_player__pb2.ChangePlayerRequest.SerializeToString,
+                response_deserializer=arbiter_dot_v1_dot_player__pb2.ChangePlayerResponse.FromString,
+                _registered_method=True)
+        self.DeletePlayer = channel.unary_unary(
+                '/arbiter.v1.PlayerService/DeletePlayer',
+                request_serializer=arbiter_dot_v1_dot_player__pb2.DeletePlayerRequest.SerializeToString,
+                response_deserializer=arbiter_dot_v1_dot_player__pb2.DeletePlayerResponse.FromString,
+                _registered_method=True)
         self.SuspendPlayer = channel.unary_unary(
                 '/arbiter.v1.PlayerService/SuspendPlayer',
                 request_serializer=arbiter_dot_v1_dot_player__pb2.SuspendPlayerRequest.SerializeToString,
@@ -157,6 +167,28 @@ class PlayerServiceServicer:
 
     def UpdateProfile(self, request, context):
         """Changes the caller's profile. Refusals: ARGUMENT_INVALID.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ChangePlayer(self, request, context):
+        """Renames, retires or hides a player, or ends this. All names of a player lead to it, here and on pages, and lists of
+        players show the newest; records of matches and tournaments keep the name under which it registered, because they are
+        signed. Who retires is withdrawn from all tournaments, and can't be entered or challenged. Neither a retired nor a
+        hidden player is in leaderboards; a hidden one is not in ListPlayers either. Needs scope play for the caller itself,
+        scope admin for others. Refusals: PLAYER_NOT_FOUND, PLAYER_EXISTS, ARGUMENT_INVALID, RATE_LIMITED (it has had too
+        many names), SCOPE_MISSING.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeletePlayer(self, request, context):
+        """Deletes a player: its description, what its bot has said of itself, its tokens, its challenges and its further names.
+        It is withdrawn from all tournaments, and its streams end. Its games stay, shown under a neutral name, and the name
+        under which it registered stays in their signed records and can't be registered again. Nothing of this can be undone.
+        Needs scope play for the caller itself, scope admin for others. Refusals: PLAYER_NOT_FOUND, SCOPE_MISSING.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -270,6 +302,16 @@ def add_PlayerServiceServicer_to_server(servicer, server):
                     servicer.UpdateProfile,
                     request_deserializer=arbiter_dot_v1_dot_player__pb2.UpdateProfileRequest.FromString,
                     response_serializer=arbiter_dot_v1_dot_player__pb2.UpdateProfileResponse.SerializeToString,
+            ),
+            'ChangePlayer': grpc.unary_unary_rpc_method_handler(
+                    servicer.ChangePlayer,
+                    request_deserializer=arbiter_dot_v1_dot_player__pb2.ChangePlayerRequest.FromString,
+                    response_serializer=arbiter_dot_v1_dot_player__pb2.ChangePlayerResponse.SerializeToString,
+            ),
+            'DeletePlayer': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeletePlayer,
+                    request_deserializer=arbiter_dot_v1_dot_player__pb2.DeletePlayerRequest.FromString,
+                    response_serializer=arbiter_dot_v1_dot_player__pb2.DeletePlayerResponse.SerializeToString,
             ),
             'SuspendPlayer': grpc.unary_unary_rpc_method_handler(
                     servicer.SuspendPlayer,
@@ -462,6 +504,60 @@ class PlayerService:
             '/arbiter.v1.PlayerService/UpdateProfile',
             arbiter_dot_v1_dot_player__pb2.UpdateProfileRequest.SerializeToString,
             arbiter_dot_v1_dot_player__pb2.UpdateProfileResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ChangePlayer(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arbiter.v1.PlayerService/ChangePlayer',
+            arbiter_dot_v1_dot_player__pb2.ChangePlayerRequest.SerializeToString,
+            arbiter_dot_v1_dot_player__pb2.ChangePlayerResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeletePlayer(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arbiter.v1.PlayerService/DeletePlayer',
+            arbiter_dot_v1_dot_player__pb2.DeletePlayerRequest.SerializeToString,
+            arbiter_dot_v1_dot_player__pb2.DeletePlayerResponse.FromString,
             options,
             channel_credentials,
             insecure,

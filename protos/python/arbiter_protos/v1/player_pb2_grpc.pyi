@@ -52,6 +52,20 @@ class PlayerServiceStub:
     """Lists players by name."""
     UpdateProfile: _grpc.UnaryUnaryMultiCallable[_player_pb2.UpdateProfileRequest, _player_pb2.UpdateProfileResponse]
     """Changes the caller's profile. Refusals: ARGUMENT_INVALID."""
+    ChangePlayer: _grpc.UnaryUnaryMultiCallable[_player_pb2.ChangePlayerRequest, _player_pb2.ChangePlayerResponse]
+    """Renames, retires or hides a player, or ends this. All names of a player lead to it, here and on pages, and lists of
+    players show the newest; records of matches and tournaments keep the name under which it registered, because they are
+    signed. Who retires is withdrawn from all tournaments, and can't be entered or challenged. Neither a retired nor a
+    hidden player is in leaderboards; a hidden one is not in ListPlayers either. Needs scope play for the caller itself,
+    scope admin for others. Refusals: PLAYER_NOT_FOUND, PLAYER_EXISTS, ARGUMENT_INVALID, RATE_LIMITED (it has had too
+    many names), SCOPE_MISSING.
+    """
+    DeletePlayer: _grpc.UnaryUnaryMultiCallable[_player_pb2.DeletePlayerRequest, _player_pb2.DeletePlayerResponse]
+    """Deletes a player: its description, what its bot has said of itself, its tokens, its challenges and its further names.
+    It is withdrawn from all tournaments, and its streams end. Its games stay, shown under a neutral name, and the name
+    under which it registered stays in their signed records and can't be registered again. Nothing of this can be undone.
+    Needs scope play for the caller itself, scope admin for others. Refusals: PLAYER_NOT_FOUND, SCOPE_MISSING.
+    """
     SuspendPlayer: _grpc.UnaryUnaryMultiCallable[_player_pb2.SuspendPlayerRequest, _player_pb2.SuspendPlayerResponse]
     """Suspends a player, or ends its suspension. Needs scope admin. Its live streams end, its matches go on by their
     clocks. Refusals: PLAYER_NOT_FOUND.
@@ -116,6 +130,20 @@ class PlayerServiceAsyncStub(PlayerServiceStub):
     """Lists players by name."""
     UpdateProfile: _aio.UnaryUnaryMultiCallable[_player_pb2.UpdateProfileRequest, _player_pb2.UpdateProfileResponse]  # type: ignore[assignment]
     """Changes the caller's profile. Refusals: ARGUMENT_INVALID."""
+    ChangePlayer: _aio.UnaryUnaryMultiCallable[_player_pb2.ChangePlayerRequest, _player_pb2.ChangePlayerResponse]  # type: ignore[assignment]
+    """Renames, retires or hides a player, or ends this. All names of a player lead to it, here and on pages, and lists of
+    players show the newest; records of matches and tournaments keep the name under which it registered, because they are
+    signed. Who retires is withdrawn from all tournaments, and can't be entered or challenged. Neither a retired nor a
+    hidden player is in leaderboards; a hidden one is not in ListPlayers either. Needs scope play for the caller itself,
+    scope admin for others. Refusals: PLAYER_NOT_FOUND, PLAYER_EXISTS, ARGUMENT_INVALID, RATE_LIMITED (it has had too
+    many names), SCOPE_MISSING.
+    """
+    DeletePlayer: _aio.UnaryUnaryMultiCallable[_player_pb2.DeletePlayerRequest, _player_pb2.DeletePlayerResponse]  # type: ignore[assignment]
+    """Deletes a player: its description, what its bot has said of itself, its tokens, its challenges and its further names.
+    It is withdrawn from all tournaments, and its streams end. Its games stay, shown under a neutral name, and the name
+    under which it registered stays in their signed records and can't be registered again. Nothing of this can be undone.
+    Needs scope play for the caller itself, scope admin for others. Refusals: PLAYER_NOT_FOUND, SCOPE_MISSING.
+    """
     SuspendPlayer: _aio.UnaryUnaryMultiCallable[_player_pb2.SuspendPlayerRequest, _player_pb2.SuspendPlayerResponse]  # type: ignore[assignment]
     """Suspends a player, or ends its suspension. Needs scope admin. Its live streams end, its matches go on by their
     clocks. Refusals: PLAYER_NOT_FOUND.
@@ -207,6 +235,32 @@ class PlayerServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_player_pb2.UpdateProfileResponse, _abc.Awaitable[_player_pb2.UpdateProfileResponse]]:
         """Changes the caller's profile. Refusals: ARGUMENT_INVALID."""
+
+    @_abc_1.abstractmethod
+    def ChangePlayer(
+        self,
+        request: _player_pb2.ChangePlayerRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_player_pb2.ChangePlayerResponse, _abc.Awaitable[_player_pb2.ChangePlayerResponse]]:
+        """Renames, retires or hides a player, or ends this. All names of a player lead to it, here and on pages, and lists of
+        players show the newest; records of matches and tournaments keep the name under which it registered, because they are
+        signed. Who retires is withdrawn from all tournaments, and can't be entered or challenged. Neither a retired nor a
+        hidden player is in leaderboards; a hidden one is not in ListPlayers either. Needs scope play for the caller itself,
+        scope admin for others. Refusals: PLAYER_NOT_FOUND, PLAYER_EXISTS, ARGUMENT_INVALID, RATE_LIMITED (it has had too
+        many names), SCOPE_MISSING.
+        """
+
+    @_abc_1.abstractmethod
+    def DeletePlayer(
+        self,
+        request: _player_pb2.DeletePlayerRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_player_pb2.DeletePlayerResponse, _abc.Awaitable[_player_pb2.DeletePlayerResponse]]:
+        """Deletes a player: its description, what its bot has said of itself, its tokens, its challenges and its further names.
+        It is withdrawn from all tournaments, and its streams end. Its games stay, shown under a neutral name, and the name
+        under which it registered stays in their signed records and can't be registered again. Nothing of this can be undone.
+        Needs scope play for the caller itself, scope admin for others. Refusals: PLAYER_NOT_FOUND, SCOPE_MISSING.
+        """
 
     @_abc_1.abstractmethod
     def SuspendPlayer(

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file arbiter/v1/player.proto.
  */
 export const file_arbiter_v1_player: GenFile = /*@__PURE__*/
-  fileDesc("ChdhcmJpdGVyL3YxL3BsYXllci5wcm90bxIKYXJiaXRlci52MSL5AQoGUGxheWVyEgwKBG5hbWUYASABKAkSDQoFYWJvdXQYAiABKAkSEAoIYm90X25hbWUYAyABKAkSEwoLYm90X3ZlcnNpb24YBCABKAkSDQoFZ2FtZXMYBSADKAkSFAoMbW9zdF9tYXRjaGVzGAYgASgFEg4KBm9ubGluZRgHIAEoCBIRCglzdXNwZW5kZWQYCCABKAgSEgoKY3JlYXRlZF9tcxgJIAEoAxIVCg1iYWRnZV92ZXJzaW9uGAogASgJEhAKCGJhZGdlX21zGAsgASgDEiYKCHVucGFpcmVkGAwgAygLMhQuYXJiaXRlci52MS5VbnBhaXJlZCJQCghVbnBhaXJlZBIVCg10b3VybmFtZW50X2lkGAEgASgJEhIKCnRvdXJuYW1lbnQYAiABKAkSCwoDd2h5GAMgASgJEgwKBHRleHQYBCABKAkiSAoVUmVnaXN0ZXJQbGF5ZXJSZXF1ZXN0EgwKBG5hbWUYASABKAkSDQoFYWJvdXQYAiABKAkSEgoKaW52aXRhdGlvbhgDIAEoCSJLChZSZWdpc3RlclBsYXllclJlc3BvbnNlEiIKBnBsYXllchgBIAEoCzISLmFyYml0ZXIudjEuUGxheWVyEg0KBXRva2VuGAIgASgJIhkKF0NyZWF0ZUludml0YXRpb25SZXF1ZXN0Ii4KGENyZWF0ZUludml0YXRpb25SZXNwb25zZRISCgppbnZpdGF0aW9uGAEgASgJIiAKEEdldFBsYXllclJlcXVlc3QSDAoEbmFtZRgBIAEoCSJaChFHZXRQbGF5ZXJSZXNwb25zZRIiCgZwbGF5ZXIYASABKAsyEi5hcmJpdGVyLnYxLlBsYXllchIhCgZzY29wZXMYAiADKA4yES5hcmJpdGVyLnYxLlNjb3BlIjsKEkxpc3RQbGF5ZXJzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCSJTChNMaXN0UGxheWVyc1Jlc3BvbnNlEiMKB3BsYXllcnMYASADKAsyEi5hcmJpdGVyLnYxLlBsYXllchIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiJQoUVXBkYXRlUHJvZmlsZVJlcXVlc3QSDQoFYWJvdXQYASABKAkiOwoVVXBkYXRlUHJvZmlsZVJlc3BvbnNlEiIKBnBsYXllchgBIAEoCzISLmFyYml0ZXIudjEuUGxheWVyIjcKFFN1c3BlbmRQbGF5ZXJSZXF1ZXN0EgwKBG5hbWUYASABKAkSEQoJc3VzcGVuZGVkGAIgASgIIjsKFVN1c3BlbmRQbGF5ZXJSZXNwb25zZRIiCgZwbGF5ZXIYASABKAsyEi5hcmJpdGVyLnYxLlBsYXllciI4ChFHcmFudEJhZGdlUmVxdWVzdBIOCgZwbGF5ZXIYASABKAkSEwoLYm90X3ZlcnNpb24YAiABKAkiOAoSR3JhbnRCYWRnZVJlc3BvbnNlEiIKBnBsYXllchgBIAEoCzISLmFyYml0ZXIudjEuUGxheWVyIn8KBVRva2VuEhAKCHRva2VuX2lkGAEgASgJEg4KBnBsYXllchgCIAEoCRIhCgZzY29wZXMYAyADKA4yES5hcmJpdGVyLnYxLlNjb3BlEgwKBG5vdGUYBCABKAkSEgoKY3JlYXRlZF9tcxgFIAEoAxIPCgdyZXZva2VkGAYgASgIIlUKEkNyZWF0ZVRva2VuUmVxdWVzdBIOCgZwbGF5ZXIYASABKAkSIQoGc2NvcGVzGAIgAygOMhEuYXJiaXRlci52MS5TY29wZRIMCgRub3RlGAMgASgJIkcKE0NyZWF0ZVRva2VuUmVzcG9uc2USIAoFdG9rZW4YASABKAsyES5hcmJpdGVyLnYxLlRva2VuEg4KBnNlY3JldBgCIAEoCSJKChFMaXN0VG9rZW5zUmVxdWVzdBIOCgZwbGF5ZXIYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiUAoSTGlzdFRva2Vuc1Jlc3BvbnNlEiEKBnRva2VucxgBIAMoCzIRLmFyYml0ZXIudjEuVG9rZW4SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiYKElJldm9rZVRva2VuUmVxdWVzdBIQCgh0b2tlbl9pZBgBIAEoCSIVChNSZXZva2VUb2tlblJlc3BvbnNlIkgKBVRlcm1zEgwKBGdhbWUYASABKAkSFAoMdGltZV9jb250cm9sGAIgASgJEg0KBXJhdGVkGAMgASgIEgwKBHNlYXQYBCABKAUifQoJQ2hhbGxlbmdlEhQKDGNoYWxsZW5nZV9pZBgBIAEoCRISCgpjaGFsbGVuZ2VyGAIgASgJEhAKCG9wcG9uZW50GAMgASgJEiAKBXRlcm1zGAQgASgLMhEuYXJiaXRlci52MS5UZXJtcxISCgpjcmVhdGVkX21zGAUgASgDImAKFkNyZWF0ZUNoYWxsZW5nZVJlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRIQCghvcHBvbmVudBgCIAEoCRIgCgV0ZXJtcxgDIAEoCzIRLmFyYml0ZXIudjEuVGVybXMiQwoXQ3JlYXRlQ2hhbGxlbmdlUmVzcG9uc2USKAoJY2hhbGxlbmdlGAEgASgLMhUuYXJiaXRlci52MS5DaGFsbGVuZ2UiLgoWQWNjZXB0Q2hhbGxlbmdlUmVxdWVzdBIUCgxjaGFsbGVuZ2VfaWQYASABKAkiOwoXQWNjZXB0Q2hhbGxlbmdlUmVzcG9uc2USIAoFbWF0Y2gYASABKAsyES5hcmJpdGVyLnYxLk1hdGNoIj8KF0RlY2xpbmVDaGFsbGVuZ2VSZXF1ZXN0EhQKDGNoYWxsZW5nZV9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkiGgoYRGVjbGluZUNoYWxsZW5nZVJlc3BvbnNlIkkKEUNyZWF0ZVNlZWtSZXF1ZXN0EhIKCnJlcXVlc3RfaWQYASABKAkSIAoFdGVybXMYAiABKAsyES5hcmJpdGVyLnYxLlRlcm1zIjkKEkNyZWF0ZVNlZWtSZXNwb25zZRIjCgRzZWVrGAEgASgLMhUuYXJiaXRlci52MS5DaGFsbGVuZ2UiPgoVTGlzdENoYWxsZW5nZXNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJIlwKFkxpc3RDaGFsbGVuZ2VzUmVzcG9uc2USKQoKY2hhbGxlbmdlcxgBIAMoCzIVLmFyYml0ZXIudjEuQ2hhbGxlbmdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSpmCgVTY29wZRIVChFTQ09QRV9VTlNQRUNJRklFRBAAEg4KClNDT1BFX1BMQVkQARISCg5TQ09QRV9PUkdBTklTRRACEhEKDVNDT1BFX09CU0VSVkUQAxIPCgtTQ09QRV9BRE1JThAEMoQKCg1QbGF5ZXJTZXJ2aWNlElcKDlJlZ2lzdGVyUGxheWVyEiEuYXJiaXRlci52MS5SZWdpc3RlclBsYXllclJlcXVlc3QaIi5hcmJpdGVyLnYxLlJlZ2lzdGVyUGxheWVyUmVzcG9uc2USXQoQQ3JlYXRlSW52aXRhdGlvbhIjLmFyYml0ZXIudjEuQ3JlYXRlSW52aXRhdGlvblJlcXVlc3QaJC5hcmJpdGVyLnYxLkNyZWF0ZUludml0YXRpb25SZXNwb25zZRJICglHZXRQbGF5ZXISHC5hcmJpdGVyLnYxLkdldFBsYXllclJlcXVlc3QaHS5hcmJpdGVyLnYxLkdldFBsYXllclJlc3BvbnNlEk4KC0xpc3RQbGF5ZXJzEh4uYXJiaXRlci52MS5MaXN0UGxheWVyc1JlcXVlc3QaHy5hcmJpdGVyLnYxLkxpc3RQbGF5ZXJzUmVzcG9uc2USVAoNVXBkYXRlUHJvZmlsZRIgLmFyYml0ZXIudjEuVXBkYXRlUHJvZmlsZVJlcXVlc3QaIS5hcmJpdGVyLnYxLlVwZGF0ZVByb2ZpbGVSZXNwb25zZRJUCg1TdXNwZW5kUGxheWVyEiAuYXJiaXRlci52MS5TdXNwZW5kUGxheWVyUmVxdWVzdBohLmFyYml0ZXIudjEuU3VzcGVuZFBsYXllclJlc3BvbnNlEksKCkdyYW50QmFkZ2USHS5hcmJpdGVyLnYxLkdyYW50QmFkZ2VSZXF1ZXN0Gh4uYXJiaXRlci52MS5HcmFudEJhZGdlUmVzcG9uc2USTgoLQ3JlYXRlVG9rZW4SHi5hcmJpdGVyLnYxLkNyZWF0ZVRva2VuUmVxdWVzdBofLmFyYml0ZXIudjEuQ3JlYXRlVG9rZW5SZXNwb25zZRJLCgpMaXN0VG9rZW5zEh0uYXJiaXRlci52MS5MaXN0VG9rZW5zUmVxdWVzdBoeLmFyYml0ZXIudjEuTGlzdFRva2Vuc1Jlc3BvbnNlEk4KC1Jldm9rZVRva2VuEh4uYXJiaXRlci52MS5SZXZva2VUb2tlblJlcXVlc3QaHy5hcmJpdGVyLnYxLlJldm9rZVRva2VuUmVzcG9uc2USWgoPQ3JlYXRlQ2hhbGxlbmdlEiIuYXJiaXRlci52MS5DcmVhdGVDaGFsbGVuZ2VSZXF1ZXN0GiMuYXJiaXRlci52MS5DcmVhdGVDaGFsbGVuZ2VSZXNwb25zZRJaCg9BY2NlcHRDaGFsbGVuZ2USIi5hcmJpdGVyLnYxLkFjY2VwdENoYWxsZW5nZVJlcXVlc3QaIy5hcmJpdGVyLnYxLkFjY2VwdENoYWxsZW5nZVJlc3BvbnNlEl0KEERlY2xpbmVDaGFsbGVuZ2USIy5hcmJpdGVyLnYxLkRlY2xpbmVDaGFsbGVuZ2VSZXF1ZXN0GiQuYXJiaXRlci52MS5EZWNsaW5lQ2hhbGxlbmdlUmVzcG9uc2USSwoKQ3JlYXRlU2VlaxIdLmFyYml0ZXIudjEuQ3JlYXRlU2Vla1JlcXVlc3QaHi5hcmJpdGVyLnYxLkNyZWF0ZVNlZWtSZXNwb25zZRJXCg5MaXN0Q2hhbGxlbmdlcxIhLmFyYml0ZXIudjEuTGlzdENoYWxsZW5nZXNSZXF1ZXN0GiIuYXJiaXRlci52MS5MaXN0Q2hhbGxlbmdlc1Jlc3BvbnNlQgJQAWIGcHJvdG8z", [file_arbiter_v1_match]);
+  fileDesc("ChdhcmJpdGVyL3YxL3BsYXllci5wcm90bxIKYXJiaXRlci52MSLBAgoGUGxheWVyEgwKBG5hbWUYASABKAkSDQoFYWJvdXQYAiABKAkSEAoIYm90X25hbWUYAyABKAkSEwoLYm90X3ZlcnNpb24YBCABKAkSDQoFZ2FtZXMYBSADKAkSFAoMbW9zdF9tYXRjaGVzGAYgASgFEg4KBm9ubGluZRgHIAEoCBIRCglzdXNwZW5kZWQYCCABKAgSEgoKY3JlYXRlZF9tcxgJIAEoAxIVCg1iYWRnZV92ZXJzaW9uGAogASgJEhAKCGJhZGdlX21zGAsgASgDEiYKCHVucGFpcmVkGAwgAygLMhQuYXJiaXRlci52MS5VbnBhaXJlZBIUCgxjdXJyZW50X25hbWUYDSABKAkSDwoHcmV0aXJlZBgOIAEoCBIOCgZoaWRkZW4YDyABKAgSDwoHZGVsZXRlZBgQIAEoCCJQCghVbnBhaXJlZBIVCg10b3VybmFtZW50X2lkGAEgASgJEhIKCnRvdXJuYW1lbnQYAiABKAkSCwoDd2h5GAMgASgJEgwKBHRleHQYBCABKAkiSAoVUmVnaXN0ZXJQbGF5ZXJSZXF1ZXN0EgwKBG5hbWUYASABKAkSDQoFYWJvdXQYAiABKAkSEgoKaW52aXRhdGlvbhgDIAEoCSJLChZSZWdpc3RlclBsYXllclJlc3BvbnNlEiIKBnBsYXllchgBIAEoCzISLmFyYml0ZXIudjEuUGxheWVyEg0KBXRva2VuGAIgASgJIhkKF0NyZWF0ZUludml0YXRpb25SZXF1ZXN0Ii4KGENyZWF0ZUludml0YXRpb25SZXNwb25zZRISCgppbnZpdGF0aW9uGAEgASgJIiAKEEdldFBsYXllclJlcXVlc3QSDAoEbmFtZRgBIAEoCSJaChFHZXRQbGF5ZXJSZXNwb25zZRIiCgZwbGF5ZXIYASABKAsyEi5hcmJpdGVyLnYxLlBsYXllchIhCgZzY29wZXMYAiADKA4yES5hcmJpdGVyLnYxLlNjb3BlIjsKEkxpc3RQbGF5ZXJzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCSJTChNMaXN0UGxheWVyc1Jlc3BvbnNlEiMKB3BsYXllcnMYASADKAsyEi5hcmJpdGVyLnYxLlBsYXllchIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiJQoUVXBkYXRlUHJvZmlsZVJlcXVlc3QSDQoFYWJvdXQYASABKAkiOwoVVXBkYXRlUHJvZmlsZVJlc3BvbnNlEiIKBnBsYXllchgBIAEoCzISLmFyYml0ZXIudjEuUGxheWVyIosBChNDaGFuZ2VQbGF5ZXJSZXF1ZXN0Eg4KBnBsYXllchgBIAEoCRIVCghuZXdfbmFtZRgCIAEoCUgAiAEBEhQKB3JldGlyZWQYAyABKAhIAYgBARITCgZoaWRkZW4YBCABKAhIAogBAUILCglfbmV3X25hbWVCCgoIX3JldGlyZWRCCQoHX2hpZGRlbiI6ChRDaGFuZ2VQbGF5ZXJSZXNwb25zZRIiCgZwbGF5ZXIYASABKAsyEi5hcmJpdGVyLnYxLlBsYXllciI2ChNEZWxldGVQbGF5ZXJSZXF1ZXN0Eg4KBnBsYXllchgBIAEoCRIPCgdwcmV2aWV3GAIgASgIIjoKFERlbGV0ZVBsYXllclJlc3BvbnNlEiIKBnBsYXllchgBIAEoCzISLmFyYml0ZXIudjEuUGxheWVyIjcKFFN1c3BlbmRQbGF5ZXJSZXF1ZXN0EgwKBG5hbWUYASABKAkSEQoJc3VzcGVuZGVkGAIgASgIIjsKFVN1c3BlbmRQbGF5ZXJSZXNwb25zZRIiCgZwbGF5ZXIYASABKAsyEi5hcmJpdGVyLnYxLlBsYXllciI4ChFHcmFudEJhZGdlUmVxdWVzdBIOCgZwbGF5ZXIYASABKAkSEwoLYm90X3ZlcnNpb24YAiABKAkiOAoSR3JhbnRCYWRnZVJlc3BvbnNlEiIKBnBsYXllchgBIAEoCzISLmFyYml0ZXIudjEuUGxheWVyIn8KBVRva2VuEhAKCHRva2VuX2lkGAEgASgJEg4KBnBsYXllchgCIAEoCRIhCgZzY29wZXMYAyADKA4yES5hcmJpdGVyLnYxLlNjb3BlEgwKBG5vdGUYBCABKAkSEgoKY3JlYXRlZF9tcxgFIAEoAxIPCgdyZXZva2VkGAYgASgIIlUKEkNyZWF0ZVRva2VuUmVxdWVzdBIOCgZwbGF5ZXIYASABKAkSIQoGc2NvcGVzGAIgAygOMhEuYXJiaXRlci52MS5TY29wZRIMCgRub3RlGAMgASgJIkcKE0NyZWF0ZVRva2VuUmVzcG9uc2USIAoFdG9rZW4YASABKAsyES5hcmJpdGVyLnYxLlRva2VuEg4KBnNlY3JldBgCIAEoCSJKChFMaXN0VG9rZW5zUmVxdWVzdBIOCgZwbGF5ZXIYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiUAoSTGlzdFRva2Vuc1Jlc3BvbnNlEiEKBnRva2VucxgBIAMoCzIRLmFyYml0ZXIudjEuVG9rZW4SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIiYKElJldm9rZVRva2VuUmVxdWVzdBIQCgh0b2tlbl9pZBgBIAEoCSIVChNSZXZva2VUb2tlblJlc3BvbnNlIkgKBVRlcm1zEgwKBGdhbWUYASABKAkSFAoMdGltZV9jb250cm9sGAIgASgJEg0KBXJhdGVkGAMgASgIEgwKBHNlYXQYBCABKAUifQoJQ2hhbGxlbmdlEhQKDGNoYWxsZW5nZV9pZBgBIAEoCRISCgpjaGFsbGVuZ2VyGAIgASgJEhAKCG9wcG9uZW50GAMgASgJEiAKBXRlcm1zGAQgASgLMhEuYXJiaXRlci52MS5UZXJtcxISCgpjcmVhdGVkX21zGAUgASgDImAKFkNyZWF0ZUNoYWxsZW5nZVJlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRIQCghvcHBvbmVudBgCIAEoCRIgCgV0ZXJtcxgDIAEoCzIRLmFyYml0ZXIudjEuVGVybXMiQwoXQ3JlYXRlQ2hhbGxlbmdlUmVzcG9uc2USKAoJY2hhbGxlbmdlGAEgASgLMhUuYXJiaXRlci52MS5DaGFsbGVuZ2UiLgoWQWNjZXB0Q2hhbGxlbmdlUmVxdWVzdBIUCgxjaGFsbGVuZ2VfaWQYASABKAkiOwoXQWNjZXB0Q2hhbGxlbmdlUmVzcG9uc2USIAoFbWF0Y2gYASABKAsyES5hcmJpdGVyLnYxLk1hdGNoIj8KF0RlY2xpbmVDaGFsbGVuZ2VSZXF1ZXN0EhQKDGNoYWxsZW5nZV9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkiGgoYRGVjbGluZUNoYWxsZW5nZVJlc3BvbnNlIkkKEUNyZWF0ZVNlZWtSZXF1ZXN0EhIKCnJlcXVlc3RfaWQYASABKAkSIAoFdGVybXMYAiABKAsyES5hcmJpdGVyLnYxLlRlcm1zIjkKEkNyZWF0ZVNlZWtSZXNwb25zZRIjCgRzZWVrGAEgASgLMhUuYXJiaXRlci52MS5DaGFsbGVuZ2UiPgoVTGlzdENoYWxsZW5nZXNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJIlwKFkxpc3RDaGFsbGVuZ2VzUmVzcG9uc2USKQoKY2hhbGxlbmdlcxgBIAMoCzIVLmFyYml0ZXIudjEuQ2hhbGxlbmdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSpmCgVTY29wZRIVChFTQ09QRV9VTlNQRUNJRklFRBAAEg4KClNDT1BFX1BMQVkQARISCg5TQ09QRV9PUkdBTklTRRACEhEKDVNDT1BFX09CU0VSVkUQAxIPCgtTQ09QRV9BRE1JThAEMqoLCg1QbGF5ZXJTZXJ2aWNlElcKDlJlZ2lzdGVyUGxheWVyEiEuYXJiaXRlci52MS5SZWdpc3RlclBsYXllclJlcXVlc3QaIi5hcmJpdGVyLnYxLlJlZ2lzdGVyUGxheWVyUmVzcG9uc2USXQoQQ3JlYXRlSW52aXRhdGlvbhIjLmFyYml0ZXIudjEuQ3JlYXRlSW52aXRhdGlvblJlcXVlc3QaJC5hcmJpdGVyLnYxLkNyZWF0ZUludml0YXRpb25SZXNwb25zZRJICglHZXRQbGF5ZXISHC5hcmJpdGVyLnYxLkdldFBsYXllclJlcXVlc3QaHS5hcmJpdGVyLnYxLkdldFBsYXllclJlc3BvbnNlEk4KC0xpc3RQbGF5ZXJzEh4uYXJiaXRlci52MS5MaXN0UGxheWVyc1JlcXVlc3QaHy5hcmJpdGVyLnYxLkxpc3RQbGF5ZXJzUmVzcG9uc2USVAoNVXBkYXRlUHJvZmlsZRIgLmFyYml0ZXIudjEuVXBkYXRlUHJvZmlsZVJlcXVlc3QaIS5hcmJpdGVyLnYxLlVwZGF0ZVByb2ZpbGVSZXNwb25zZRJRCgxDaGFuZ2VQbGF5ZXISHy5hcmJpdGVyLnYxLkNoYW5nZVBsYXllclJlcXVlc3QaIC5hcmJpdGVyLnYxLkNoYW5nZVBsYXllclJlc3BvbnNlElEKDERlbGV0ZVBsYXllchIfLmFyYml0ZXIudjEuRGVsZXRlUGxheWVyUmVxdWVzdBogLmFyYml0ZXIudjEuRGVsZXRlUGxheWVyUmVzcG9uc2USVAoNU3VzcGVuZFBsYXllchIgLmFyYml0ZXIudjEuU3VzcGVuZFBsYXllclJlcXVlc3QaIS5hcmJpdGVyLnYxLlN1c3BlbmRQbGF5ZXJSZXNwb25zZRJLCgpHcmFudEJhZGdlEh0uYXJiaXRlci52MS5HcmFudEJhZGdlUmVxdWVzdBoeLmFyYml0ZXIudjEuR3JhbnRCYWRnZVJlc3BvbnNlEk4KC0NyZWF0ZVRva2VuEh4uYXJiaXRlci52MS5DcmVhdGVUb2tlblJlcXVlc3QaHy5hcmJpdGVyLnYxLkNyZWF0ZVRva2VuUmVzcG9uc2USSwoKTGlzdFRva2VucxIdLmFyYml0ZXIudjEuTGlzdFRva2Vuc1JlcXVlc3QaHi5hcmJpdGVyLnYxLkxpc3RUb2tlbnNSZXNwb25zZRJOCgtSZXZva2VUb2tlbhIeLmFyYml0ZXIudjEuUmV2b2tlVG9rZW5SZXF1ZXN0Gh8uYXJiaXRlci52MS5SZXZva2VUb2tlblJlc3BvbnNlEloKD0NyZWF0ZUNoYWxsZW5nZRIiLmFyYml0ZXIudjEuQ3JlYXRlQ2hhbGxlbmdlUmVxdWVzdBojLmFyYml0ZXIudjEuQ3JlYXRlQ2hhbGxlbmdlUmVzcG9uc2USWgoPQWNjZXB0Q2hhbGxlbmdlEiIuYXJiaXRlci52MS5BY2NlcHRDaGFsbGVuZ2VSZXF1ZXN0GiMuYXJiaXRlci52MS5BY2NlcHRDaGFsbGVuZ2VSZXNwb25zZRJdChBEZWNsaW5lQ2hhbGxlbmdlEiMuYXJiaXRlci52MS5EZWNsaW5lQ2hhbGxlbmdlUmVxdWVzdBokLmFyYml0ZXIudjEuRGVjbGluZUNoYWxsZW5nZVJlc3BvbnNlEksKCkNyZWF0ZVNlZWsSHS5hcmJpdGVyLnYxLkNyZWF0ZVNlZWtSZXF1ZXN0Gh4uYXJiaXRlci52MS5DcmVhdGVTZWVrUmVzcG9uc2USVwoOTGlzdENoYWxsZW5nZXMSIS5hcmJpdGVyLnYxLkxpc3RDaGFsbGVuZ2VzUmVxdWVzdBoiLmFyYml0ZXIudjEuTGlzdENoYWxsZW5nZXNSZXNwb25zZUICUAFiBnByb3RvMw", [file_arbiter_v1_match]);
 
 /**
  * A player.
@@ -108,6 +108,35 @@ export type Player = Message<"arbiter.v1.Player"> & {
    * @generated from field: repeated arbiter.v1.Unpaired unpaired = 12;
    */
   unpaired: Unpaired[];
+
+  /**
+   * The name under which pages and lists show it: as `name`, unless it was renamed. `name` is that of the records; of a
+   * deleted player, both are its neutral name.
+   *
+   * @generated from field: string current_name = 13;
+   */
+  currentName: string;
+
+  /**
+   * Whether it has retired.
+   *
+   * @generated from field: bool retired = 14;
+   */
+  retired: boolean;
+
+  /**
+   * Whether it is hidden.
+   *
+   * @generated from field: bool hidden = 15;
+   */
+  hidden: boolean;
+
+  /**
+   * Whether it was deleted.
+   *
+   * @generated from field: bool deleted = 16;
+   */
+  deleted: boolean;
 };
 
 /**
@@ -411,6 +440,118 @@ export const UpdateProfileResponseSchema: GenMessage<UpdateProfileResponse> = /*
   messageDesc(file_arbiter_v1_player, 11);
 
 /**
+ * Changes how a player is shown. An absent field changes nothing.
+ *
+ * @generated from message arbiter.v1.ChangePlayerRequest
+ */
+export type ChangePlayerRequest = Message<"arbiter.v1.ChangePlayerRequest"> & {
+  /**
+   * The player; empty for the caller.
+   *
+   * @generated from field: string player = 1;
+   */
+  player: string;
+
+  /**
+   * Its new name, by the rule of Player.name.
+   *
+   * @generated from field: optional string new_name = 2;
+   */
+  newName?: string | undefined;
+
+  /**
+   * True to retire, false to come back.
+   *
+   * @generated from field: optional bool retired = 3;
+   */
+  retired?: boolean | undefined;
+
+  /**
+   * True to hide it, false to show it again.
+   *
+   * @generated from field: optional bool hidden = 4;
+   */
+  hidden?: boolean | undefined;
+};
+
+/**
+ * Describes the message arbiter.v1.ChangePlayerRequest.
+ * Use `create(ChangePlayerRequestSchema)` to create a new message.
+ */
+export const ChangePlayerRequestSchema: GenMessage<ChangePlayerRequest> = /*@__PURE__*/
+  messageDesc(file_arbiter_v1_player, 12);
+
+/**
+ * The player as it is now.
+ *
+ * @generated from message arbiter.v1.ChangePlayerResponse
+ */
+export type ChangePlayerResponse = Message<"arbiter.v1.ChangePlayerResponse"> & {
+  /**
+   * The player.
+   *
+   * @generated from field: arbiter.v1.Player player = 1;
+   */
+  player?: Player | undefined;
+};
+
+/**
+ * Describes the message arbiter.v1.ChangePlayerResponse.
+ * Use `create(ChangePlayerResponseSchema)` to create a new message.
+ */
+export const ChangePlayerResponseSchema: GenMessage<ChangePlayerResponse> = /*@__PURE__*/
+  messageDesc(file_arbiter_v1_player, 13);
+
+/**
+ * Deletes a player.
+ *
+ * @generated from message arbiter.v1.DeletePlayerRequest
+ */
+export type DeletePlayerRequest = Message<"arbiter.v1.DeletePlayerRequest"> & {
+  /**
+   * The player; empty for the caller.
+   *
+   * @generated from field: string player = 1;
+   */
+  player: string;
+
+  /**
+   * Whether to delete nothing, and only return the player that would be deleted.
+   *
+   * @generated from field: bool preview = 2;
+   */
+  preview: boolean;
+};
+
+/**
+ * Describes the message arbiter.v1.DeletePlayerRequest.
+ * Use `create(DeletePlayerRequestSchema)` to create a new message.
+ */
+export const DeletePlayerRequestSchema: GenMessage<DeletePlayerRequest> = /*@__PURE__*/
+  messageDesc(file_arbiter_v1_player, 14);
+
+/**
+ * The player is deleted.
+ *
+ * @generated from message arbiter.v1.DeletePlayerResponse
+ */
+export type DeletePlayerResponse = Message<"arbiter.v1.DeletePlayerResponse"> & {
+  /**
+   * What is left of it; in a preview, the player as it is.
+   *
+   * @generated from field: arbiter.v1.Player player = 1;
+   */
+  player?: Player | undefined;
+};
+
+/**
+ * Describes the message arbiter.v1.DeletePlayerResponse.
+ * Use `create(DeletePlayerResponseSchema)` to create a new message.
+ */
+export const DeletePlayerResponseSchema: GenMessage<DeletePlayerResponse> = /*@__PURE__*/
+  messageDesc(file_arbiter_v1_player, 15);
+
+/**
  * Suspends a player or lets it in again.
  *
  * @generated from message arbiter.v1.SuspendPlayerRequest
@@ -436,7 +577,7 @@ export type SuspendPlayerRequest = Message<"arbiter.v1.SuspendPlayerRequest"> & 
  * Use `create(SuspendPlayerRequestSchema)` to create a new message.
  */
 export const SuspendPlayerRequestSchema: GenMessage<SuspendPlayerRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 12);
+  messageDesc(file_arbiter_v1_player, 16);
 
 /**
  * The player as it is now.
@@ -457,7 +598,7 @@ export type SuspendPlayerResponse = Message<"arbiter.v1.SuspendPlayerResponse"> 
  * Use `create(SuspendPlayerResponseSchema)` to create a new message.
  */
 export const SuspendPlayerResponseSchema: GenMessage<SuspendPlayerResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 13);
+  messageDesc(file_arbiter_v1_player, 17);
 
 /**
  * Sets the version of a player's bot that has passed the conformance kit.
@@ -485,7 +626,7 @@ export type GrantBadgeRequest = Message<"arbiter.v1.GrantBadgeRequest"> & {
  * Use `create(GrantBadgeRequestSchema)` to create a new message.
  */
 export const GrantBadgeRequestSchema: GenMessage<GrantBadgeRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 14);
+  messageDesc(file_arbiter_v1_player, 18);
 
 /**
  * The badge is granted, or withdrawn.
@@ -506,7 +647,7 @@ export type GrantBadgeResponse = Message<"arbiter.v1.GrantBadgeResponse"> & {
  * Use `create(GrantBadgeResponseSchema)` to create a new message.
  */
 export const GrantBadgeResponseSchema: GenMessage<GrantBadgeResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 15);
+  messageDesc(file_arbiter_v1_player, 19);
 
 /**
  * A token, without its secret part.
@@ -562,7 +703,7 @@ export type Token = Message<"arbiter.v1.Token"> & {
  * Use `create(TokenSchema)` to create a new message.
  */
 export const TokenSchema: GenMessage<Token> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 16);
+  messageDesc(file_arbiter_v1_player, 20);
 
 /**
  * Requests a token.
@@ -597,7 +738,7 @@ export type CreateTokenRequest = Message<"arbiter.v1.CreateTokenRequest"> & {
  * Use `create(CreateTokenRequestSchema)` to create a new message.
  */
 export const CreateTokenRequestSchema: GenMessage<CreateTokenRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 17);
+  messageDesc(file_arbiter_v1_player, 21);
 
 /**
  * A new token.
@@ -625,7 +766,7 @@ export type CreateTokenResponse = Message<"arbiter.v1.CreateTokenResponse"> & {
  * Use `create(CreateTokenResponseSchema)` to create a new message.
  */
 export const CreateTokenResponseSchema: GenMessage<CreateTokenResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 18);
+  messageDesc(file_arbiter_v1_player, 22);
 
 /**
  * Requests tokens.
@@ -660,7 +801,7 @@ export type ListTokensRequest = Message<"arbiter.v1.ListTokensRequest"> & {
  * Use `create(ListTokensRequestSchema)` to create a new message.
  */
 export const ListTokensRequestSchema: GenMessage<ListTokensRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 19);
+  messageDesc(file_arbiter_v1_player, 23);
 
 /**
  * A page of tokens, oldest first.
@@ -688,7 +829,7 @@ export type ListTokensResponse = Message<"arbiter.v1.ListTokensResponse"> & {
  * Use `create(ListTokensResponseSchema)` to create a new message.
  */
 export const ListTokensResponseSchema: GenMessage<ListTokensResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 20);
+  messageDesc(file_arbiter_v1_player, 24);
 
 /**
  * Revokes a token.
@@ -709,7 +850,7 @@ export type RevokeTokenRequest = Message<"arbiter.v1.RevokeTokenRequest"> & {
  * Use `create(RevokeTokenRequestSchema)` to create a new message.
  */
 export const RevokeTokenRequestSchema: GenMessage<RevokeTokenRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 21);
+  messageDesc(file_arbiter_v1_player, 25);
 
 /**
  * The token is revoked.
@@ -724,7 +865,7 @@ export type RevokeTokenResponse = Message<"arbiter.v1.RevokeTokenResponse"> & {
  * Use `create(RevokeTokenResponseSchema)` to create a new message.
  */
 export const RevokeTokenResponseSchema: GenMessage<RevokeTokenResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 22);
+  messageDesc(file_arbiter_v1_player, 26);
 
 /**
  * The terms of a challenge.
@@ -766,7 +907,7 @@ export type Terms = Message<"arbiter.v1.Terms"> & {
  * Use `create(TermsSchema)` to create a new message.
  */
 export const TermsSchema: GenMessage<Terms> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 23);
+  messageDesc(file_arbiter_v1_player, 27);
 
 /**
  * A challenge, or a seek: a challenge without a named opponent.
@@ -815,7 +956,7 @@ export type Challenge = Message<"arbiter.v1.Challenge"> & {
  * Use `create(ChallengeSchema)` to create a new message.
  */
 export const ChallengeSchema: GenMessage<Challenge> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 24);
+  messageDesc(file_arbiter_v1_player, 28);
 
 /**
  * Challenges a player.
@@ -850,7 +991,7 @@ export type CreateChallengeRequest = Message<"arbiter.v1.CreateChallengeRequest"
  * Use `create(CreateChallengeRequestSchema)` to create a new message.
  */
 export const CreateChallengeRequestSchema: GenMessage<CreateChallengeRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 25);
+  messageDesc(file_arbiter_v1_player, 29);
 
 /**
  * The challenge.
@@ -871,7 +1012,7 @@ export type CreateChallengeResponse = Message<"arbiter.v1.CreateChallengeRespons
  * Use `create(CreateChallengeResponseSchema)` to create a new message.
  */
 export const CreateChallengeResponseSchema: GenMessage<CreateChallengeResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 26);
+  messageDesc(file_arbiter_v1_player, 30);
 
 /**
  * Accepts a challenge or a seek.
@@ -892,7 +1033,7 @@ export type AcceptChallengeRequest = Message<"arbiter.v1.AcceptChallengeRequest"
  * Use `create(AcceptChallengeRequestSchema)` to create a new message.
  */
 export const AcceptChallengeRequestSchema: GenMessage<AcceptChallengeRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 27);
+  messageDesc(file_arbiter_v1_player, 31);
 
 /**
  * The match that was created.
@@ -913,7 +1054,7 @@ export type AcceptChallengeResponse = Message<"arbiter.v1.AcceptChallengeRespons
  * Use `create(AcceptChallengeResponseSchema)` to create a new message.
  */
 export const AcceptChallengeResponseSchema: GenMessage<AcceptChallengeResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 28);
+  messageDesc(file_arbiter_v1_player, 32);
 
 /**
  * Declines or withdraws a challenge.
@@ -941,7 +1082,7 @@ export type DeclineChallengeRequest = Message<"arbiter.v1.DeclineChallengeReques
  * Use `create(DeclineChallengeRequestSchema)` to create a new message.
  */
 export const DeclineChallengeRequestSchema: GenMessage<DeclineChallengeRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 29);
+  messageDesc(file_arbiter_v1_player, 33);
 
 /**
  * The challenge is closed.
@@ -956,7 +1097,7 @@ export type DeclineChallengeResponse = Message<"arbiter.v1.DeclineChallengeRespo
  * Use `create(DeclineChallengeResponseSchema)` to create a new message.
  */
 export const DeclineChallengeResponseSchema: GenMessage<DeclineChallengeResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 30);
+  messageDesc(file_arbiter_v1_player, 34);
 
 /**
  * Creates a seek.
@@ -984,7 +1125,7 @@ export type CreateSeekRequest = Message<"arbiter.v1.CreateSeekRequest"> & {
  * Use `create(CreateSeekRequestSchema)` to create a new message.
  */
 export const CreateSeekRequestSchema: GenMessage<CreateSeekRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 31);
+  messageDesc(file_arbiter_v1_player, 35);
 
 /**
  * The seek.
@@ -1005,7 +1146,7 @@ export type CreateSeekResponse = Message<"arbiter.v1.CreateSeekResponse"> & {
  * Use `create(CreateSeekResponseSchema)` to create a new message.
  */
 export const CreateSeekResponseSchema: GenMessage<CreateSeekResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 32);
+  messageDesc(file_arbiter_v1_player, 36);
 
 /**
  * Requests open challenges and seeks.
@@ -1033,7 +1174,7 @@ export type ListChallengesRequest = Message<"arbiter.v1.ListChallengesRequest"> 
  * Use `create(ListChallengesRequestSchema)` to create a new message.
  */
 export const ListChallengesRequestSchema: GenMessage<ListChallengesRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 33);
+  messageDesc(file_arbiter_v1_player, 37);
 
 /**
  * A page of challenges and seeks, oldest first.
@@ -1061,7 +1202,7 @@ export type ListChallengesResponse = Message<"arbiter.v1.ListChallengesResponse"
  * Use `create(ListChallengesResponseSchema)` to create a new message.
  */
 export const ListChallengesResponseSchema: GenMessage<ListChallengesResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_player, 34);
+  messageDesc(file_arbiter_v1_player, 38);
 
 /**
  * The scopes of a token.
@@ -1173,6 +1314,34 @@ export const PlayerService: GenService<{
     methodKind: "unary";
     input: typeof UpdateProfileRequestSchema;
     output: typeof UpdateProfileResponseSchema;
+  },
+  /**
+   * Renames, retires or hides a player, or ends this. All names of a player lead to it, here and on pages, and lists of
+   * players show the newest; records of matches and tournaments keep the name under which it registered, because they are
+   * signed. Who retires is withdrawn from all tournaments, and can't be entered or challenged. Neither a retired nor a
+   * hidden player is in leaderboards; a hidden one is not in ListPlayers either. Needs scope play for the caller itself,
+   * scope admin for others. Refusals: PLAYER_NOT_FOUND, PLAYER_EXISTS, ARGUMENT_INVALID, RATE_LIMITED (it has had too
+   * many names), SCOPE_MISSING.
+   *
+   * @generated from rpc arbiter.v1.PlayerService.ChangePlayer
+   */
+  changePlayer: {
+    methodKind: "unary";
+    input: typeof ChangePlayerRequestSchema;
+    output: typeof ChangePlayerResponseSchema;
+  },
+  /**
+   * Deletes a player: its description, what its bot has said of itself, its tokens, its challenges and its further names.
+   * It is withdrawn from all tournaments, and its streams end. Its games stay, shown under a neutral name, and the name
+   * under which it registered stays in their signed records and can't be registered again. Nothing of this can be undone.
+   * Needs scope play for the caller itself, scope admin for others. Refusals: PLAYER_NOT_FOUND, SCOPE_MISSING.
+   *
+   * @generated from rpc arbiter.v1.PlayerService.DeletePlayer
+   */
+  deletePlayer: {
+    methodKind: "unary";
+    input: typeof DeletePlayerRequestSchema;
+    output: typeof DeletePlayerResponseSchema;
   },
   /**
    * Suspends a player, or ends its suspension. Needs scope admin. Its live streams end, its matches go on by their
