@@ -41,7 +41,15 @@ ProgressCallback = Callable[[int, int], None]
 
 
 @app.command
-def export(folder: Path, /, *, game: str = "", label: str = "", connection: Connection | None = None) -> None:
+def export(
+    folder: Path,
+    /,
+    *,
+    game: str = "",
+    label: str = "",
+    unrated: Flag = False,
+    connection: Connection | None = None,
+) -> None:
     """Export the transcripts of all finished rated matches into a folder, with the arbiter's public keys.
 
     Transcripts that are already in the folder are not requested again.
@@ -49,10 +57,11 @@ def export(folder: Path, /, *, game: str = "", label: str = "", connection: Conn
     :param folder: The folder; it is created if it does not exist.
     :param game: Only this variant.
     :param label: Only matches with this label, such as a tournament's id.
+    :param unrated: Unrated matches too. They count for no rating, but they can be verified and read.
     """
     with connected(connection) as client, _progress("Exporting") as progress:
         ended = client.list_matches(game=game, label=label, phase=arb.Phase.ENDED, most=EVERY)
-        matches = [match for match in ended if match.rated]
+        matches = [match for match in ended if match.rated or unrated]
         keys = published_keys(client.server_info())
         written = 0
         try:

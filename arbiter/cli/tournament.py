@@ -54,6 +54,8 @@ Ctrl-C stops at any moment; the same command with --resume continues the newest 
 
 app.command("arbiter.cli.tournament_run.command:run", name="run", help=RUN)
 
+GAMES: Final = "Write all games into one file, for programs that rate players, and for chess."
+app.command("arbiter.cli.tournament_games:games", name="games", help=GAMES)
 REFERENCE: Final = "Show everything that a tournament's file may say, with what is allowed and the defaults."
 app.command("arbiter.cli.tournament_reference:reference", name="reference", help=REFERENCE)
 
@@ -246,12 +248,8 @@ def rule(
         )
         for each in ruled.changes
     )
-    table(
-        ("player", "place", "points"),
-        rows,
-        f"Nothing {'would change' if preview else 'changes'} in the standings.",
-        output,
-    )
+    nothing = f"Nothing {'would change' if preview else 'changes'} in the standings."
+    table(("player", "place", "points"), rows, nothing, output)
 
 
 @app.command(name="list")

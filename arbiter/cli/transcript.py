@@ -44,13 +44,15 @@ def transcript(
     """Write the record of a match: the exact bytes of its events, one canonical JSON text per line, and the signature.
 
     `arbiter verify` verifies it. With --text, write readable text instead, similar to PGN, with clocks. With --pgn
-    and --sgf, write what programs for chess and Go read. `arbiter match import` reads all three.
+    and --sgf, write what programs for chess and Go read; programs that rate players read PGN of every game. `arbiter
+    match import` reads all three.
 
     :param match_id: The match: its id, the beginning of one, or `last`.
     :param out: Write to this file instead of standard output.
     :param text: Write readable text.
-    :param pgn: Write a match of chess as PGN, with clocks, and evaluations once it has ended.
-    :param sgf: Write a match of Go as SGF, the same way.
+    :param pgn: Write PGN: a match of chess with clocks, and evaluations once it has ended; of another game, its tags,
+        and the moves as a comment.
+    :param sgf: Write a match of Go as SGF, with clocks, and evaluations once it has ended.
     :param file: Read the record from this file instead of a server.
     :param from_text: Read a readable text from this file, play its moves, and show the resulting position.
     """

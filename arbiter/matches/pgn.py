@@ -1,4 +1,7 @@
-"""Chess matches in Portable Game Notation (the standard of 1994): out of the record, and games of other programs in.
+"""Matches in Portable Game Notation (the standard of 1994): out of the record, and games of chess of others in.
+
+A match of another game has the same tags, in which `White` is seat 1, and its moves stand in a comment: programs that
+rate players read the tags, and those for chess a game without moves.
 
 | in the text | what it is |
 | --- | --- |
@@ -57,6 +60,7 @@ _TERMINATIONS: Final = {
     Cause.ORGANISER: "adjudication",
     Cause.ARBITER: "emergency",
 }
+_UNBRACED: Final = str.maketrans("{}", "()")  #: a comment ends at the first brace
 _STANDARD: Final = ("", "chess", "standard", "normal", "from position")  #: variants of other programs that are chess
 
 _TAG: Final = re.compile(r'\s*\[\s*([A-Za-z0-9_+#=:-]{1,255})\s+"((?:[^"\\]|\\.)*)"\s*\]\s*')
@@ -94,25 +98,24 @@ class PgnGame(NamedTuple):
 
 
 def write(events: Sequence[Event], tags: Mapping[str, str] | None = None, games: Games = registered_game) -> str:
-    """Return a match of chess as PGN. `tags` are added, or replace those of the match; an empty one is left out.
+    """Return a match as PGN. `tags` are added, or replace those of the match; an empty one is left out.
 
-    Raises RecordError if the events do not start with `created`, or the game is another one.
+    Raises RecordError if the events do not start with `created`.
     """
     if not events or not isinstance(events[0], Created):
         raise RecordError("a match begins with its making")
     created = events[0]
-    if created.game.partition("(")[0] != GAME:
-        raise RecordError(f"PGN is for chess, and this is a match of {created.game}")
     ended = next((event for event in events if isinstance(event, Ended)), None)
     moved = [event for event in events if isinstance(event, Moved)]
     header = {**match_tags(created, ended, versions_of(events), len(created.opening) + len(moved)), **(tags or {})}
     written = "".join(f"[{name} {quoted(value)}]\n" for name, value in header.items() if value)
-    return f"{written}\n{wrapped([*_moves(created, moved, ended, games), result_text(ended)], WIDTH)}\n"
+    moves = _moves(created, moved, ended, games) if _is_chess(created) else _in_comment(created, moved, games)
+    return f"{written}\n{wrapped([*moves, header['Result']], WIDTH)}\n"
 
 
 def match_tags(created: Created, ended: Ended | None, versions: tuple[str, str], plies: int) -> dict[str, str]:
     """Return the tags of a match, of any game; its first player is in `White`."""
-    controls = time_control.parse_pair(created.time)
+    controls, chess = time_control.parse_pair(created.time), _is_chess(created)
     pgn_time = tuple(map(_seconds, controls))
     return {
         "Event": created.label or "?",
@@ -128,14 +131,41 @@ def match_tags(created: Created, ended: Ended | None, versions: tuple[str, str],
         "WhiteTimeControl": pgn_time[0] if pgn_time[0] != pgn_time[1] else "",
         "BlackTimeControl": pgn_time[1] if pgn_time[0] != pgn_time[1] else "",
         "ArbiterTime": created.time if "?" in pgn_time else "",
-        "SetUp": "1" if created.position else "",
-        "FEN": created.position,
+        "Game": "" if chess else created.game,
+        "Player1": "" if chess else created.players[0],
+        "Player2": "" if chess else created.players[1],
+        "SetUp": "1" if created.position and chess else "",
+        "FEN": created.position if chess else "",
+        "Position": "" if chess else created.position,
         "PlyCount": str(plies),
         "OpeningPlies": str(len(created.opening) or ""),
         "Termination": "unterminated" if ended is None else _TERMINATIONS.get(ended.cause, "normal"),
         "EndReason": "" if ended is None else ended.reason,
         "Match": created.match,
     }
+
+
+def _is_chess(created: Created) -> bool:
+    return created.game.partition("(")[0] == GAME
+
+
+def _in_comment(created: Created, moved: Sequence[Moved], games: Games) -> Iterator[str]:
+    """Yield the moves of another game than chess as one comment: in its notation, or as recorded without its rules."""
+    moves = (*created.opening, *(event.move for event in moved))
+    if not moves:
+        return
+    yield "{"
+    try:
+        game = games(created.game)
+    except Refusal:
+        yield from (move.translate(_UNBRACED) for move in moves)
+        yield "}"
+        return
+    position = game.start(created.position)
+    for ply, move in enumerate(moves):
+        yield f"{game.number(position, ply)} {game.notation(position, move)}".translate(_UNBRACED)
+        position = game.play(position, move)
+    yield "}"
 
 
 def _seconds(control: time_control.TimeControl) -> str:

@@ -32,7 +32,7 @@ WITH_TABLES: Final = [command for command, app in COMMANDS.items() if table_opti
 WITHOUT: Final = {
     "compare": 1,  # for people, on a terminal
     "rating": 2,  # for people, on a terminal
-    "tournament": 1,  # `tournament watch`, whose output is events
+    "tournament_watch": 1,  # `tournament watch`, whose output is events
     "command": 1,  # `tournament run`, whose output is a report; --export writes its standings
 }
 """Calls that print a table in no other form, by module."""

@@ -30,6 +30,7 @@ COMMANDS = (
     ("tournament", "list"),
     ("tournament", "show", "t1"),
     ("tournament", "standings", "t1"),
+    ("tournament", "games", "t1"),
     ("tournament", "watch", "t1"),
     ("leaderboard",),
     ("leaderboard", "--json"),

@@ -15,7 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arbiter.errors import argument_invalid
 from arbiter.games import registry
+from arbiter.games.contract import AnyGame
 from arbiter.matches.canonical import RecordError
 from arbiter.matches.commands import Play, Resign
 from arbiter.matches.comments import Comment
@@ -119,9 +121,36 @@ def test_a_start_position_is_written_and_read() -> None:
     assert "\n40... Ke7 41. e4 *\n" in write([created])
 
 
-def test_other_games_and_other_records_are_refused() -> None:
-    with pytest.raises(RecordError, match="PGN is for chess, and this is a match of go"):
-        write(started("go").events)
+def test_a_match_of_another_game_has_tags_for_programs_that_rate_players() -> None:
+    """Programs for chess read a game without moves, which are a comment."""
+    logged = started("pods(size=3)", "40/30m", opening=("a1",))
+    logged.do(Play(logged.match.turn, "r", 1, "b1", logged.now + 40), 40)
+    logged.do(Resign(logged.match.turn, "enough"))
+    text = write(logged.events, {"Round": "2", "Event": "Cup"})
+    assert text == (
+        '[Event "Cup"]\n[Site "?"]\n[Date "2027.01.15"]\n[Round "2"]\n[White "alice"]\n[Black "bob"]\n[Result "0-1"]\n'
+        '[TimeControl "40/1800"]\n[Game "pods(size=3)"]\n[Player1 "alice"]\n[Player2 "bob"]\n[PlyCount "2"]\n'
+        '[OpeningPlies "1"]\n[Termination "normal"]\n[EndReason "resignation"]\n[Match "m1"]\n\n'
+        "{ 1. a1 2. b1 } 0-1\n"
+    )
+    game = chess.pgn.read_game(io.StringIO(text))
+    assert game is not None
+    assert not game.errors
+    assert (game.headers["White"], game.headers["Result"], list(game.mainline_moves())) == ("alice", "0-1", [])
+    assert next(read(text.splitlines())).tags["Black"] == "bob"
+    overruled = write(logged.events, {"Result": "1-0"})
+    assert '[Result "1-0"]' in overruled
+    assert overruled.endswith(" } 1-0\n"), "the result at the end is that of the tags, as the standard has it"
+
+
+def test_a_game_whose_rules_are_not_installed_has_its_moves_as_they_are_recorded() -> None:
+    def missing(variant: str) -> AnyGame:
+        raise argument_invalid(variant, "game", "a game that is installed")
+
+    assert "\n{ a1 b1 } *\n" in write(started("pods(size=3)", opening=("a1", "b1")).events, games=missing)
+
+
+def test_other_records_are_refused() -> None:
     with pytest.raises(RecordError, match="begins with its making"):
         write(started("chess").events[1:])
 
