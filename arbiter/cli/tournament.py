@@ -11,6 +11,7 @@ from cyclopts import App, Parameter
 from arbiter.cli import ids
 from arbiter.cli import tournament_view as view
 from arbiter.cli.connection import Connection, connected
+from arbiter.cli.entrant_file import FileEntrant, read_entrants
 from arbiter.cli.failure import Failure
 from arbiter.cli.table_options import AnyTableOptions
 from arbiter.cli.terminal import (
@@ -90,6 +91,7 @@ def enter(
     *,
     rating: int = 0,
     bye: Annotated[list[int] | None, Parameter(negative=())] = None,
+    file: Path | None = None,
     connection: Connection | None = None,
 ) -> None:
     """Enter players.
@@ -99,11 +101,21 @@ def enter(
     :param rating: The rating for seeding, in Elo; only the creator of the tournament can set it. [default: their
     ratings]
     :param bye: A round of a Swiss in which the player does not play; may be given several times.
+    :param file: Enter the players of a CSV file with the columns player, rating and byes, in its order; those who have
+        entered already are left out, so the command can be repeated.
     """
+    if file is not None and (players or rating or bye):
+        raise Failure("--file names the players, with their ratings and byes: leave out the others")
+    wanted = [FileEntrant(each, rating, tuple(bye or ())) for each in players or ("",)]
+    if file is not None:
+        wanted = read_entrants(file)
     with connected(connection) as client:
         tournament_id = ids.tournament_id(client, tournament_id)
-        for player in players or ("",):
-            entrant = client.enter_tournament(tournament_id, player, byes=bye or (), rating=rating)
+        if file is not None:
+            there = {each.player for each in client.get_tournament(tournament_id).entrants if not each.withdrawn}
+            wanted = [each for each in wanted if each.player not in there]
+        for player, seeded_by, byes in wanted:
+            entrant = client.enter_tournament(tournament_id, player, byes=byes, rating=seeded_by)
             say(f"Entered {entrant.player}{f', version {entrant.version}' if entrant.version else ''}.")
 
 
