@@ -68,8 +68,6 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 CHARACTERS = st.characters(exclude_categories=("C", "Z"), exclude_characters="'")
 NAMES = st.text(CHARACTERS, min_size=1, max_size=10)
-    lambda name: name[0] != "'"
-)
 ENTRANTS = st.builds(FileEntrant, NAMES, st.integers(0, 4_000), st.lists(st.integers(1, 99)).map(tuple))
 
 
