@@ -20,6 +20,7 @@ def test_clauses_are_listed_with_the_sentences_that_they_quote(arbiter: Arbiter)
     heading, *rows = ran.out.splitlines()
     assert heading.split("\t") == ["clause", "the bot", "the contract", "where"]
     assert rows[0].split("\t")[0] == "hello.first"
+    assert all(row.startswith("hello.") for row in rows)
     assert "The bot's first message is its hello." in rows[0]
 
 

@@ -112,9 +112,10 @@ def test_games_of_files_are_imported_for_replay(server: Server, arbiter: Arbiter
 def test_go_goes_out_and_comes_in_as_sgf(server: Server, arbiter: Arbiter, tmp_path: Path) -> None:
     arbiter("token", "create", "zoe", "--scope", "organise", "--save")
     file, again = tmp_path / "game.sgf", tmp_path / "again.sgf"
-    file.write_text("(;GM[1]SZ[9]KM[6.5]PB[Anna]PW[Ben]RE[W+R];B[ee];W[cc])")
+    other = "(;GM[1]SZ[9]KM[6.5]PB[Carl]PW[Dora]RE[B+R];B[aa])"
+    file.write_text(f"(;GM[1]SZ[9]KM[6.5]PB[Anna]PW[Ben]RE[W+R];B[ee];W[cc]){other}")
     ran = arbiter("match", "import", str(file), "--label", "club", "--game", "1", "--as", "zoe")
-    assert (ran.code, ran.out.endswith(": Anna – Ben\n")) == (0, True)
+    assert (ran.code, ran.out.count("\n"), ran.out.endswith(": Anna – Ben\n")) == (0, 1, True), ran.err
     shown = arbiter("match", "show", "last", "--as", "zoe").out
     assert ", go(komi=6.5), none, club: Anna – Ben\n" in shown
     assert "opening: E5 C7\n" in shown

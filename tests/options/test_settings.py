@@ -18,6 +18,7 @@ from arbiter_protos.v1 import match_pb2 as pb
 from pydantic import BaseModel
 
 from arbiter.bootstrap.wiring import _policy
+from arbiter.bootstrap.world import open_world
 from arbiter.cli import serve_here, serve_processes, store
 from arbiter.config import Credit, Matches, Settings
 from arbiter.config import Limits as Bounds
@@ -27,6 +28,7 @@ from arbiter.rpc.move_stream import MoveStream
 from arbiter.rpc.unread import Unread
 from arbiter.service.gate.pages import PageRequest, size_of
 from arbiter.service.observing.fanout import Subscription
+from arbiter.service.play.stalls import LOOK_MS, watch_for_stalls
 from arbiter.service.ports.meter import NO_METER
 from arbiter.testing.clock import VirtualLoop, settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter
@@ -212,3 +214,29 @@ async def test_the_own_postgresql_has_the_programs_and_the_user_of_the_settings(
             pass
     _, (_, programs, user), named = reached.value.call
     assert (programs, user, named) == (Path("/opt/pg"), "pg", {"servers": 3})
+
+
+@pytest.mark.parametrize("ping_ms", [2_000, 8_000])
+@virtually
+async def test_each_stream_gets_a_ping_as_often_as_the_settings_say(ping_ms: int) -> None:
+    server, swept = InMemoryArbiter(limits=Bounds(ping_ms=ping_ms, silence_ms=60_000)), list[float]()
+    arbiter = server.arbiter
+    sessions: Any = SimpleNamespace(pings=SimpleNamespace(sweep=swept.append))
+    watching = asyncio.create_task(
+        watch_for_stalls(arbiter.stalls, sessions, arbiter.matches, server.settings.limits, structlog.get_logger())
+    )
+    await asyncio.sleep(24.0)
+    watching.cancel()
+    await settle()
+    assert sum(swept) == pytest.approx(24_000 / ping_ms, abs=2 * LOOK_MS / ping_ms), "sweeps over all streams"
+
+
+async def test_requests_about_rules_have_as_many_processes_as_the_settings_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("arbiter.bootstrap.world.RulesPool", reaching("pool"))
+    settings = Settings(store=f"sqlite:///{tmp_path}/arbiter.db", rules_workers=7)
+    with pytest.raises(Reached) as reached:
+        async with open_world(settings):
+            pass
+    assert reached.value.call == ("pool", (settings.limits, 7), {})

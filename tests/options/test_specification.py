@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, Final
 
 import pytest
 
+from arbiter.matches.adjudication import AdjudicationRules
+from arbiter.service.tournaments.matches import rules_of
 from arbiter.service.tournaments.trial import PairTest
 from arbiter.testing.clock import virtually
 from arbiter.testing.tournaments import TournamentRun
 from arbiter.tournaments import engine
 from arbiter.tournaments.openings import Turn, opening
-from arbiter.tournaments.spec import EntryRules, Format, Openings, Options, Spec, TieBreak
+from arbiter.tournaments.spec import Adjudication, EntryRules, Format, Openings, Options, Spec, TieBreak
 from arbiter.tournaments.standings import standings
 from tests.service.tournaments.contest import Contest
 from tests.service.tournaments.contest import spec_of as spec_of_contest
@@ -144,3 +146,10 @@ async def test_matches_are_rated_and_timed_and_judged_as_the_specification_says(
     assert match.created.rated is rated
     assert match.created.policy.illegal_moves == 7
     assert match.created.time == "7s"
+
+
+@pytest.mark.parametrize("name", [each.name for each in fields(AdjudicationRules)])
+def test_matches_end_by_the_rules_of_the_specification(name: str) -> None:
+    spec = spec_of(Format.ROUND_ROBIN)
+    changed = rules_of(replace(spec, adjudication=Adjudication(**{name: 7})))
+    assert (getattr(rules_of(spec), name), getattr(changed, name)) == (0, 7)

@@ -168,21 +168,28 @@ async def test_an_unread_answer_ends_with_a_reason(monkeypatch: pytest.MonkeyPat
 
 
 async def test_the_number_of_connections_and_of_calls_on_one() -> None:
-    async with server(connection_streams=2, connections=1) as stubs:
+    async with server(connection_streams=2, connections=2) as stubs:
         everything = match_pb2.ObserveRequest(all=match_pb2.ObserveAll())
         held = [stubs.matches.Observe(everything, metadata=stubs.alice) for _ in range(2)]
         for call in held:
             await first_of(call)
         third = asyncio.ensure_future(stubs.server.GetServerInfo(INFO))
         own = [("grpc.use_local_subchannel_pool", 1)]  # else it would share the connection
-        async with grpc.aio.insecure_channel(stubs.served.address, options=own) as other:
-            another: Any = server_pb2_grpc.ServerServiceStub(other)
+        address = stubs.served.address
+        async with (
+            grpc.aio.insecure_channel(address, options=own) as other,
+            grpc.aio.insecure_channel(address, options=own) as beyond,
+        ):
+            second: Any = server_pb2_grpc.ServerServiceStub(other)
+            for _ in range(20):  # each would be long enough for the waiting call
+                await second.GetServerInfo(INFO)
+            another: Any = server_pb2_grpc.ServerServiceStub(beyond)
             with pytest.raises(grpc.aio.AioRpcError) as caught:
                 await another.GetServerInfo(INFO, timeout=240)
             assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
         assert not third.done()
         held[0].cancel()
-        assert (await third).limits["connections"] == 1
+        assert (await third).limits["connections"] == 2
 
 
 async def test_an_idle_connection_is_closed_and_one_with_a_stream_is_not() -> None:
