@@ -151,5 +151,5 @@ async def test_matches_are_rated_and_timed_and_judged_as_the_specification_says(
 @pytest.mark.parametrize("name", [each.name for each in fields(AdjudicationRules)])
 def test_matches_end_by_the_rules_of_the_specification(name: str) -> None:
     spec = spec_of(Format.ROUND_ROBIN)
-    changed = rules_of(replace(spec, adjudication=Adjudication(**{name: 7})))
+    changed = rules_of(replace(spec, adjudication=Adjudication(**{name: 7})))  # type: ignore[arg-type]
     assert (getattr(rules_of(spec), name), getattr(changed, name)) == (0, 7)
