@@ -64,6 +64,7 @@ LONG_MODULES: Final[Mapping[str, str]] = {
     "arbiter/games/pondlife.py": GAME,
     "arbiter/service/ports/journal.py": "a port: what is stored, what a journal can do, and its errors",
     "arbiter/service/tournaments/driver.py": "one task, of which each method does a step",
+    "arbiter/tournaments/tournament.py": "what its events say, and what formats ask of it",
     "arbiter/store/journal.py": "an adapter: the methods of one port, most of them one query",
     "arbiter/store/writer.py": "one thread, of which each method does a step",
     "arbiter/testing/simulation/plan.py": "all that a seed draws; the order of the draws matters",

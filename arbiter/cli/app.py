@@ -56,7 +56,7 @@ COMMANDS: Final = (
     Command("verify", "verify:verify", GAMES, "Verify a transcript: rules, clocks, chain and signature."),
     Command("simulate", "simulate:run", GAMES, "Play matches with faults in virtual time: is every promise kept?"),
     Command("match", "match:app", SERVER, "Make matches, look at them, judge them."),
-    Command("tournament", "tournament:app", SERVER, "Make tournaments, enter them, watch them."),
+    Command("tournament", "tournament_corrections:app", SERVER, "Make tournaments, enter them, watch them."),
     Command(
         "transcript",
         "transcript:transcript",

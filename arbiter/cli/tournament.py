@@ -30,7 +30,6 @@ from arbiter.cli.tournament_watch import watch_live, watch_plainly
 from arbiter.table_text import Cell, Columns
 from arbiter.tournaments.rulings import RESULTS
 from arbiter.tournaments.spec import Format
-from arbiter.tournaments.standings import points_text
 
 app = App(name="tournament", help="Make tournaments on a server, enter them, watch them.")
 
@@ -252,16 +251,7 @@ def rule(
             revision=revision,
             preview=preview,
         )
-    rows = (
-        (
-            each.player,
-            f"{each.place_before} → {each.place}",
-            f"{points_text(each.half_points_before)} → {points_text(each.half_points)}",
-        )
-        for each in ruled.changes
-    )
-    nothing = f"Nothing {'would change' if preview else 'changes'} in the standings."
-    table(("player", "place", "points"), rows, nothing, output)
+    view.show_changes(ruled.changes, ruled.later, output, preview=preview)
 
 
 @app.command(name="list")
@@ -320,7 +310,7 @@ def show(tournament_id: str, /, *, output: AnyTableOptions | None = None, connec
             each.player,
             each.version,
             each.rating or None,
-            "withdrawn" if each.withdrawn else "",
+            "disqualified" if each.disqualified else "withdrawn" if each.withdrawn else "",
         )
         for each in found.entrants
     ]

@@ -12,7 +12,8 @@ from rich.text import Text
 
 from arbiter.cli.counts import counted
 from arbiter.cli.ratings_view import interval, signed
-from arbiter.cli.terminal import drawn_table
+from arbiter.cli.table_options import AnyTableOptions
+from arbiter.cli.terminal import drawn_table, say, table
 from arbiter.table_text import Cell
 from arbiter.tournaments.formats import PAIRERS, Pairer
 from arbiter.tournaments.spec import Format, Options
@@ -212,3 +213,36 @@ def _order_is_unsure(rows: Sequence[arb.StandingsRow]) -> list[bool]:
         mine is not None and other is not None and mine.group == other.group and mine.provisional == other.provisional
         for mine, other in zip(ratings, [*ratings[1:], None], strict=True)
     ]
+
+
+def show_changes(
+    changes: tuple[arb.PlaceChange, ...],
+    later: tuple[arb.LaterPairings, ...],
+    output: AnyTableOptions | None,
+    *,
+    preview: bool,
+) -> None:
+    """Print which places change, or would change, and which pairings that stay would be others."""
+    rows = (
+        (
+            each.player,
+            f"{each.place_before} → {each.place}",
+            f"{points_text(each.half_points_before)} → {points_text(each.half_points)}",
+        )
+        for each in changes
+    )
+    table(
+        ("player", "place", "points"),
+        rows,
+        f"Nothing {'would change' if preview else 'changes'} in the standings.",
+        output,
+    )
+    for each in later:
+        say(later_in_words(each))
+
+
+def later_in_words(later: arb.LaterPairings) -> str:
+    """Return which pairings stay, and would be others: `Round 2 stays; with 0-1 it would have ann–bob instead of …`."""
+    where = f"Round {later.round} stays" if later.round else "The bracket stays"
+    made, instead = (", ".join(f"{p.first}–{p.second}" for p in pairs) for pairs in (later.pairs, later.instead))
+    return f"{where}: {f'with {later.result}, ' if later.result else ''}{instead} would be paired instead of {made}."

@@ -8,6 +8,8 @@ import arbiter_client as arb
 
 from arbiter.errors import Refusal
 from arbiter.games import registry
+from arbiter.tournaments.corrections import Award, Disqualify, DrawLots, Reinstate, Replay, Results
+from arbiter.tournaments.corrections import in_words as correction_in_words
 from arbiter.tournaments.rulings import in_words
 
 PHASES = {
@@ -114,9 +116,30 @@ def tournament_happening(event: arb.TournamentEvent, games: Mapping[int, arb.Pai
             pairs = [" against ".join(game.players) for game in what.games]
             byes = [f"{player} sits out" for player in what.byes]
             return f"round {what.round}: {', '.join(pairs + byes)}"
+        case arb.TournamentCorrected():
+            return correction(what)
         case arb.TournamentEnded():
             return f"over: {what.end}{f' ({what.note})' if what.note else ''}"
     return _game_happening(event, games)
+
+
+def correction(what: arb.TournamentCorrected) -> str:
+    """Describe a correction: `eve is disqualified from now on: …, decided by org: why`."""
+    decided, why = what.correction.what, f": {what.note}" if what.note else ""
+    said = "a decision that is newer than this program"
+    match decided:
+        case arb.Disqualification():
+            results = Results[decided.results.name] if decided.results else Results.STAND
+            said = correction_in_words(Disqualify(decided.player, decided.from_start, results, not decided.games_go_on))
+        case arb.Reinstatement():
+            said = correction_in_words(Reinstate(decided.player))
+        case arb.Replay():
+            said = correction_in_words(Replay(decided.game))
+        case arb.PointsAward():
+            said = correction_in_words(Award(decided.player, decided.half_points))
+        case arb.LotDraw():
+            said = correction_in_words(DrawLots(decided.players, decided.seed))
+    return f"{said}; decided by {what.caller}{why}"
 
 
 def _game_happening(event: arb.TournamentEvent, games: Mapping[int, arb.PairedGame]) -> str:

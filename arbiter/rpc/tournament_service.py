@@ -12,11 +12,10 @@ from arbiter.rpc.servicing import Context, MessageWriter, call_of
 from arbiter.rpc.unread import Unread
 from arbiter.service.gate.pages import PageRequest
 from arbiter.service.gate.tournaments import Change, EntryRequest, TournamentGate
+from arbiter.wire.corrections import correct_of, later_message, place_change_message, ruling_of
 from arbiter.wire.tournaments import (
     correction_of,
     entrant_message,
-    place_change_message,
-    ruling_of,
     spec_of,
     standings_message,
     summary_message,
@@ -102,8 +101,24 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
         ruled = await self._tournaments.rule(
             call_of(context), _change(request), partial(ruling_of, request), request.preview
         )
-        changes = map(place_change_message, ruled.changes)
-        return pb.RuleOnGameResponse(tournament=tournament_message(ruled.tournament), changes=changes)
+        return pb.RuleOnGameResponse(
+            tournament=tournament_message(ruled.tournament),
+            changes=map(place_change_message, ruled.changes),
+            later=map(later_message, ruled.later),
+        )
+
+    async def CorrectTournament(  # noqa: N802
+        self, request: pb.CorrectTournamentRequest, context: Context
+    ) -> pb.CorrectTournamentResponse:
+        """Correct a tournament."""
+        made = await self._tournaments.correct(
+            call_of(context), _change(request), partial(correct_of, request), request.preview
+        )
+        return pb.CorrectTournamentResponse(
+            tournament=tournament_message(made.tournament),
+            changes=map(place_change_message, made.changes),
+            later=map(later_message, made.later),
+        )
 
     # -- looking -------------------------------------------------------------------------------------------------
 
@@ -150,6 +165,7 @@ _Changing = (
     | pb.ResumeTournamentRequest
     | pb.CancelTournamentRequest
     | pb.RuleOnGameRequest
+    | pb.CorrectTournamentRequest
 )
 """A request that changes a tournament."""
 

@@ -17,6 +17,7 @@ from collections.abc import Iterable
 
 from arbiter.tournaments import checks
 from arbiter.tournaments import events as ev
+from arbiter.tournaments.checks.decisions import Decisions
 from arbiter.tournaments.checks.history import EarlierRounds, is_void
 from arbiter.tournaments.checks.openings import OpeningsCheck
 from arbiter.tournaments.game_ends import ABSENCE, NO_SHOW, UNPLAYED, WALKOVER
@@ -48,6 +49,7 @@ class _Check(EarlierRounds):
         self.wrong.append(text)
 
     def take(self, event: ev.Event) -> None:
+        self.events += 1
         match event:
             case ev.Entered():
                 self._entered(event)
@@ -69,8 +71,8 @@ class _Check(EarlierRounds):
             case ev.Voided():
                 if self.open.pop(event.game, None) != event.match:
                     self.say(f"game {event.game} was void without being under way")
-            case ev.Ruled():
-                self._ruled(event)
+            case ev.Ruled() | ev.Corrected():
+                self._decided(event)
             case ev.Ended() if event.end is ev.End.COMPLETE:
                 self._complete()
 
@@ -156,7 +158,7 @@ class _Check(EarlierRounds):
         self.attempts[event.game] += 1
         if event.attempt != self.attempts[event.game]:
             self.say(f"game {event.game}: attempt {event.attempt} is out of order")
-        if event.attempt > self.spec.attempts:
+        if event.attempt - self.granted[event.game] > self.spec.attempts:
             self.say(f"game {event.game} was begun {event.attempt} times, of {self.spec.attempts} at most")
         self.open[event.game] = event.match
         meeting = self.meetings.get(self.meeting_of_game.get(event.game, 0))
@@ -172,7 +174,11 @@ class _Check(EarlierRounds):
         under_way = self.open.pop(event.game, "")
         if event.match != under_way:
             self.say(f"game {event.game} ended by match {event.match!r}, but was under way as {under_way!r}")
-        if not event.match and event.reason in (NO_SHOW, UNPLAYED) and self.attempts[event.game] < self.spec.attempts:
+        if (
+            not event.match
+            and event.reason in (NO_SHOW, UNPLAYED)
+            and self.attempts[event.game] - self.granted[event.game] < self.spec.attempts
+        ):
             self.say(f"game {event.game} was given up after attempt {self.attempts[event.game]}")
         self._walkover(event)
         if is_void(event):
@@ -181,7 +187,7 @@ class _Check(EarlierRounds):
         meeting = self.going_on.get(self.meeting_of_game.get(event.game, 0))
         if meeting is not None and self.done(meeting):
             del self.going_on[meeting.number]
-            self.ended_at[meeting.number] = event.at
+            self.ended_at.setdefault(meeting.number, event.at)
 
     def _walkover(self, event: ev.EndedGame) -> None:
         """Check who wins by a walkover, and note who came to a game."""
@@ -199,11 +205,16 @@ class _Check(EarlierRounds):
             elif event.winner == seat and not self.came.get(player, True):
                 self.say(f"game {event.game}: {player} won by walkover, though it did not come to its own last game")
 
-    def _ruled(self, event: ev.Ruled) -> None:
+    def _decided(self, event: ev.Ruled | ev.Corrected) -> None:
+        if isinstance(event, ev.Corrected):
+            self.wrong.extend(Decisions(self).take(event.what))
+            return
         if event.game not in self.results:
             self.say(f"game {event.game} was ruled on without a result")
         if (event.decision is ev.Decision.POINTS) != (len(event.points) == 2) or sum(event.points) > 2:
             self.say(f"game {event.game}: the ruling gives {event.points} half points")
+        self.keep([event.game])
+        self.ruled_at[event.game] = self.events
         self.rulings.pop(event.game, None)
         if event.decision is not ev.Decision.STANDS:
             self.rulings[event.game] = event

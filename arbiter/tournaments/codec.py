@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from arbiter.errors import Refusal
 from arbiter.tournaments import events as ev
+from arbiter.tournaments.corrections import CORRECTIONS, Correction, Results
 from arbiter.tournaments.meetings import Meeting, ScheduledGame
 from arbiter.tournaments.spec_text import read_spec, write_spec
 
@@ -17,7 +18,7 @@ _KINDS: Final[Mapping[str, type[Any]]] = {
     kind.kind.value: kind
     for kind in (
         ev.Created, ev.Entered, ev.Withdrawn, ev.EntryChanged, ev.StartMissed, ev.Started, ev.Paused, ev.Continued,
-        ev.Paired, ev.Begun, ev.EndedGame, ev.Voided, ev.Ruled, ev.Ended,
+        ev.Paired, ev.Begun, ev.EndedGame, ev.Voided, ev.Ruled, ev.Corrected, ev.Ended,
     )
 }  # fmt: skip
 
@@ -45,6 +46,8 @@ def write_event(event: ev.Event) -> dict[str, Any]:
                 values["end"] = event.end.value
             if isinstance(event, ev.Ruled):
                 values["decision"] = event.decision.value
+            if isinstance(event, ev.Corrected):
+                values["what"] = _write_correction(event.what)
     return values
 
 
@@ -94,8 +97,29 @@ def _read(kind: type[Any], values: Mapping[str, Any]) -> ev.Event:
         fields["end"] = ev.End(fields["end"])
     if kind is ev.Ruled:
         fields["decision"] = ev.Decision(fields["decision"])
+    if kind is ev.Corrected:
+        fields["what"] = _read_correction(fields["what"])
     event: ev.Event = kind(**fields)
     return event
+
+
+def _write_correction(what: Correction) -> dict[str, Any]:
+    """Return a correction as its name and all its fields."""
+    values = {field.name: getattr(what, field.name) for field in dataclasses.fields(what)}
+    return {"correct": what.name, **{name: _plain(value) for name, value in values.items()}}
+
+
+def _plain(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value.value if isinstance(value, Results) else value
+
+
+def _read_correction(values: Mapping[str, Any]) -> Correction:
+    kind = CORRECTIONS[values["correct"]]
+    fields = {field.name: values[field.name] for field in dataclasses.fields(kind)}
+    fields = {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
+    if "results" in fields:
+        fields["results"] = Results(fields["results"])
+    return kind(**fields)
 
 
 def _write_meeting(meeting: Meeting) -> dict[str, Any]:

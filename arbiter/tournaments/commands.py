@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from arbiter.tournaments.corrections import Correction
 from arbiter.tournaments.events import Decision
 from arbiter.tournaments.game_ends import Winner
 from arbiter.tournaments.meetings import Pair
@@ -105,6 +106,21 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
+class Correct:
+    """Correct the tournament. The fields are those of `events.Corrected`.
+
+    revision: of the tournament that the caller has seen, 0 for any: refused if an organiser has decided something since
+    (for a game to be played again: if its result has changed).
+    """
+
+    caller: str
+    request: str
+    what: Correction
+    note: str = ""
+    revision: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Arrange:
     """Pair players as a pairer proposed. `revision`: the tournament's revision for which the proposal was made.
 
@@ -162,7 +178,10 @@ class Tick:
     """Check whether the tournament is due to start or is over: time has passed, or something has changed."""
 
 
-Request = Enter | Withdraw | ChangeEntry | Start | Pause | Continue | Cancel | Rule
+AfterTheEnd = Rule | Correct
+"""Requests that a tournament may accept after its end."""
+
+Request = Enter | Withdraw | ChangeEntry | Start | Pause | Continue | Cancel | AfterTheEnd
 """Commands of external callers, with a request id."""
 
 Command = Request | Arrange | Begin | ReportResult | Decide | Tick

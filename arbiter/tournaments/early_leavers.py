@@ -4,7 +4,8 @@ This is the usual rule of federations for over-the-board chess. The games of who
 stay in the table, for ratings and the record, but the others have no points from them; of who has completed half or
 more, the games that are left are lost, and all count. Otherwise the players whom it had met while it was there would
 be compared with those who won without play. A player has completed a game that it has played, or has won because the
-other was not there. Who does not come to its games, and does not withdraw, has not left.
+other was not there. Who does not come to its games, and does not withdraw, has not left. Nor has who is disqualified:
+then the organiser says what becomes of the results.
 
 Points, tie-breaks and places follow this rule. Ratings and the counts of games have every game. The player itself comes
 after all who have stayed or completed half of their games, in the order of what it has scored.
@@ -25,7 +26,8 @@ def early_leavers(tournament: Tournament) -> frozenset[str]:
     spec = tournament.spec
     if not formats.of(spec).drops_early_leavers or spec.options.keep_early_leavers:
         return frozenset()
-    gone = {player for player in tournament.seeds if tournament.entrants[player].withdrawn}
+    entrants = tournament.entrants
+    gone = {each for each in tournament.seeds if entrants[each].withdrawn and not entrants[each].disqualified}
     games = (len(tournament.seeds) - 1) * spec.options.cycles * spec.games_a_meeting
     return frozenset(player for player in gone if 2 * _completed(tournament, player) < games)
 

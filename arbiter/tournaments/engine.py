@@ -11,11 +11,12 @@ from typing import Any, Final, NamedTuple
 
 from arbiter.errors import Reason, Refusal, argument_invalid, parameter_invalid, with_article
 from arbiter.tournaments import commands as do
+from arbiter.tournaments import correcting, formats, rulings
 from arbiter.tournaments import events as ev
-from arbiter.tournaments import formats, rulings
 from arbiter.tournaments.entry import EntryChange, why_not, wrong_byes
 from arbiter.tournaments.game_reports import report
 from arbiter.tournaments.meetings import Pair, make_meetings
+from arbiter.tournaments.refusals import changed, closed
 from arbiter.tournaments.spec import DATE, Format, Spec, TooFew
 from arbiter.tournaments.tournament import Entrant, Tournament, TournamentPhase
 from arbiter.tournaments.walkovers import with_due
@@ -94,6 +95,8 @@ def _check_entry(tournament: Tournament, player: str, version: str, badge: bool,
     known = tournament.entrants.get(player)
     if tournament.phase is TournamentPhase.ENDED:
         raise closed(tournament, _how_ended(tournament))
+    if known is not None and known.disqualified:
+        raise closed(tournament, f"{player} is disqualified")
     if known is not None and not known.withdrawn:
         raise closed(tournament, f"{player} has entered it already")
     refused = why_not(tournament, EntryChange.ENTER if known is None else EntryChange.RETURN)
@@ -235,6 +238,19 @@ def _rule(tournament: Tournament, command: do.Rule, at: int) -> list[ev.Event]:
     return [ev.Ruled(at, *what, command.caller, command.request)]
 
 
+def _correct(tournament: Tournament, command: do.Correct, at: int) -> list[ev.Event]:
+    invalid = correcting.invalid(tournament, command.what)
+    if invalid is not None:
+        raise argument_invalid(*invalid)
+    refused = correcting.why_not(tournament, command.what)
+    if refused:
+        raise closed(tournament, refused)
+    since, newer = correcting.decided_at(tournament, command.what)
+    if 0 < command.revision < since:
+        raise changed(tournament, command.revision, newer)
+    return [ev.Corrected(at, command.what, command.note, command.caller, command.request)]
+
+
 # Play
 
 
@@ -295,6 +311,7 @@ _HANDLERS: Final[dict[type, Callable[[Tournament, Any, int], list[ev.Event]]]] =
     do.Continue: _continue,
     do.Cancel: _cancel,
     do.Rule: _rule,
+    do.Correct: _correct,
     do.Tick: _tick,
     do.Arrange: _arrange,
     do.Begin: _begin,
@@ -311,6 +328,7 @@ _LEAVES: Final = {
     do.Continue: ev.Continued,
     do.Cancel: ev.Ended,
     do.Rule: ev.Ruled,
+    do.Correct: ev.Corrected,
 }
 """The event that a request leaves when it is carried out."""
 
@@ -318,7 +336,7 @@ _LEAVES: Final = {
 def _check_same(known: ev.Event, command: do.Request) -> None:
     same = isinstance(known, _LEAVES[type(command)]) and all(
         getattr(known, name) == getattr(command, name)
-        for name in ("player", "version", "rating", "byes", "game", "decision", "points", "note")
+        for name in ("player", "version", "rating", "byes", "game", "decision", "points", "what", "note")
         if getattr(command, name, None) is not None
     )
     if not same:
@@ -363,23 +381,3 @@ def _ago(ms: int) -> str:
 def _a(format_: Format) -> str:
     """Return the name of a format with its article: `a round robin`, `an arena`."""
     return with_article(format_.value.replace("_", " "))
-
-
-def changed(tournament: Tournament, since: int, why: str) -> Refusal:
-    """Return the refusal for a command that was decided on an older revision; `why` is a clause for people."""
-    return Refusal(
-        Reason.TOURNAMENT_CHANGED,
-        f"tournament {tournament.spec.name!r} has changed since revision {since}: {why}; read it again, then decide",
-        revision=tournament.revision,
-        why=why,
-    )
-
-
-def closed(tournament: Tournament, why: str) -> Refusal:
-    """Return the refusal for a command that a tournament does not allow; `why` is a clause for people."""
-    return Refusal(
-        Reason.TOURNAMENT_CLOSED,
-        f"tournament {tournament.spec.name!r} does not take this: {why}",
-        phase=tournament.phase.value,
-        why=why,
-    )

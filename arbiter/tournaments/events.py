@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
+from arbiter.tournaments.corrections import Correction
 from arbiter.tournaments.game_ends import Winner
 from arbiter.tournaments.meetings import Meeting
 from arbiter.tournaments.spec import Spec
@@ -31,6 +32,7 @@ class TournamentEventKind(StrEnum):
     ENDED_GAME = "game_ended"
     VOIDED = "game_voided"
     RULED = "ruled"
+    CORRECTED = "corrected"
     ENDED = "tournament_ended"
 
 
@@ -234,6 +236,18 @@ class Ruled:
 
 
 @dataclass(frozen=True, slots=True)
+class Corrected:
+    """An organiser has corrected the tournament, some of it also after its end. note: why, for everybody."""
+
+    kind: ClassVar[TournamentEventKind] = TournamentEventKind.CORRECTED
+    at: int
+    what: Correction
+    note: str
+    caller: str
+    request: str
+
+
+@dataclass(frozen=True, slots=True)
 class Ended:
     """The tournament is over. If an organiser cancelled it, `caller` and `request` are the organiser's."""
 
@@ -259,6 +273,7 @@ Event = (
     | EndedGame
     | Voided
     | Ruled
+    | Corrected
     | Ended
 )
 """Every event of a tournament that exists."""

@@ -27,6 +27,8 @@ An organiser may rule on a game that has a result (`arbiter.tournaments.rulings`
 | points for each side: 1 : 0, ½ : ½, ½ : 0, 0 : 0, … | these | played, or a forfeit, as before it | count if it was played and they add up to 1 |
 | void | 0 : 0, and the game is not counted | the two have not met | does not count |
 | stands | those of the result | as before all rulings | as before all rulings |
+| a player is disqualified from the start, its results are forfeits | 0 for it, 1 for the other; 0 : 0 if both are | a forfeit | does not count |
+| a player is disqualified from the start, its results are void | 0 : 0, and the game is not counted | the two have not met | does not count |
 
 So a void match is never a draw. Servers of earlier versions recorded one that both players had left as a result without
 a winner; it is read as a game that both have lost.
@@ -118,11 +120,14 @@ class GameResult(NamedTuple):
             return LOSS if self.ruling.points is None else self.ruling.points[seat - 1]
         return LOSS if self.lost_by_both else HALF_POINTS[self.winner][seat - 1]
 
-    def ruled(self, points: tuple[int, int] | None, by: str, note: str) -> GameResult:
-        """Return this result, which has no ruling, with one. points: half points by seat; None: void."""
+    def ruled(self, points: tuple[int, int] | None, by: str, note: str, *, forfeit: bool = False) -> GameResult:
+        """Return this result, which has no ruling, with one. points: half points by seat; None: void.
+
+        forfeit: it counts as not played.
+        """
         winner: Winner = 1 if points == (WIN, LOSS) else 2 if points == (LOSS, WIN) else 0
         before = (self.half_points(1), self.half_points(2))
-        return self._replace(winner=winner, ruling=Ruling(points, before, self.played, by, note))
+        return self._replace(winner=winner, ruling=Ruling(points, before, self.played and not forfeit, by, note))
 
     def fault(self, seat: int) -> str:
         """Return the fault of its own by which a seat lost, a field of `standings.Faults`; '' if it did not."""

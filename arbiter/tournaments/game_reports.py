@@ -29,7 +29,7 @@ def _result(tournament: Tournament, command: do.ReportResult, attempt: int, at: 
     game = tournament.games[command.game - 1]
     withdrawn = [tournament.entrants[player].withdrawn for player in (game.seat1, game.seat2)]
     if not any(withdrawn):
-        if command.stopped or attempt < tournament.spec.attempts:
+        if command.stopped or attempt - tournament.tries[command.game] < tournament.spec.attempts:
             return [voided]
         winner, reason = after_last(command.reason, command.absent)
         return [voided, ev.EndedGame(at, command.game, "", winner, reason, command.cause)]

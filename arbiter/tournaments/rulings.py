@@ -7,7 +7,7 @@ after the end. Pairings that exist stay; later ones are made of the results with
 | format | which games |
 | --- | --- |
 | round robin, gauntlet, Swiss, arena, ladder | all that have a result |
-| knockout | while neither player has been paired again since: the rest of the bracket follows from who went on |
+| knockout | while its tie has no later meeting; if the bracket has gone on by its result, the bracket stays |
 | trial | none: its test has used the games |
 
 A ladder's validation games are not ruled on.
@@ -45,16 +45,20 @@ def in_words(decision: str, points: Sequence[int]) -> str:
 
 
 def change_in_words(tournament: Tournament, number: int) -> str:
-    """Return the newest ruling on a game as people read it: `1–0, changed to 0–1 by org: why`; '' without one."""
-    rulings = tournament.rulings.get(number, ())
-    if not rulings:
-        return ""
-    newest, result = rulings[-1], tournament.results[number]
-    said = f"by {newest.caller}{f': {newest.note}' if newest.note else ''}"
-    if result.ruling is None:
-        return f"the result stands, ruled {said}"
-    before = in_words(ev.Decision.POINTS, result.ruling.before)
-    return f"{before}, changed to {in_words(newest.decision, newest.points)} {said}"
+    """Return how a result was changed as people read it: `1–0, changed to 0–1 by org: why`; '' if nobody decided on it.
+
+    It was changed by the newest ruling, or because a player was disqualified.
+    """
+    result, rulings = tournament.results.get(number), tournament.rulings.get(number, ())
+    ruling = result.ruling if result is not None else None
+    if ruling is not None:
+        points = in_words(ev.Decision.VOID if ruling.points is None else ev.Decision.POINTS, ruling.points or ())
+        return f"{in_words(ev.Decision.POINTS, ruling.before)}, changed to {points} {_by(ruling.by, ruling.note)}"
+    return f"the result stands, ruled {_by(rulings[-1].caller, rulings[-1].note)}" if rulings else ""
+
+
+def _by(who: str, note: str) -> str:
+    return f"by {who}{f': {note}' if note else ''}"
 
 
 def why_not(tournament: Tournament, command: do.Rule) -> str:
@@ -69,12 +73,17 @@ def why_not(tournament: Tournament, command: do.Rule) -> str:
     game = tournament.games[number - 1]
     if game.seat1 == game.seat2:
         return f"game {number} is one of {game.seat1} against itself, which counts nowhere"
-    if pairer.has_bracket:
-        for player in (game.seat1, game.seat2):
-            last = tournament.meetings_of[player][-1]
-            if last.number != game.meeting:
-                return f"{player} has been paired again since game {number}, and the bracket follows from it"
+    if pairer.has_bracket and tie_has_gone_on(tournament, number):
+        return f"the tie has gone on since game {number}"
     return ""
+
+
+def tie_has_gone_on(tournament: Tournament, number: int) -> bool:
+    """Return whether the tie of a game of a bracket has a later meeting."""
+    meeting = tournament.meetings[tournament.games[number - 1].meeting - 1]
+    return any(
+        each.place == meeting.place and each.number > meeting.number for each in tournament.meetings_of[meeting.first]
+    )
 
 
 def are_valid(decision: ev.Decision, points: Sequence[int]) -> bool:

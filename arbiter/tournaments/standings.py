@@ -10,12 +10,15 @@
 | all others | games | points, tie-breaks |
 
 A won meeting or game counts one point, a drawn one half a point; `arbiter.tournaments.game_ends` says what the end of a
-game means. In a Swiss a pairing-allocated bye counts as a won
+game means, `arbiter.tournaments.counting` which result of it counts after an organiser's decisions. Who is disqualified
+from the start comes after all others. Points that the organiser gives or takes are added to a player's points, but not
+to what tie-breaks and pairings count. Players that are level in everything share a place, unless lots were drawn. In a
+Swiss a pairing-allocated bye counts as a won
 meeting, and a requested bye as a drawn one; a round before a late entry or after a withdrawal counts as lost. A
 meeting is a forfeit if none of its games was played.
 
 A ladder's validation games, of a player against itself, do not count. This module does not compute the fit that rates
-the players; the caller passes it in. Players that are level in everything share a place and appear in seed order.
+the players; the caller passes it in. Players that share a place appear in seed order.
 """  # noqa: E501 - a row of a table is one line
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from arbiter.tournaments import formats
 from arbiter.tournaments.early_leavers import early_leavers
 from arbiter.tournaments.formats.pairer import Merit, Rating
 from arbiter.tournaments.game_ends import DRAW, LOSS, WIN, GameResult, Winner
+from arbiter.tournaments.lots import Lots
 from arbiter.tournaments.meetings import Meeting, ScheduledGame
 from arbiter.tournaments.spec import TieBreak
 from arbiter.tournaments.tie_breaks import Encounter, EncounterKind, Scores
@@ -55,7 +59,8 @@ class StandingsRow(NamedTuple):
     meetings and games; only the former include byes. games: number of ended games, split into wins, draws, losses.
     arena_points: in an arena, else None. reached: how far the player got in a knockout, else ''. rating: by the games
     of this tournament; None without a played game, or if ratings were not requested. left_early: its games do not count
-    for the points of the others.
+    for the points of the others. awarded: half points (in an arena, its own) that the organiser gave or took; they are
+    part of `points` (of `arena_points`).
     """
 
     place: int
@@ -74,6 +79,8 @@ class StandingsRow(NamedTuple):
     reached: str = ""
     rating: Rating | None = None
     left_early: bool = False
+    disqualified: bool = False
+    awarded: int = 0
 
 
 class Table(NamedTuple):
@@ -104,18 +111,21 @@ def standings(tournament: Tournament, ratings: Mapping[str, Rating] | None = Non
         counted[player] = [each for each in counted[player] if each.opponent not in left_early]
     scores = Scores(counted, tournament.rounds, swiss=pairer.in_rounds)
     merits = pairer.merits(tournament, players, ratings) or {
-        player: Merit((points,)) for player, points in scores.points.items()
+        player: Merit((points + tournament.awarded.get(player, 0),)) for player, points in scores.points.items()
     }
-    ranking = scores.rank(order, {player: (player not in left_early, *merits[player].order) for player in players})
+    first = {
+        player: (not _out(tournament, player), player not in left_early, *merits[player].order) for player in players
+    }
+    ranking = scores.rank(order, first)
     rows: list[StandingsRow] = []
-    for group in ranking.groups:
+    for group in (part for level in ranking.groups for part in _by_lot(tournament, level)):
         place = len(rows) + 1
         for player in group:
             scored = Counter(each.score for each in games[player])
             row = StandingsRow(
                 place=place,
                 player=player,
-                points=scores.points[player],
+                points=scores.points[player] + (0 if pairer.own_points else tournament.awarded.get(player, 0)),
                 values=ranking.values[player],
                 meeting_points=sum(each.score for each in meetings[player]),
                 game_points=WIN * scored[WIN] + DRAW * scored[DRAW],
@@ -129,9 +139,26 @@ def standings(tournament: Tournament, ratings: Mapping[str, Rating] | None = Non
                 reached=merits[player].reached,
                 rating=ratings.get(player),
                 left_early=player in left_early,
+                disqualified=tournament.entrants[player].disqualified,
+                awarded=tournament.awarded.get(player, 0),
             )
             rows.append(row)
     return Table(tournament.revision, order, tuple(rows))
+
+
+def _out(tournament: Tournament, player: str) -> bool:
+    """Return whether a player is disqualified from the start, and so comes after all others."""
+    disqualified = tournament.disqualified.get(player)
+    return disqualified is not None and disqualified.what.from_start
+
+
+def _by_lot(tournament: Tournament, level: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Return players that are level in everything, each alone in the order of the last lot that has them all."""
+    for drawn in reversed(tournament.lots):
+        if len(level) > 1 and set(level) <= set(drawn.players):
+            order = Lots(drawn.seed).shuffled(sorted(drawn.players))
+            return [(player,) for player in sorted(level, key=order.index)]
+    return [level]
 
 
 class PlaceChange(NamedTuple):

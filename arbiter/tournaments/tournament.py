@@ -12,7 +12,9 @@ from enum import StrEnum
 from functools import singledispatchmethod
 from typing import NamedTuple
 
+from arbiter.tournaments import corrections as cor
 from arbiter.tournaments import events as ev
+from arbiter.tournaments.counting import Disqualified, counting
 from arbiter.tournaments.game_ends import DRAW, LOSS, UNPLAYED, WALKOVER, WIN, GameResult
 from arbiter.tournaments.meetings import Meeting, ScheduledGame
 
@@ -29,7 +31,7 @@ class TournamentPhase(StrEnum):
 class Entrant(NamedTuple):
     """A player of a tournament. `joined`: the first round in which it may be paired; `byes`: rounds that it sits out.
 
-    left: if it has withdrawn, the last round that was paired before that.
+    left: if it has withdrawn, the last round that was paired before that. disqualified: then it has withdrawn too.
     """
 
     player: str
@@ -39,6 +41,7 @@ class Entrant(NamedTuple):
     byes: tuple[int, ...] = ()
     withdrawn: bool = False
     left: int = 0
+    disqualified: bool = False
 
 
 class RunningGame(NamedTuple):
@@ -74,7 +77,11 @@ class Tournament:
     how many meetings two players have been paired; lead: in how many more of its meetings a player first had seat 1
     than seat 2. encounters: whose each meeting is, by number − 1. attended: whether each player came to the last of its
     games that was not decided by a walkover, and stayed; a player without one has no entry. rulings: of each game, in
-    order; changed: the revision with which each game got its result, or the last ruling on it.
+    order; ruled_at: the revision of the last one. changed: the revision with which each game got its result, or the
+    last decision on it. as_played: the results without the organiser's decisions. disqualified: by player. awarded:
+    half points by player. lots: in the order in which they were drawn. decided_at: the revision of the organiser's last
+    ruling or correction. bracket_results: by which a bracket went on before they were corrected. tries: the number of
+    matches of each game before it was last ordered to be played again.
     """
 
     def __init__(self, created: ev.Created) -> None:
@@ -104,7 +111,16 @@ class Tournament:
         self.attended: dict[str, bool] = {}
         self.rulings: defaultdict[int, list[ev.Ruled]] = defaultdict(list)
         self.changed: dict[int, int] = {}
-        self._as_played: dict[int, GameResult] = {}  # results without rulings, of games with some
+        self.ruled_at: dict[int, int] = {}
+        self.as_played: dict[int, GameResult] = {}
+        self.disqualified: dict[str, Disqualified] = {}
+        self._entries: dict[str, Entrant] = {}  # of the disqualified, without that
+        self.awarded: defaultdict[str, int] = defaultdict(int)
+        self.lots: list[cor.DrawLots] = []
+        self.corrections: list[ev.Corrected] = []
+        self.decided_at = 0
+        self.bracket_results: dict[int, GameResult] = {}
+        self.tries: defaultdict[int, int] = defaultdict(int)
         self.lead: defaultdict[str, int] = defaultdict(int)
         self._pairs: dict[frozenset[str], int] = {}
         self.ends: dict[int, MeetingEnd] = {}
@@ -201,6 +217,11 @@ class Tournament:
         playing = (self.games[number - 1] for number in self.running)
         return any(not self.is_stranded(game) for game in waiting) or any(player in game[2:4] for game in playing)
 
+    def to_stop(self) -> list[int]:
+        """Return the games under way that end now, since a player of them was disqualified, in order."""
+        out = {player for player, each in self.disqualified.items() if each.what.stop}
+        return sorted(number for number in self.running if out.intersection(self.games[number - 1][2:4]))
+
     def is_stranded(self, game: ScheduledGame) -> bool:
         """Return whether a player of a game has withdrawn, so that it does not begin."""
         return self.entrants[game.seat1].withdrawn or self.entrants[game.seat2].withdrawn
@@ -286,8 +307,9 @@ class Tournament:
     def _ended_game(self, event: ev.EndedGame) -> None:
         self._forget(event.game)
         self.running.pop(event.game, None)
-        result = GameResult(event.winner, event.match, event.reason, event.cause, event.moves, event.versions)
-        self.results[event.game] = result
+        how = (event.reason, event.cause, event.moves, event.versions)
+        result = self.as_played[event.game] = GameResult(event.winner, event.match, *how)
+        self.results[event.game] = self._counting(event.game)
         self.changed[event.game] = self.revision + 1
         game = self.games[event.game - 1]
         for seat, player in ((1, game.seat1), (2, game.seat2)):
@@ -297,7 +319,9 @@ class Tournament:
                 self.attended[player] = True
         meeting = game.meeting
         self._open[meeting] -= 1
-        if not self._open[meeting]:
+        if not self._open[meeting] and meeting in self.ends:
+            self._paired_at.pop(meeting)  # a game of it was played again: how long that took is no measure
+        elif not self._open[meeting]:
             self._meetings_ms += event.at - self._paired_at.pop(meeting)
             self.ends[meeting] = MeetingEnd(event.at, self._meetings_ms // (len(self.ends) + 1))
 
@@ -309,12 +333,71 @@ class Tournament:
     @_take.register
     def _ruled(self, event: ev.Ruled) -> None:
         self.rulings[event.game].append(event)
-        self.changed[event.game] = self.revision + 1
-        result = self._as_played.setdefault(event.game, self.results[event.game])
-        if event.decision is not ev.Decision.STANDS:
-            points = (event.points[0], event.points[1]) if event.decision is ev.Decision.POINTS else None
-            result = result.ruled(points, event.caller, event.note)
-        self.results[event.game] = result
+        self.ruled_at[event.game] = self.revision + 1
+        self.decided_at = self.revision + 1
+        self._recount([event.game])
+
+    @_take.register
+    def _corrected(self, event: ev.Corrected) -> None:
+        self.corrections.append(event)
+        self.decided_at = self.revision + 1
+        match event.what:
+            case cor.Disqualify(player):
+                before = self._entries[player] = self.entrants[player]
+                out = Disqualified(event.what, event.caller, event.note, self.revision + 1)
+                self.disqualified[player] = out
+                left = before.left if before.withdrawn else self.rounds
+                self.entrants[player] = before._replace(withdrawn=True, left=left, disqualified=True)
+                self._recount(self._games_of(player))
+            case cor.Reinstate(player):
+                del self.disqualified[player]
+                self.entrants[player] = self._entries.pop(player)
+                if self.seeds and player not in self.seeds:  # it was disqualified before the start
+                    self.entrants[player] = self.entrants[player]._replace(joined=self.rounds + 1)
+                    self.seeds.append(player)
+                self._recount(self._games_of(player))
+            case cor.Replay(game):
+                self._replay(game, event.at)
+            case cor.Award(player, points):
+                self.awarded[player] += points
+            case cor.DrawLots():
+                self.lots.append(event.what)
+
+    def _games_of(self, player: str) -> list[int]:
+        games = (game.number for meeting in self.meetings_of[player] for game in meeting.games)
+        return [number for number in games if number in self.results]
+
+    def _counting(self, number: int) -> GameResult:
+        game = self.games[number - 1]
+        seats = [self.disqualified.get(player) for player in game[2:4]] if game.seat1 != game.seat2 else []
+        rulings = self.rulings.get(number, ())
+        return counting(self.as_played[number], seats, rulings, self.ruled_at.get(number, 0))
+
+    def _recount(self, numbers: Iterable[int]) -> None:
+        """Set the results of some games to what counts after the decision that is applied now."""
+        for number in numbers:
+            if self._bracket_has_gone_on(number):
+                self.bracket_results.setdefault(number, self.results[number])
+            self.results[number] = self._counting(number)
+            self.changed[number] = self.revision + 1
+
+    def _bracket_has_gone_on(self, number: int) -> bool:
+        """Return whether a player of a game of a bracket has been paired in another tie since."""
+        game = self.games[number - 1]
+        place = self.meetings[game.meeting - 1].place
+        later = (self.meetings_of[player][-1] for player in game[2:4])
+        return bool(place) and any(meeting.number > game.meeting and meeting.place != place for meeting in later)
+
+    def _replay(self, number: int, at: int) -> None:
+        """Let a game that has a result wait for being played again."""
+        game = self.games[number - 1]
+        del self.results[number], self.as_played[number]
+        self.rulings.pop(number, None)
+        self.changed[number] = self.revision + 1
+        self.tries[number] = self.attempts[number]
+        self._open[game.meeting] += 1
+        self._paired_at.setdefault(game.meeting, at)
+        self._wait(game)
 
     @_take.register
     def _ended(self, event: ev.Ended) -> None:

@@ -1,4 +1,4 @@
-"""Walkovers: how the games of players who have withdrawn end. No other module decides it.
+"""Walkovers: how the games of players who have withdrawn, or are disqualified, end. No other module decides it.
 
 | the other player of the game | the game |
 | --- | --- |
@@ -16,10 +16,14 @@ that was void says nothing. In a bracket, who does not come to a game of a tie l
 
 from __future__ import annotations
 
+from typing import Final
+
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.game_ends import ABSENCE, WALKOVER, without
 from arbiter.tournaments.snapshot import snapshot
 from arbiter.tournaments.tournament import Tournament
+
+_LEAVING: Final = (ev.Withdrawn, ev.Corrected)
 
 
 def due(tournament: Tournament, at: int) -> list[ev.EndedGame]:
@@ -40,9 +44,9 @@ def due(tournament: Tournament, at: int) -> list[ev.EndedGame]:
 
 def with_due(tournament: Tournament, events: list[ev.Event], at: int) -> list[ev.Event]:
     """Return the events of a command, which are not applied yet, with the walkovers that follow from them."""
-    if not any(isinstance(each, ev.Withdrawn | ev.Paired | ev.EndedGame | ev.Voided) for each in events):
+    if not any(isinstance(each, (*_LEAVING, ev.Paired, ev.EndedGame, ev.Voided)) for each in events):
         return events
-    leaving = any(isinstance(each, ev.Withdrawn) for each in events)
+    leaving = any(isinstance(each, _LEAVING) for each in events)
     if not leaving and not any(entrant.withdrawn for entrant in tournament.entrants.values()):
         return events
     after = snapshot(tournament)

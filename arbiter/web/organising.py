@@ -16,10 +16,9 @@ from arbiter.service.gate.admission import Call
 from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.pages import PageRequest
 from arbiter.service.gate.tournaments import Change, EntryCorrection, EntryRequest, TournamentQuery
-from arbiter.tournaments.commands import Rule
-from arbiter.tournaments.rulings import RESULTS
 from arbiter.tournaments.spec import Format
 from arbiter.web.callers import call_of, status_of
+from arbiter.web.corrections import correction_of, is_number, ruling_of
 from arbiter.web.forms import fields
 from arbiter.web.rendering import Templates
 from arbiter.web.spec_form import FORMATS, place_of, sections, spec_of
@@ -65,21 +64,25 @@ class OrganiserPages:
         """Start, pause, resume or cancel a tournament, enter or withdraw players, rule on a game; show its page."""
         sent, tournament_id = await fields(request), request.path_params["tournament"]
         try:
-            if sent.get("act", "") in ("rule", "preview"):
-                return await self._rule(request, sent)
+            if sent.get("act", "") in ("rule", "preview", "correct", "preview-correct"):
+                return await self._decide(request, sent)
             await self._act(call_of(request), tournament_id, sent)
         except Refusal as refusal:
             return await self._pages.tournament(request, refusal)
         return RedirectResponse(f"/tournaments/{tournament_id}", 303)
 
-    async def _rule(self, request: Request, sent: Mapping[str, str]) -> Response:
-        """Rule on a game, or show what a ruling would change."""
-        tournament_id, preview = request.path_params["tournament"], sent.get("act", "") == "preview"
-        change = Change(tournament_id, sent.get("request", ""))
-        ruled = await self._gate.tournaments.rule(call_of(request), change, partial(_ruling, sent), preview)
+    async def _decide(self, request: Request, sent: Mapping[str, str]) -> Response:
+        """Rule on a game or correct the tournament, or show what that would change."""
+        tournament_id, act = request.path_params["tournament"], sent.get("act", "")
+        change, preview = Change(tournament_id, sent.get("request", "")), act.startswith("preview")
+        if act.endswith("correct"):
+            wanted = partial(correction_of, sent)
+            decided = await self._gate.tournaments.correct(call_of(request), change, wanted, preview)
+        else:
+            decided = await self._gate.tournaments.rule(call_of(request), change, partial(ruling_of, sent), preview)
         if not preview:
             return RedirectResponse(f"/tournaments/{tournament_id}", 303)
-        return await self._pages.tournament(request, preview=(ruled, sent))
+        return await self._pages.tournament(request, preview=(decided, sent))
 
     async def _act(self, call: Call, tournament_id: str, sent: Mapping[str, str]) -> None:
         tournaments, change = self._gate.tournaments, Change(tournament_id, sent.get("request", ""))
@@ -149,31 +152,17 @@ def _entries(names: str) -> Sequence[EntryRequest]:
 def _correction(sent: Mapping[str, str]) -> EntryCorrection:
     """Return the change of an entry that a form asks for: an empty rating is unchanged. Raises ARGUMENT_INVALID."""
     rating = sent.get("rating", "").strip()
-    if rating and not _is_number(rating):
+    if rating and not is_number(rating):
         raise argument_invalid(rating, "rating", "whole Elo points, as 1800")
     rounds = sent["byes"].replace(",", " ").split() if "byes" in sent else None
-    if rounds and not all(map(_is_number, rounds)):
+    if rounds and not all(map(is_number, rounds)):
         raise argument_invalid(sent["byes"], "byes", "the numbers of rounds, as 2 5")
     byes = None if rounds is None else [int(each) for each in rounds]
     return EntryCorrection(sent.get("player", "").strip(), int(rating) if rating else None, byes)
 
 
-def _ruling(sent: Mapping[str, str], caller: str) -> Rule:
-    """Return the ruling that a form asks for. Raises Refusal ARGUMENT_INVALID."""
-    game, result = sent.get("game", "").strip(), sent.get("result", "")
-    if not _is_number(game):
-        raise argument_invalid(game, "game", "the number of a game in the list")
-    if result not in RESULTS:
-        raise argument_invalid(result, "result", f"one of {', '.join(RESULTS)}")
-    return Rule(caller, sent.get("request", ""), int(game), *RESULTS[result], sent.get("note", "").strip())
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 6
-
-
 def _entry(word: str) -> EntryRequest:
     name, _, rating = word.partition("=")
-    if not name or (rating and not _is_number(rating)):
+    if not name or (rating and not is_number(rating)):
         raise argument_invalid(word, "names", "a name, or a name and whole Elo points, as bob=1800")
     return EntryRequest(name, int(rating or 0))

@@ -11,15 +11,18 @@ from starlette.responses import Response
 
 from arbiter.errors import Refusal
 from arbiter.service.gate.gate import Gate
-from arbiter.service.gate.tournaments import RuledOn
+from arbiter.service.tournaments.deciding import Decided
 from arbiter.table_text import TableForm
 from arbiter.tournaments import formats
+from arbiter.tournaments.corrections import in_words
 from arbiter.tournaments.entry import EntryChange, allowed
-from arbiter.tournaments.rulings import RESULTS, in_words
+from arbiter.tournaments.rulings import RESULTS
+from arbiter.tournaments.rulings import in_words as ruling_in_words
 from arbiter.tournaments.standings import StandingsRow
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
 from arbiter.web.brackets import bracket
 from arbiter.web.callers import call_of, status_of
+from arbiter.web.corrections import NOTHING, choices
 from arbiter.web.grids import MOST, BoardGrid, grid
 from arbiter.web.rendering import Templates
 from arbiter.web.states import number
@@ -30,7 +33,7 @@ LARGEST = 10**9  #: largest number of a round or a game in an address
 
 MOST_CONNECTED = 100  #: connected bots in the list for an organiser
 
-RULINGS = tuple((name, in_words(*ruling)) for name, ruling in RESULTS.items())
+RULINGS = tuple((name, ruling_in_words(*ruling)) for name, ruling in RESULTS.items())
 """What an organiser can rule: the value in a form, and its words."""
 
 NO_RULING = {"game": "", "result": "", "note": ""}  #: the fields of the form for a ruling
@@ -53,7 +56,7 @@ class TournamentPages:
         self._templates = templates
 
     async def tournament(
-        self, request: Request, refusal: Refusal | None = None, preview: tuple[RuledOn, Mapping[str, str]] | None = None
+        self, request: Request, refusal: Refusal | None = None, preview: tuple[Decided, Mapping[str, str]] | None = None
     ) -> Response:
         """Show a tournament, with the actions that its viewer may take.
 
@@ -81,7 +84,11 @@ class TournamentPages:
             wrong=refusal.message if refusal is not None else "",
             request_id=secrets.token_urlsafe(12),
             ruled={**NO_RULING, **(preview[1] if preview is not None else {})},
+            corrected={**NOTHING, **(preview[1] if preview is not None else {})},
             would=preview[0].changes if preview is not None else None,
+            later=preview[0].later if preview is not None else (),
+            corrections=choices(tournament) if powers.runs else (),
+            decisions=[(in_words(each.what, self._gate.accounts.shown), each) for each in tournament.corrections],
             rulings=RULINGS if tournament.results and not formats.of(tournament.spec).ends_by_test else (),
             tournament=tournament,
             files=TABLES,

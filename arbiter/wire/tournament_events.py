@@ -9,6 +9,7 @@ from arbiter_protos.v1 import match_pb2 as pb
 
 from arbiter.service.record.published import Published
 from arbiter.tournaments import events as ev
+from arbiter.wire.corrections import correction_message
 
 
 def tournament_event_message(published: Published) -> pb.TournamentEvent:
@@ -122,6 +123,13 @@ def _ruled(event: ev.Ruled, message: pb.TournamentEvent) -> None:
             note=event.note,
             caller=event.caller,
         )
+    )
+
+
+@_fill.register
+def _corrected(event: ev.Corrected, message: pb.TournamentEvent) -> None:
+    message.corrected.CopyFrom(
+        pb.TournamentCorrected(correction=correction_message(event.what), note=event.note, caller=event.caller)
     )
 
 

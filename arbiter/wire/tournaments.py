@@ -9,18 +9,15 @@ from arbiter_protos.v1 import match_pb2, rating_pb2
 from arbiter_protos.v1 import tournament_pb2 as pb
 from google.protobuf.message import Message
 
-from arbiter.errors import argument_invalid
 from arbiter.matches import time_control
 from arbiter.matches.policy import ClockStart, NoShow
 from arbiter.service.gate.tournaments import EntryCorrection, TournamentQuery
 from arbiter.service.ports.journal import TournamentSummary
-from arbiter.tournaments.commands import Rule
 from arbiter.tournaments.engine import too_few
-from arbiter.tournaments.events import Decision
 from arbiter.tournaments.formats import Rating
 from arbiter.tournaments.spec import Format, OpeningOrder, Spec, TieBreak, TooFew
 from arbiter.tournaments.spec_text import read_spec, write_spec
-from arbiter.tournaments.standings import PlaceChange, StandingsRow, Table
+from arbiter.tournaments.standings import StandingsRow, Table
 from arbiter.tournaments.tournament import Entrant, RunningGame, Tournament, TournamentPhase
 
 _FORMATS: Final[Mapping[str, pb.TournamentFormat.ValueType]] = {
@@ -184,6 +181,7 @@ def entrant_message(entrant: Entrant) -> pb.Entrant:
         joined=entrant.joined,
         byes=entrant.byes,
         withdrawn=entrant.withdrawn,
+        disqualified=entrant.disqualified,
     )
 
 
@@ -249,33 +247,11 @@ def _row_message(row: StandingsRow) -> pb.StandingsRow:
         reached=row.reached,
         rating=None if row.rating is None else _rating_message(row.rating),
         left_early=row.left_early,
+        disqualified=row.disqualified,
+        awarded_half_points=row.awarded,
     )
 
 
 def _rating_message(rating: Rating) -> pb.StandingsRating:
     elo = rating_pb2.Estimate(value=rating.elo, low=rating.low, high=rating.high)
     return pb.StandingsRating(elo=elo, provisional=rating.provisional, group=rating.group)
-
-
-# Rulings
-
-
-def ruling_of(request: pb.RuleOnGameRequest, caller: str) -> Rule:
-    """Return the ruling that a caller asks for. Raises Refusal ARGUMENT_INVALID."""
-    try:
-        decision = Decision[pb.RulingDecision.Name(request.decision).removeprefix("RULING_DECISION_")]
-    except (KeyError, ValueError):
-        raise argument_invalid(str(request.decision), "decision", "points, void or stands") from None
-    what = (request.game, decision, tuple(request.half_points), request.note)
-    return Rule(caller, request.request_id, *what, request.revision)
-
-
-def place_change_message(change: PlaceChange) -> pb.PlaceChange:
-    """Return what a ruling changes for a player."""
-    return pb.PlaceChange(
-        player=change.player,
-        place_before=change.place_before,
-        place=change.place,
-        half_points_before=change.points_before,
-        half_points=change.points,
-    )

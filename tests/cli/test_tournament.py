@@ -17,6 +17,7 @@ from arbiter.cli import tournament_watch, words
 from arbiter.cli.tournament_spec import read_all, read_file
 from arbiter.wire.tournaments import spec_message, spec_of
 from tests.cli.command import WAIT_S, Arbiter, Server
+from tests.cli.corrections import correct
 from tests.documents import block, commands
 
 SPEC = """
@@ -89,6 +90,7 @@ def test_a_tournament_is_made_entered_watched_and_read(server: Server, arbiter: 
         assert ran.out.startswith(("player\tplace\tpoints\n", "Nothing ")), number
     assert arbiter("tournament", "standings", tournament_id).out == standings, "the last of them takes back the others"
     assert "org rules stands" in arbiter("tournament", "watch", tournament_id).out.replace("admin", "org")
+    correct(arbiter)
     assert "say one of 1-0" in arbiter("tournament", "rule", "last", "1", "2-0").complaint
 
 

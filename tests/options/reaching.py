@@ -43,6 +43,11 @@ def call_of(words: list[str]) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
 
 MORE = {
     "tournament rule": ["p0", "1", "1-0"],
+    "tournament disqualify": ["p0", "ann"],
+    "tournament reinstate": ["p0", "ann"],
+    "tournament replay": ["p0", "1"],
+    "tournament points": ["p0", "ann", "1"],
+    "tournament lot": ["p0", "ann", "ben"],
     "archive": ["--days", "7"],
     "bot run": ["--exec", "true", "--sandbox", "off"],
     "conformance": ["--bot", "true", "--badge", "ann"],

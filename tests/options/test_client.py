@@ -59,6 +59,7 @@ VALUES: Final[Mapping[str, tuple[Any, Any]]] = {
     "accept": (False, True),
     "at": (arb.Line("pods"), arb.MatchPly("m1", 3)),
     "byes": ((), (2,)),
+    "what": (arb.Replay(1), arb.Replay(2)),
     "decision": (arb.RulingDecision.VOID, arb.RulingDecision.STANDS),
     "half_points": ((), (1, 1)),
     "change_entry.rating": (None, 7),

@@ -83,6 +83,7 @@ TABLE = {
     "TournamentService.ResumeTournament": RUNS,
     "TournamentService.CancelTournament": RUNS,
     "TournamentService.RuleOnGame": RUNS,
+    "TournamentService.CorrectTournament": RUNS,
     "TournamentService.GetTournament": {"any": ANY_TOKEN},
     "TournamentService.ListTournaments": {"any": ANY_TOKEN},
     "TournamentService.GetStandings": {"any": ANY_TOKEN},
@@ -354,7 +355,7 @@ async def make_tournament_request(factory: Factory, method: str, relation: str) 
             pause = pb.PauseTournamentRequest(request_id=factory.name(), tournament_id=tournament_id)
             await factory.stubs.tournaments.PauseTournament(pause, metadata=factory.by(relation))
             return pb.ResumeTournamentRequest(request_id=factory.name(), tournament_id=tournament_id)
-        case "CancelTournament" | "RuleOnGame":
+        case "CancelTournament" | "RuleOnGame" | "CorrectTournament":
             return await factory.changing(getattr(pb, f"{method}Request"), relation)
         case "GetTournament" | "GetStandings" | "ExportTournament":
             asked: Message = getattr(pb, f"{method}Request")(tournament_id=await factory.tournament(factory.erin))
@@ -370,6 +371,7 @@ async def make_tournament_request(factory: Factory, method: str, relation: str) 
 
 IN_VAIN = {  # matches of these tests refuse this to both seats, and tournaments a ruling that says nothing
     "TournamentService.RuleOnGame": Reason.ARGUMENT_INVALID,
+    "TournamentService.CorrectTournament": Reason.ARGUMENT_INVALID,
     "MatchService.AnswerDraw": Reason.DRAW_NOT_AVAILABLE,
     "MatchService.ClaimDraw": Reason.DRAW_NOT_AVAILABLE,
     "MatchService.OfferDraw": Reason.DRAW_NOT_AVAILABLE,

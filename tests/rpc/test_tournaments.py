@@ -342,6 +342,59 @@ async def test_a_change_of_an_entry_notes_the_version_of_a_bot_that_has_come_sin
     assert await organiser.change_entry(made.tournament_id, "ann", byes=(), request_id="note") == changed
 
 
+async def test_an_organiser_corrects_a_tournament(world: World) -> None:
+    organiser = await world.client("org", Scope.ORGANISE)
+    made = await organiser.create_tournament(LEAGUE)
+    tournament_id = made.tournament_id
+    for name in ("ann", "ben", "cat"):
+        await (await world.bot(name, RandomBot(1))).enter_tournament(tournament_id)
+    await organiser.start_tournament(tournament_id)
+    await world.over(tournament_id)
+    await level(world.server)
+    before = await organiser.get_standings(tournament_id)
+    seen, cheat = before.revision, before.rows[0].player
+
+    out = arb.Disqualification(cheat, True, arb.DisqualifiedResults.VOID)
+    would = await organiser.correct_tournament(tournament_id, out, preview=True)
+    assert await organiser.get_standings(tournament_id) == before, "nothing has happened"
+    made_ = await organiser.correct_tournament(tournament_id, out, note="engine", revision=seen, request_id="d")
+    assert made_.changes == would.changes != ()
+    assert made_.later == ()
+    assert [each.player for each in made_.tournament.entrants if each.disqualified] == [cheat]
+    after = await organiser.get_standings(tournament_id)
+    assert (after.rows[-1].player, after.rows[-1].disqualified, after.rows[-1].games) == (cheat, True, 0)
+    assert (await organiser.correct_tournament(tournament_id, out, note="engine", request_id="d")).changes == ()
+    with pytest.raises(arb.ArbiterError) as caught:
+        await organiser.correct_tournament(tournament_id, arb.Reinstatement(cheat), revision=seen)
+    assert caught.value.reason is arb.Reason.TOURNAMENT_CHANGED
+    await organiser.correct_tournament(tournament_id, arb.Reinstatement(cheat), note="it was not")
+    assert (await organiser.get_standings(tournament_id)).rows == before.rows
+
+    await organiser.correct_tournament(tournament_id, arb.PointsAward("ben", 1))
+    rows = {row.player: row for row in (await organiser.get_standings(tournament_id)).rows}
+    assert rows["ben"].awarded_half_points == 1
+    lot = arb.LotDraw(("ann", "ben", "cat"))
+    for _ in range(2):  # a repeated request has the seed that the server has drawn at first
+        await organiser.correct_tournament(tournament_id, lot, request_id="lot")
+    with pytest.raises(arb.ArbiterError) as caught:
+        await organiser.correct_tournament(tournament_id, arb.Replay(1))
+    assert caught.value.reason is arb.Reason.TOURNAMENT_CLOSED
+    assert "rule on the game" in caught.value.facts["why"]
+
+    found: list[arb.TournamentCorrected] = []
+    async for event in organiser.observe_tournament(tournament_id, "0"):
+        if isinstance(event.what, arb.TournamentCorrected):
+            found.append(event.what)
+            if isinstance(event.what.correction.what, arb.LotDraw):
+                break
+    assert found[:2] == [
+        arb.TournamentCorrected(arb.Correction(disqualify=out), "engine", "org"),
+        arb.TournamentCorrected(arb.Correction(reinstate=arb.Reinstatement(cheat)), "it was not", "org"),
+    ]
+    assert found[3].correction.lots is not None
+    assert len(found[3].correction.lots.seed) == 16
+
+
 async def test_an_organiser_rules_on_a_game_after_the_end(world: World) -> None:
     organiser = await world.client("org", Scope.ORGANISE)
     made = await organiser.create_tournament(LEAGUE)

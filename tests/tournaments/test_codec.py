@@ -49,6 +49,7 @@ FIELDS = {
     "game_ended": ("game", "match", "winner", "reason", "cause", "moves", "versions"),
     "game_voided": ("game", "attempt", "match", "reason"),
     "ruled": ("game", "decision", "points", "note", "caller", "request"),
+    "corrected": ("what", "note", "caller", "request"),
     "tournament_ended": ("end", "caller", "request", "note"),
 }
 

@@ -154,12 +154,15 @@ def test_a_game_without_a_result_is_not_ruled_on() -> None:
     assert refusal.facts["why"] == "game 1 has no result to rule on"
 
 
-def test_a_knockout_is_ruled_on_until_its_players_are_paired_again() -> None:
+def test_a_bracket_that_has_gone_on_stays() -> None:
     run = run_of(Format.KNOCKOUT, 4)
     run.play()
-    refusal = rule(run, 1, Decision.POINTS, 0, 2).refusal
-    assert refusal is not None
-    assert "has been paired again since game 1" in str(refusal.facts["why"])
+    first, before = run.tournament.games[0], standings(run.tournament).rows
+    assert not rule(run, 1, Decision.POINTS, 0, 2).refusal
+    after = {row.player: row for row in standings(run.tournament).rows}
+    assert [(row.player, row.reached) for row in before] == [(each.player, each.reached) for each in after.values()]
+    assert after[first.seat2].game_points == 2
+    assert violations(run.log) == []
     final = run.tournament.games[-1]
     winner = {row.player: row.reached for row in standings(run.tournament).rows}
     assert winner[final.seat1] == "winner"

@@ -122,6 +122,42 @@ async def test_an_organiser_rules_on_a_game_and_sees_before_what_would_change(pa
         assert 'role="alert"' in refused.text
 
 
+async def test_an_organiser_corrects_a_tournament_and_sees_before_what_would_change(page: Site) -> None:
+    await sign_in(page, "org", *ORGANISER)
+    for name in ("alice", "bob"):
+        await page.server.caller(name)
+    where = await make(page, format="round_robin")
+    for act in ("enter-all", "start"):
+        assert (await post(page, where, act=act, names="alice bob", request=act)).status_code == 303
+    arbiter, tournament_id = page.server.arbiter, where.rpartition("/")[2]
+    while not (running := (await arbiter.tournaments.get(tournament_id)).running):
+        await page.get(where)
+    await arbiter.matches.act(running[1].match, Adjudicate("org", "j", ResultKind.WIN, 1, ""))
+    while not (await arbiter.tournaments.get(tournament_id)).results:
+        await page.get(where)
+    out = {"what": "forfeit", "about": "alice", "why": "<b>engine</b>"}
+    would = await post(page, where, act="preview-correct", request="p", **out)
+    assert would.status_code == 200
+    assert "→" in Elements(would.text).words
+    assert "disqualified" not in Elements((await page.get(where)).text).words.replace("take a disqualification", "")
+    for number, form in enumerate(
+        (out, {"what": "award", "about": "bob", "points": "-0.5"}, {"what": "lots", "about": "alice bob", "seed": "s"})
+    ):
+        answer = await post(page, where, act="correct", request=f"c{number}", **form)
+        assert answer.status_code == 303, answer.text
+    shown = await page.get(where)
+    assert "alice is disqualified from the beginning" in Elements(shown.text).words
+    assert "&lt;b&gt;engine&lt;/b&gt;" in shown.text
+    assert "bob loses ½ in the standings" in Elements(shown.text).words
+    assert "ordered by lot, seed s" in Elements(shown.text).words
+    for wrong in ({"what": "x"}, {"about": ""}, {"what": "award", "points": "x"}, {"what": "replay", "about": "x"}):
+        refused = await post(page, where, act="correct", request=f"w {wrong}", **{**out, **wrong})
+        assert refused.status_code == 400, wrong
+        assert 'role="alert"' in refused.text
+    back = {"what": "reinstate", "about": "alice"}
+    assert (await post(page, where, act="correct", request="b", **back)).status_code == 303
+
+
 async def test_an_organiser_reads_before_the_start_that_openings_come_again(page: Site) -> None:
     await sign_in(page, "org", *ORGANISER)
     where = await make(page, format="round_robin", options__cycles="2", paired="on")

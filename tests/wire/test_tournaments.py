@@ -162,6 +162,7 @@ def test_entrants_and_rows_have_all_fields() -> None:
     entrant = {field.name for field in pb.Entrant.DESCRIPTOR.fields}
     assert entrant == {*Entrant._fields} - {"left"}
     renamed = {"half_points": "points", "tie_break_quarters": "values"}
+    renamed |= {"awarded_half_points": "awarded"}
     renamed |= {"meeting_half_points": "meeting_points", "game_half_points": "game_points"}
     row = {field.name for field in pb.StandingsRow.DESCRIPTOR.fields}
     assert {renamed.get(name, name) for name in row} == set(StandingsRow._fields)

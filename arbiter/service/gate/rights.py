@@ -63,6 +63,7 @@ class Action(StrEnum):
     RESUME_TOURNAMENT = auto()
     CANCEL_TOURNAMENT = auto()
     RULE_ON_GAME = auto()
+    CORRECT_TOURNAMENT = auto()
     GET_TOURNAMENT = auto()
     LIST_TOURNAMENTS = auto()
     GET_STANDINGS = auto()
@@ -153,6 +154,7 @@ RIGHTS: Final[Mapping[Action, Row]] = {
     Action.RESUME_TOURNAMENT: _RUN,
     Action.CANCEL_TOURNAMENT: _RUN,
     Action.RULE_ON_GAME: _RUN,
+    Action.CORRECT_TOURNAMENT: _RUN,
     Action.GET_TOURNAMENT: _READ,
     Action.LIST_TOURNAMENTS: _READ,
     Action.GET_STANDINGS: _READ,

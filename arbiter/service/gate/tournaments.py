@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -22,17 +23,20 @@ from arbiter.service.gate.use_cases import UseCases
 from arbiter.service.players.accounts import NO_TOKEN, Caller, check_plays
 from arbiter.service.ports.journal import StoreFailed, TournamentFilter, TournamentSummary
 from arbiter.service.ports.log import Logger
+from arbiter.service.tournaments.deciding import Decided, Deciding, with_seed
 from arbiter.service.tournaments.matches import tournament_of
 from arbiter.service.tournaments.standings_cache import StandingsCache
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import formats
-from arbiter.tournaments.commands import Rule
+from arbiter.tournaments.commands import Correct, Rule
+from arbiter.tournaments.corrections import DrawLots
 from arbiter.tournaments.events import Entered, EntryChanged, Event
 from arbiter.tournaments.rulings import change_in_words
 from arbiter.tournaments.spec import Spec
-from arbiter.tournaments.standings import PlaceChange, Table, place_changes
+from arbiter.tournaments.standings import Table
 from arbiter.tournaments.tournament import Entrant, Tournament, TournamentPhase
 
+LONGEST_SEED: Final = 100  #: characters of the seed of a lot
 LAST_ROUND: Final = 100  #: the last round that a player may ask to sit out
 HIGHEST_RATING: Final = 10_000
 CAUTIONS_KEPT: Final = 100  #: tournaments whose cautions are remembered
@@ -92,13 +96,6 @@ class TournamentQuery(NamedTuple):
     ended: bool | None = None
 
 
-class RuledOn(NamedTuple):
-    """The tournament of a ruling, and which places it changes, or would change."""
-
-    tournament: Tournament
-    changes: Sequence[PlaceChange]
-
-
 class TournamentGate:
     """The calls about tournaments. Each raises what `Admission.caller` raises, and what its own docstring says.
 
@@ -118,6 +115,7 @@ class TournamentGate:
         self._ratings = use_cases.ratings
         self._limits = limits
         self._tables = StandingsCache(log, use_cases.ratings)
+        self._deciding = Deciding(use_cases.tournaments, self._tables)
         self._reading = asyncio.Lock()
         self._cautions: OrderedDict[str, tuple[str, ...]] = OrderedDict()
 
@@ -257,23 +255,31 @@ class TournamentGate:
         check_plain(note, "note", LONGEST_NOTE)
         return await self._tournaments.act(change.tournament_id, do.Cancel(caller.player, change.request_id, note))
 
-    async def rule(self, call: Call, change: Change, command: Callable[[str], Rule], preview: bool) -> RuledOn:
+    async def rule(self, call: Call, change: Change, command: Callable[[str], Rule], preview: bool) -> Decided:
         """Rule on a game; return what that changes. preview: only what it would change.
 
         command: of the caller's name.
         """
         caller = await self._organiser(call, Action.RULE_ON_GAME, change)
+        return await self._decide(caller, change, command(caller.player), preview)
+
+    async def correct(self, call: Call, change: Change, command: Callable[[str], Correct], preview: bool) -> Decided:
+        """Correct a tournament; return what that changes. preview: only what it would change.
+
+        command: of the caller's name; a lot without a seed gets one.
+        """
+        caller = await self._organiser(call, Action.CORRECT_TOURNAMENT, change)
         wanted = command(caller.player)
+        if isinstance(wanted.what, DrawLots):
+            check_plain(wanted.what.seed, "seed", LONGEST_SEED)
+            wanted = with_seed(await self._tournaments.get(change.tournament_id), wanted, secrets.token_hex(8))
+        return await self._decide(caller, change, wanted, preview)
+
+    async def _decide(self, caller: Caller, change: Change, wanted: Rule | Correct, preview: bool) -> Decided:
         check_plain(wanted.note, "note", LONGEST_NOTE)
         tournament = await self._tournaments.get(change.tournament_id)
         self._admission.charge(caller, 2 * len(tournament.entrants))
-        before = await self._tables.of(tournament)
-        if preview:
-            after = await self._tables.after(await self._tournaments.preview(tournament.id, wanted))
-        else:
-            tournament = await self._tournaments.act(tournament.id, wanted)
-            after = await self._tables.of(tournament)
-        return RuledOn(tournament, place_changes(before, after))
+        return await self._deciding.decide(tournament, wanted, preview=preview)
 
     async def ruling_on(self, call: Call, match: Match) -> str:
         """Return the newest ruling on a match of a tournament in words, '' without one."""

@@ -9,7 +9,7 @@ continue, so nothing is done twice.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -41,7 +41,7 @@ LOOK_S: Final = 1.0  #: time between two checks of a running tournament: players
 HAS_JUST_ENDED: Final = Refusal(
     Reason.TOURNAMENT_CLOSED, "the tournament has just ended: send the request again", phase="ended", why="it is over"
 )
-"""The answer to a ruling that came with the end; the registry makes it then."""
+"""The answer to a ruling or correction that came with the end; the registry makes it then."""
 MOST_PATIENCE_S: Final = 60.0  #: longest pause before a game is played again that was void several times
 
 
@@ -178,7 +178,7 @@ class TournamentDriver:
 
     def _after_the_end(self, command: do.Command) -> Refusal | None:
         """Return the answer to a command that came after the end: it changes nothing, or is for the registry."""
-        return HAS_JUST_ENDED if isinstance(command, do.Rule) else self._state.decide(command).refusal
+        return HAS_JUST_ENDED if isinstance(command, do.AfterTheEnd) else self._state.decide(command).refusal
 
     async def _wait(self) -> None:
         """Wait until a command is queued, or the next check is due."""
@@ -294,10 +294,10 @@ class TournamentDriver:
         in_time = ends_at is None or now < ends_at
         return bool(self._cancels) or not in_time or (self._test is not None and bool(self._test.answer()))
 
-    def _finish_games(self) -> None:
-        """End the matches under way. Their ends are reported like all others."""
-        for match_id, number in self.games.items():
-            if match_id not in self._finishing:
+    def _finish_games(self, numbers: Collection[int]) -> None:
+        """End the matches of some games under way. Their ends are reported like all others."""
+        for match_id, number in self.games.items() if numbers else ():
+            if number in numbers and match_id not in self._finishing:
                 self._finishing.add(match_id)
                 self._spawn(self._finish(match_id, number))
 
@@ -332,9 +332,10 @@ class TournamentDriver:
         self._hold()
         if self._closing(self._dependencies.clock.now_ms()):
             self._hurry.set()
-            self._finish_games()
+            self._finish_games(tournament.running)
             return
         self._hurry.clear()
+        self._finish_games(tournament.to_stop())
         if tournament.phase is not TournamentPhase.RUNNING:
             return
         field = self._pairing_input.now(self._newest)

@@ -43,9 +43,12 @@ def standings_line(tournament: str, revision: int, previous: str, table: Table) 
     return encode(dict(values))
 
 
+_IF_ANY: Final = ("left_early", "disqualified", "awarded")  #: fields that older files do not have
+
+
 def _row(values: Mapping[str, Any]) -> dict[str, Json]:
     """Return a row as JSON. Ratings are in thousandths of an Elo point: a canonical text has whole numbers only."""
-    row = {name: value for name, value in values.items() if value is not None and (value or name != "left_early")}
+    row = {name: value for name, value in values.items() if value is not None and (value or name not in _IF_ANY)}
     row["values"], row["faults"] = list(values["values"]), dict(values["faults"]._asdict())
     rating = values["rating"]
     if rating is not None:

@@ -219,20 +219,20 @@ class TournamentRegistry:
             raise DRAINING
         tournament = await self.get(tournament_id)
         driver = self._drivers.get(tournament_id)
-        if driver is None and isinstance(command, do.Rule):
-            return await self._shielded.run(self._rule_after_the_end(tournament_id, command))
+        if driver is None and isinstance(command, do.AfterTheEnd):
+            return await self._shielded.run(self._decide_after_the_end(tournament_id, command))
         if driver is None:  # it has ended: the request changes nothing
             refusal = engine.decide(tournament, command, self._dependencies.clock.now_ms()).refusal
         else:
             refusal = await driver.submit(command)
-        if refusal is HAS_JUST_ENDED and isinstance(command, do.Rule):
-            return await self._shielded.run(self._rule_after_the_end(tournament_id, command))
+        if refusal is HAS_JUST_ENDED and isinstance(command, do.AfterTheEnd):
+            return await self._shielded.run(self._decide_after_the_end(tournament_id, command))
         if refusal is not None:
             raise refusal
         return tournament if driver is None else driver.tournament
 
-    async def _rule_after_the_end(self, tournament_id: str, command: do.Rule) -> Tournament:
-        """Rule on a game of a tournament that has ended, and so has no driver: its log goes on. Raises Refusal."""
+    async def _decide_after_the_end(self, tournament_id: str, command: do.AfterTheEnd) -> Tournament:
+        """Rule on a game of a tournament that has ended, or correct it: it has no driver, and its log goes on."""
         dependencies = self._dependencies
         async with self._ruling:
             while True:
@@ -248,8 +248,8 @@ class TournamentRegistry:
                     self._keep(state.durable)
                     return state.durable
 
-    async def preview(self, tournament_id: str, command: do.Rule) -> Tournament:
-        """Return a tournament as a ruling would leave it. Raises as `act`."""
+    async def preview(self, tournament_id: str, command: do.AfterTheEnd) -> Tournament:
+        """Return a tournament as a ruling or correction would leave it. Raises as `act`."""
         twin = snapshot(await self.get(tournament_id))
         decision = engine.decide(twin, command, self._dependencies.clock.now_ms())
         if decision.refusal is not None:

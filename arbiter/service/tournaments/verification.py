@@ -149,8 +149,8 @@ class _Replay:
             self._begun(event)
         elif isinstance(event, ev.EndedGame | ev.Voided):
             self._ended(event)
-        elif isinstance(event, ev.Ruled):
-            self._ruled(event)
+        elif isinstance(event, ev.Ruled | ev.Corrected):
+            self._decided(event)
         self.tournament.apply(event)
 
     def _begun(self, event: ev.Begun) -> None:
@@ -182,10 +182,14 @@ class _Replay:
             follows = "; ".join(map(str, decided)) or "nothing"
             raise ValueError(f"{event} does not follow from match {event.match}, from which follows {follows}")
 
-    def _ruled(self, event: ev.Ruled) -> None:
-        command = do.Rule(event.caller, event.request, event.game, event.decision, event.points, event.note)
+    def _decided(self, event: ev.Ruled | ev.Corrected) -> None:
+        command: do.AfterTheEnd
+        if isinstance(event, ev.Ruled):
+            command = do.Rule(event.caller, event.request, event.game, event.decision, event.points, event.note)
+        else:
+            command = do.Correct(event.caller, event.request, event.what, event.note)
         decided = engine.decide(self.tournament, command, event.at)
-        if decided.events != (event,):
+        if decided.events[:1] != (event,):
             raise ValueError(f"{event} is not allowed: {decided.refusal or 'the request was made before'}")
 
     def _game(self, number: int) -> ScheduledGame:
@@ -217,7 +221,7 @@ def _replayed(
     replay = _Replay(created, transcripts, check_signature)
     for number, event in enumerate(events[1:], 2):
         try:
-            if replay.tournament.end is not None and not isinstance(event, ev.Ruled):
+            if replay.tournament.end is not None and not isinstance(event, ev.Ruled | ev.Corrected):
                 raise ValueError("expected the standings: the tournament has ended")
             replay.take(event)
         except ValueError as error:

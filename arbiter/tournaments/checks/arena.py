@@ -23,7 +23,6 @@ from arbiter.tournaments import events as ev
 from arbiter.tournaments.checks.check import FormatCheck
 from arbiter.tournaments.checks.free import only_the_free
 from arbiter.tournaments.checks.history import EarlierRounds
-from arbiter.tournaments.game_ends import ABSENCE, NO_SHOW
 
 RULES: Final = "the arbiter's rules for arenas of November 2026"
 MOST_FREE: Final = 24
@@ -150,12 +149,9 @@ def _score(history: EarlierRounds, player: str) -> int:
     """
     score, row = 0, 0
     for game in (game for meeting in history.meetings_of[player] for game in meeting.games):
-        result = history.results.get(game.number)
-        if result is None:
+        if game.number not in history.results:
             continue
-        won = result.winner and player == (game.seat1, game.seat2)[result.winner - 1]
-        drawn = not result.winner and result.match and result.reason != NO_SHOW and result.cause != ABSENCE
-        points = 2 if won else 1 if drawn else 0
+        points = (history.points(game.number) or (0, 0))[0 if player == game.seat1 else 1]
         score += points * (2 if row > 1 else 1)
-        row = row + 1 if won else 0
+        row = row + 1 if points == 2 else 0
     return score

@@ -74,6 +74,9 @@ def _absent(history: EarlierRounds, meetings: list[Meeting]) -> set[str]:
     for meeting in meetings:
         for game in meeting.games:
             result = history.results.get(game.number)
+            kept = history.kept.get(game.number)
+            if history.decided(game.number) is not None if kept is None else kept.decided:
+                continue
             if result is None or result.cause != "absence" or (result.match and result.reason != NO_SHOW):
                 continue
             found |= {player for seat, player in ((1, game.seat1), (2, game.seat2)) if result.winner != seat}

@@ -39,6 +39,7 @@ class Arena(Pairer):
     reentry = True
     least_players = 0  # players join and leave
     pairs_whoever_is_free = True
+    own_points = True
     rules = "the arbiter's rules for arenas of November 2026"
     tie_breaks = (TieBreak.WINS,)
 
@@ -81,7 +82,8 @@ class Arena(Pairer):
     ) -> Mapping[str, Merit]:
         """Return the players' arena points."""
         scores = arena_scores(tournament)
-        return {player: Merit((scores.get(player, 0),), arena_points=scores.get(player, 0)) for player in players}
+        totals = {player: scores.get(player, 0) + tournament.awarded.get(player, 0) for player in players}
+        return {player: Merit((points,), arena_points=points) for player, points in totals.items()}
 
 
 def _too_soon(tournament: Tournament, field: FreePlayers) -> frozenset[frozenset[str]]:

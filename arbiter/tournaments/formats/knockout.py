@@ -18,6 +18,7 @@ is for third place. A tie is played as soon as both its players are known; it do
 | final of a double elimination | if the player who had lost one wins it, a second one decides |
 | third place | the losers of the semi-finals, in single elimination |
 | withdrawal | the next meeting is paired all the same, and lost by walkover |
+| a result is corrected after its bracket has gone on | the bracket stays |
 | seats | the lot gives seat 1 of the first meeting (seed "ID/PLACE/seats"), then they take turns; with two games a meeting, the better seed begins |
 
 Tournaments that older servers started go on by the earlier rules: the better seed began, and went on from a level tie.
@@ -31,6 +32,7 @@ from typing import Final, NamedTuple
 
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.formats.pairer import FreePlayers, Merit, Pairer, Rating, arrange
+from arbiter.tournaments.game_ends import GameResult
 from arbiter.tournaments.lots import Lots
 from arbiter.tournaments.meetings import Meeting, Pair
 from arbiter.tournaments.spec import Options
@@ -150,7 +152,7 @@ class Bracket:
     def _verdict(self, place: str, a: str, b: str) -> object:
         """Return the winner of a tie, None if both have lost it, or `_UNKNOWN` while it is open."""
         played = [meeting for meeting in self._at[place] if self._tournament.decided(meeting)]
-        margins = [self._tournament.score(meeting, a) - self._tournament.score(meeting, b) for meeting in played]
+        margins = [self._margin(meeting, a) for meeting in played]
         lead, leader = sum((margin > 0) - (margin < 0) for margin in margins), None
         if lead:
             leader = a if lead > 0 else b
@@ -167,10 +169,24 @@ class Bracket:
             return a if sum(margins) > 0 else b
         return Lots(f"{self._tournament.id}/{place}/level").one_of(sorted((a, b)))
 
+    def _result(self, number: int) -> GameResult:
+        """Return the result of a game by which the bracket goes, or has gone, on."""
+        kept = self._tournament.bracket_results.get(number)
+        return self._tournament.results[number] if kept is None else kept
+
+    def _margin(self, meeting: Meeting, player: str) -> int:
+        """Return by how many half points a player has won a meeting that is over."""
+        won = 0
+        for game in meeting.games:
+            result = self._result(game.number)
+            margin = result.half_points(1) - result.half_points(2)
+            won += margin if game.seat1 == player else -margin
+        return won
+
     def _absent(self, meeting: Meeting) -> Iterator[str]:
         """Yield the players who did not come to a game of a meeting that has ended, or had withdrawn."""
         for game in meeting.games:
-            result = self._tournament.results[game.number]
+            result = self._result(game.number)
             for seat, player in enumerate((game.seat1, game.seat2), start=1):
                 if not result.played and result.fault(seat):
                     yield player
@@ -178,7 +194,7 @@ class Bracket:
     def _earlier_verdict(self, place: str, a: str, b: str) -> object:
         """Return the winner of a tie of a (the better seed) and b by the earlier rules, or `_UNKNOWN`."""
         played = [meeting for meeting in self._at[place] if self._tournament.decided(meeting)]
-        margins = [self._tournament.score(meeting, a) - self._tournament.score(meeting, b) for meeting in played]
+        margins = [self._margin(meeting, a) for meeting in played]
         lead = sum((margin > 0) - (margin < 0) for margin in margins)
         best_of = self._tournament.spec.options.best_of
         if abs(lead) > max(0, best_of - len(played)):
@@ -240,6 +256,11 @@ class Knockout(Pairer):
     def waits(self, tournament: Tournament, field: FreePlayers, player: str) -> Why | None:
         """Return whether a player is out, or waits for the other one of its next tie."""
         return Why.OUT if Bracket(tournament).is_out(player) else Why.ROUND
+
+    def ties(self, tournament: Tournament) -> Mapping[str, Pair]:
+        """Return the ties whose two players are known."""
+        known = ((tie.place, tie.first, tie.second) for tie in Bracket(tournament).ties if tie.known)
+        return {place: Pair(a, b, place) for place, a, b in known if a is not None and b is not None}
 
     def over(self, tournament: Tournament) -> bool:
         """Return whether every tie is decided."""

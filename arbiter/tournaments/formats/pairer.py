@@ -91,6 +91,7 @@ class Pairer(ABC):
     pairs_whoever_is_free: ClassVar[bool] = False  #: pairs at any time, without waiting for other games (`FreePlayers`)
     pairs_by_strength: ClassVar[bool] = False  #: `FreePlayers.strengths` is used
     drops_early_leavers: ClassVar[bool] = False  #: `arbiter.tournaments.early_leavers` applies
+    own_points: ClassVar[bool] = False  #: players are ordered by points of the format's own, as in an arena
     ends_by_test: ClassVar[bool] = False  #: a sequential test of the two players' games ends it
     rules: ClassVar[str] = ""  #: the published pairing rules, with their edition, for the record
     tie_breaks: ClassVar[tuple[TieBreak, ...]] = ()  #: default tie-breaks, in order
@@ -156,6 +157,14 @@ class Pairer(ABC):
     def waits(self, tournament: Tournament, field: FreePlayers, player: str) -> Why | None:
         """Return why this format does not pair a player who has no game to play, None if it would."""
         return None
+
+    def paired_again(self, tournament: Tournament) -> list[Pair] | None:
+        """Return how a format in rounds pairs the next round; None if it can't."""
+        return None
+
+    def ties(self, tournament: Tournament) -> Mapping[str, Pair]:
+        """Return the ties of a bracket whose players are known, by place; better seed first."""
+        return {}
 
     @abstractmethod
     def over(self, tournament: Tournament) -> bool:

@@ -75,6 +75,11 @@ class Swiss(Pairer):
             return replace(arrange(tournament, round_, (), byes), idle=True)
         return arrange(tournament, round_, *(pair_round(tournament) or ((), ())))
 
+    def paired_again(self, tournament: Tournament) -> list[Pair] | None:
+        """Return the pairs of the next round."""
+        paired = pair_round(tournament)
+        return paired[0] if paired is not None else None
+
     def field_caution(self, spec: Spec, players: int) -> str:
         """Return a warning if the players run out of opponents before the last round."""
         rounds = players - 1 + players % 2

@@ -332,6 +332,63 @@ func (StartRule) EnumDescriptor() ([]byte, []int) {
 	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{4}
 }
 
+// What becomes of the results of a player who is disqualified from the start.
+type DisqualifiedResults int32
+
+const (
+	// Not set: they stand.
+	DisqualifiedResults_DISQUALIFIED_RESULTS_UNSPECIFIED DisqualifiedResults = 0
+	// They count as they are.
+	DisqualifiedResults_DISQUALIFIED_RESULTS_STAND DisqualifiedResults = 1
+	// It has lost all its games without play, and the others have won them. They do not count for the tournament's ratings.
+	DisqualifiedResults_DISQUALIFIED_RESULTS_FORFEIT DisqualifiedResults = 2
+	// Its games do not count.
+	DisqualifiedResults_DISQUALIFIED_RESULTS_VOID DisqualifiedResults = 3
+)
+
+// Enum value maps for DisqualifiedResults.
+var (
+	DisqualifiedResults_name = map[int32]string{
+		0: "DISQUALIFIED_RESULTS_UNSPECIFIED",
+		1: "DISQUALIFIED_RESULTS_STAND",
+		2: "DISQUALIFIED_RESULTS_FORFEIT",
+		3: "DISQUALIFIED_RESULTS_VOID",
+	}
+	DisqualifiedResults_value = map[string]int32{
+		"DISQUALIFIED_RESULTS_UNSPECIFIED": 0,
+		"DISQUALIFIED_RESULTS_STAND":       1,
+		"DISQUALIFIED_RESULTS_FORFEIT":     2,
+		"DISQUALIFIED_RESULTS_VOID":        3,
+	}
+)
+
+func (x DisqualifiedResults) Enum() *DisqualifiedResults {
+	p := new(DisqualifiedResults)
+	*p = x
+	return p
+}
+
+func (x DisqualifiedResults) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (DisqualifiedResults) Descriptor() protoreflect.EnumDescriptor {
+	return file_arbiter_v1_match_proto_enumTypes[5].Descriptor()
+}
+
+func (DisqualifiedResults) Type() protoreflect.EnumType {
+	return &file_arbiter_v1_match_proto_enumTypes[5]
+}
+
+func (x DisqualifiedResults) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use DisqualifiedResults.Descriptor instead.
+func (DisqualifiedResults) EnumDescriptor() ([]byte, []int) {
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{5}
+}
+
 // The end of a match.
 type Result struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3123,7 +3180,7 @@ type TournamentEvent struct {
 	// When it happened.
 	AtMs int64 `protobuf:"varint,3,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
 	// Its kind, as in the record: "tournament_created", "entered", "withdrawn", "entry_changed", "start_missed", "tournament_started", "paused",
-	// "continued", "paired", "game_begun", "game_ended", "game_voided", "ruled", "tournament_ended".
+	// "continued", "paired", "game_begun", "game_ended", "game_voided", "ruled", "corrected", "tournament_ended".
 	Kind string `protobuf:"bytes,4,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The event.
 	//
@@ -3141,6 +3198,7 @@ type TournamentEvent struct {
 	//	*TournamentEvent_EntryChanged
 	//	*TournamentEvent_StartMissed
 	//	*TournamentEvent_Ruled
+	//	*TournamentEvent_Corrected
 	Event isTournamentEvent_Event `protobuf_oneof:"event"`
 	// The exact bytes of the record (canonical JSON, RFC 8785), if requested.
 	Record        []byte `protobuf:"bytes,14,opt,name=record,proto3" json:"record,omitempty"`
@@ -3321,6 +3379,15 @@ func (x *TournamentEvent) GetRuled() *GameRuled {
 	return nil
 }
 
+func (x *TournamentEvent) GetCorrected() *TournamentCorrected {
+	if x != nil {
+		if x, ok := x.Event.(*TournamentEvent_Corrected); ok {
+			return x.Corrected
+		}
+	}
+	return nil
+}
+
 func (x *TournamentEvent) GetRecord() []byte {
 	if x != nil {
 		return x.Record
@@ -3392,6 +3459,11 @@ type TournamentEvent_Ruled struct {
 	Ruled *GameRuled `protobuf:"bytes,17,opt,name=ruled,proto3,oneof"`
 }
 
+type TournamentEvent_Corrected struct {
+	// The organiser has corrected the tournament, some of it also after its end.
+	Corrected *TournamentCorrected `protobuf:"bytes,18,opt,name=corrected,proto3,oneof"`
+}
+
 func (*TournamentEvent_Created) isTournamentEvent_Event() {}
 
 func (*TournamentEvent_Entrant) isTournamentEvent_Event() {}
@@ -3415,6 +3487,8 @@ func (*TournamentEvent_EntryChanged) isTournamentEvent_Event() {}
 func (*TournamentEvent_StartMissed) isTournamentEvent_Event() {}
 
 func (*TournamentEvent_Ruled) isTournamentEvent_Event() {}
+
+func (*TournamentEvent_Corrected) isTournamentEvent_Event() {}
 
 // A tournament was created. TournamentService.GetTournament returns its specification.
 type TournamentCreated struct {
@@ -4278,6 +4352,486 @@ func (x *GameRuled) GetCaller() string {
 	return ""
 }
 
+// The organiser has corrected the tournament.
+type TournamentCorrected struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What was decided.
+	Correction *Correction `protobuf:"bytes,1,opt,name=correction,proto3" json:"correction,omitempty"`
+	// Why, for everybody.
+	Note string `protobuf:"bytes,2,opt,name=note,proto3" json:"note,omitempty"`
+	// The organiser.
+	Caller        string `protobuf:"bytes,3,opt,name=caller,proto3" json:"caller,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TournamentCorrected) Reset() {
+	*x = TournamentCorrected{}
+	mi := &file_arbiter_v1_match_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TournamentCorrected) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TournamentCorrected) ProtoMessage() {}
+
+func (x *TournamentCorrected) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_match_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TournamentCorrected.ProtoReflect.Descriptor instead.
+func (*TournamentCorrected) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *TournamentCorrected) GetCorrection() *Correction {
+	if x != nil {
+		return x.Correction
+	}
+	return nil
+}
+
+func (x *TournamentCorrected) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+func (x *TournamentCorrected) GetCaller() string {
+	if x != nil {
+		return x.Caller
+	}
+	return ""
+}
+
+// What an organiser decides after the fact, besides rulings on single games. Nothing is edited: standings and later
+// pairings follow from all decisions in order, and those that exist stay.
+type Correction struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The decision.
+	//
+	// Types that are valid to be assigned to What:
+	//
+	//	*Correction_Disqualify
+	//	*Correction_Reinstate
+	//	*Correction_Replay
+	//	*Correction_Award
+	//	*Correction_Lots
+	What          isCorrection_What `protobuf_oneof:"what"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Correction) Reset() {
+	*x = Correction{}
+	mi := &file_arbiter_v1_match_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Correction) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Correction) ProtoMessage() {}
+
+func (x *Correction) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_match_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Correction.ProtoReflect.Descriptor instead.
+func (*Correction) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{47}
+}
+
+func (x *Correction) GetWhat() isCorrection_What {
+	if x != nil {
+		return x.What
+	}
+	return nil
+}
+
+func (x *Correction) GetDisqualify() *Disqualification {
+	if x != nil {
+		if x, ok := x.What.(*Correction_Disqualify); ok {
+			return x.Disqualify
+		}
+	}
+	return nil
+}
+
+func (x *Correction) GetReinstate() *Reinstatement {
+	if x != nil {
+		if x, ok := x.What.(*Correction_Reinstate); ok {
+			return x.Reinstate
+		}
+	}
+	return nil
+}
+
+func (x *Correction) GetReplay() *Replay {
+	if x != nil {
+		if x, ok := x.What.(*Correction_Replay); ok {
+			return x.Replay
+		}
+	}
+	return nil
+}
+
+func (x *Correction) GetAward() *PointsAward {
+	if x != nil {
+		if x, ok := x.What.(*Correction_Award); ok {
+			return x.Award
+		}
+	}
+	return nil
+}
+
+func (x *Correction) GetLots() *LotDraw {
+	if x != nil {
+		if x, ok := x.What.(*Correction_Lots); ok {
+			return x.Lots
+		}
+	}
+	return nil
+}
+
+type isCorrection_What interface {
+	isCorrection_What()
+}
+
+type Correction_Disqualify struct {
+	// A player is disqualified.
+	Disqualify *Disqualification `protobuf:"bytes,1,opt,name=disqualify,proto3,oneof"`
+}
+
+type Correction_Reinstate struct {
+	// The disqualification of a player is taken back: results are as before it, and it is paired again unless it had
+	// withdrawn. Walkovers in between stand.
+	Reinstate *Reinstatement `protobuf:"bytes,2,opt,name=reinstate,proto3,oneof"`
+}
+
+type Correction_Replay struct {
+	// A game that has a result is played again in its round: the result and the rulings on it count no more.
+	Replay *Replay `protobuf:"bytes,3,opt,name=replay,proto3,oneof"`
+}
+
+type Correction_Award struct {
+	// A player gets or loses points in the standings; tie-breaks and pairings do not count them.
+	Award *PointsAward `protobuf:"bytes,4,opt,name=award,proto3,oneof"`
+}
+
+type Correction_Lots struct {
+	// Players who share a place are ordered by lot.
+	Lots *LotDraw `protobuf:"bytes,5,opt,name=lots,proto3,oneof"`
+}
+
+func (*Correction_Disqualify) isCorrection_What() {}
+
+func (*Correction_Reinstate) isCorrection_What() {}
+
+func (*Correction_Replay) isCorrection_What() {}
+
+func (*Correction_Award) isCorrection_What() {}
+
+func (*Correction_Lots) isCorrection_What() {}
+
+// A player is disqualified: it is not paired any more, and loses the games that it has not begun.
+type Disqualification struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The player.
+	Player string `protobuf:"bytes,1,opt,name=player,proto3" json:"player,omitempty"`
+	// As if it had never taken part: it comes after all others. Otherwise from now on, and it keeps its place.
+	FromStart bool `protobuf:"varint,2,opt,name=from_start,json=fromStart,proto3" json:"from_start,omitempty"`
+	// What becomes of its results, also of those to come. Other than STAND only with `from_start`.
+	Results DisqualifiedResults `protobuf:"varint,3,opt,name=results,proto3,enum=arbiter.v1.DisqualifiedResults" json:"results,omitempty"`
+	// Its games under way go on; otherwise they are stopped, and end as walkovers.
+	GamesGoOn     bool `protobuf:"varint,4,opt,name=games_go_on,json=gamesGoOn,proto3" json:"games_go_on,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Disqualification) Reset() {
+	*x = Disqualification{}
+	mi := &file_arbiter_v1_match_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Disqualification) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Disqualification) ProtoMessage() {}
+
+func (x *Disqualification) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_match_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Disqualification.ProtoReflect.Descriptor instead.
+func (*Disqualification) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *Disqualification) GetPlayer() string {
+	if x != nil {
+		return x.Player
+	}
+	return ""
+}
+
+func (x *Disqualification) GetFromStart() bool {
+	if x != nil {
+		return x.FromStart
+	}
+	return false
+}
+
+func (x *Disqualification) GetResults() DisqualifiedResults {
+	if x != nil {
+		return x.Results
+	}
+	return DisqualifiedResults_DISQUALIFIED_RESULTS_UNSPECIFIED
+}
+
+func (x *Disqualification) GetGamesGoOn() bool {
+	if x != nil {
+		return x.GamesGoOn
+	}
+	return false
+}
+
+// The disqualification of a player is taken back.
+type Reinstatement struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The player.
+	Player        string `protobuf:"bytes,1,opt,name=player,proto3" json:"player,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Reinstatement) Reset() {
+	*x = Reinstatement{}
+	mi := &file_arbiter_v1_match_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Reinstatement) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Reinstatement) ProtoMessage() {}
+
+func (x *Reinstatement) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_match_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Reinstatement.ProtoReflect.Descriptor instead.
+func (*Reinstatement) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *Reinstatement) GetPlayer() string {
+	if x != nil {
+		return x.Player
+	}
+	return ""
+}
+
+// A game is played again.
+type Replay struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its number in the order of pairing.
+	Game          int32 `protobuf:"varint,1,opt,name=game,proto3" json:"game,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Replay) Reset() {
+	*x = Replay{}
+	mi := &file_arbiter_v1_match_proto_msgTypes[50]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Replay) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Replay) ProtoMessage() {}
+
+func (x *Replay) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_match_proto_msgTypes[50]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Replay.ProtoReflect.Descriptor instead.
+func (*Replay) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{50}
+}
+
+func (x *Replay) GetGame() int32 {
+	if x != nil {
+		return x.Game
+	}
+	return 0
+}
+
+// A player gets or loses points.
+type PointsAward struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The player.
+	Player string `protobuf:"bytes,1,opt,name=player,proto3" json:"player,omitempty"`
+	// In halves, in an arena its own points; negative to take some; -2000 to 2000, not 0.
+	HalfPoints    int32 `protobuf:"varint,2,opt,name=half_points,json=halfPoints,proto3" json:"half_points,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PointsAward) Reset() {
+	*x = PointsAward{}
+	mi := &file_arbiter_v1_match_proto_msgTypes[51]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PointsAward) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PointsAward) ProtoMessage() {}
+
+func (x *PointsAward) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_match_proto_msgTypes[51]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PointsAward.ProtoReflect.Descriptor instead.
+func (*PointsAward) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{51}
+}
+
+func (x *PointsAward) GetPlayer() string {
+	if x != nil {
+		return x.Player
+	}
+	return ""
+}
+
+func (x *PointsAward) GetHalfPoints() int32 {
+	if x != nil {
+		return x.HalfPoints
+	}
+	return 0
+}
+
+// Players who share a place are ordered by lot, as long as they are level in everything else.
+type LotDraw struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The players, 2 to 1000.
+	Players []string `protobuf:"bytes,1,rep,name=players,proto3" json:"players,omitempty"`
+	// The seed of the lot, at most 100 characters; in a request, empty for one that the server draws. The order is a
+	// Fisher-Yates shuffle of the names in the order of the alphabet, with numbers from SHA-256 of "SEED/0", "SEED/1", …
+	Seed          string `protobuf:"bytes,2,opt,name=seed,proto3" json:"seed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LotDraw) Reset() {
+	*x = LotDraw{}
+	mi := &file_arbiter_v1_match_proto_msgTypes[52]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LotDraw) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LotDraw) ProtoMessage() {}
+
+func (x *LotDraw) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_match_proto_msgTypes[52]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LotDraw.ProtoReflect.Descriptor instead.
+func (*LotDraw) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{52}
+}
+
+func (x *LotDraw) GetPlayers() []string {
+	if x != nil {
+		return x.Players
+	}
+	return nil
+}
+
+func (x *LotDraw) GetSeed() string {
+	if x != nil {
+		return x.Seed
+	}
+	return ""
+}
+
 // A tournament has ended.
 type TournamentEnded struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -4293,7 +4847,7 @@ type TournamentEnded struct {
 
 func (x *TournamentEnded) Reset() {
 	*x = TournamentEnded{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[46]
+	mi := &file_arbiter_v1_match_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4305,7 +4859,7 @@ func (x *TournamentEnded) String() string {
 func (*TournamentEnded) ProtoMessage() {}
 
 func (x *TournamentEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[46]
+	mi := &file_arbiter_v1_match_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4318,7 +4872,7 @@ func (x *TournamentEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TournamentEnded.ProtoReflect.Descriptor instead.
 func (*TournamentEnded) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{46}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *TournamentEnded) GetEnd() string {
@@ -4355,7 +4909,7 @@ type OfferDrawRequest struct {
 
 func (x *OfferDrawRequest) Reset() {
 	*x = OfferDrawRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[47]
+	mi := &file_arbiter_v1_match_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4367,7 +4921,7 @@ func (x *OfferDrawRequest) String() string {
 func (*OfferDrawRequest) ProtoMessage() {}
 
 func (x *OfferDrawRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[47]
+	mi := &file_arbiter_v1_match_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4380,7 +4934,7 @@ func (x *OfferDrawRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OfferDrawRequest.ProtoReflect.Descriptor instead.
 func (*OfferDrawRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{47}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *OfferDrawRequest) GetRequestId() string {
@@ -4408,7 +4962,7 @@ type OfferDrawResponse struct {
 
 func (x *OfferDrawResponse) Reset() {
 	*x = OfferDrawResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[48]
+	mi := &file_arbiter_v1_match_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4420,7 +4974,7 @@ func (x *OfferDrawResponse) String() string {
 func (*OfferDrawResponse) ProtoMessage() {}
 
 func (x *OfferDrawResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[48]
+	mi := &file_arbiter_v1_match_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4433,7 +4987,7 @@ func (x *OfferDrawResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OfferDrawResponse.ProtoReflect.Descriptor instead.
 func (*OfferDrawResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{48}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *OfferDrawResponse) GetReceipt() *Receipt {
@@ -4458,7 +5012,7 @@ type AnswerDrawRequest struct {
 
 func (x *AnswerDrawRequest) Reset() {
 	*x = AnswerDrawRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[49]
+	mi := &file_arbiter_v1_match_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4470,7 +5024,7 @@ func (x *AnswerDrawRequest) String() string {
 func (*AnswerDrawRequest) ProtoMessage() {}
 
 func (x *AnswerDrawRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[49]
+	mi := &file_arbiter_v1_match_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4483,7 +5037,7 @@ func (x *AnswerDrawRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerDrawRequest.ProtoReflect.Descriptor instead.
 func (*AnswerDrawRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{49}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *AnswerDrawRequest) GetRequestId() string {
@@ -4518,7 +5072,7 @@ type AnswerDrawResponse struct {
 
 func (x *AnswerDrawResponse) Reset() {
 	*x = AnswerDrawResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[50]
+	mi := &file_arbiter_v1_match_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4530,7 +5084,7 @@ func (x *AnswerDrawResponse) String() string {
 func (*AnswerDrawResponse) ProtoMessage() {}
 
 func (x *AnswerDrawResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[50]
+	mi := &file_arbiter_v1_match_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4543,7 +5097,7 @@ func (x *AnswerDrawResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerDrawResponse.ProtoReflect.Descriptor instead.
 func (*AnswerDrawResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{50}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *AnswerDrawResponse) GetReceipt() *Receipt {
@@ -4566,7 +5120,7 @@ type ClaimDrawRequest struct {
 
 func (x *ClaimDrawRequest) Reset() {
 	*x = ClaimDrawRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[51]
+	mi := &file_arbiter_v1_match_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4578,7 +5132,7 @@ func (x *ClaimDrawRequest) String() string {
 func (*ClaimDrawRequest) ProtoMessage() {}
 
 func (x *ClaimDrawRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[51]
+	mi := &file_arbiter_v1_match_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4591,7 +5145,7 @@ func (x *ClaimDrawRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimDrawRequest.ProtoReflect.Descriptor instead.
 func (*ClaimDrawRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{51}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ClaimDrawRequest) GetRequestId() string {
@@ -4619,7 +5173,7 @@ type ClaimDrawResponse struct {
 
 func (x *ClaimDrawResponse) Reset() {
 	*x = ClaimDrawResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[52]
+	mi := &file_arbiter_v1_match_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4631,7 +5185,7 @@ func (x *ClaimDrawResponse) String() string {
 func (*ClaimDrawResponse) ProtoMessage() {}
 
 func (x *ClaimDrawResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[52]
+	mi := &file_arbiter_v1_match_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4644,7 +5198,7 @@ func (x *ClaimDrawResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimDrawResponse.ProtoReflect.Descriptor instead.
 func (*ClaimDrawResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{52}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *ClaimDrawResponse) GetReceipt() *Receipt {
@@ -4667,7 +5221,7 @@ type ResignRequest struct {
 
 func (x *ResignRequest) Reset() {
 	*x = ResignRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[53]
+	mi := &file_arbiter_v1_match_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4679,7 +5233,7 @@ func (x *ResignRequest) String() string {
 func (*ResignRequest) ProtoMessage() {}
 
 func (x *ResignRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[53]
+	mi := &file_arbiter_v1_match_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4692,7 +5246,7 @@ func (x *ResignRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResignRequest.ProtoReflect.Descriptor instead.
 func (*ResignRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{53}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *ResignRequest) GetRequestId() string {
@@ -4720,7 +5274,7 @@ type ResignResponse struct {
 
 func (x *ResignResponse) Reset() {
 	*x = ResignResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[54]
+	mi := &file_arbiter_v1_match_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4732,7 +5286,7 @@ func (x *ResignResponse) String() string {
 func (*ResignResponse) ProtoMessage() {}
 
 func (x *ResignResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[54]
+	mi := &file_arbiter_v1_match_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4745,7 +5299,7 @@ func (x *ResignResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResignResponse.ProtoReflect.Descriptor instead.
 func (*ResignResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{54}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *ResignResponse) GetReceipt() *Receipt {
@@ -4770,7 +5324,7 @@ type AbortMatchRequest struct {
 
 func (x *AbortMatchRequest) Reset() {
 	*x = AbortMatchRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[55]
+	mi := &file_arbiter_v1_match_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4782,7 +5336,7 @@ func (x *AbortMatchRequest) String() string {
 func (*AbortMatchRequest) ProtoMessage() {}
 
 func (x *AbortMatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[55]
+	mi := &file_arbiter_v1_match_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4795,7 +5349,7 @@ func (x *AbortMatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbortMatchRequest.ProtoReflect.Descriptor instead.
 func (*AbortMatchRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{55}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *AbortMatchRequest) GetRequestId() string {
@@ -4830,7 +5384,7 @@ type AbortMatchResponse struct {
 
 func (x *AbortMatchResponse) Reset() {
 	*x = AbortMatchResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[56]
+	mi := &file_arbiter_v1_match_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4842,7 +5396,7 @@ func (x *AbortMatchResponse) String() string {
 func (*AbortMatchResponse) ProtoMessage() {}
 
 func (x *AbortMatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[56]
+	mi := &file_arbiter_v1_match_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4855,7 +5409,7 @@ func (x *AbortMatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbortMatchResponse.ProtoReflect.Descriptor instead.
 func (*AbortMatchResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{56}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *AbortMatchResponse) GetMatch() *Match {
@@ -4884,7 +5438,7 @@ type AdjudicateMatchRequest struct {
 
 func (x *AdjudicateMatchRequest) Reset() {
 	*x = AdjudicateMatchRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[57]
+	mi := &file_arbiter_v1_match_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4896,7 +5450,7 @@ func (x *AdjudicateMatchRequest) String() string {
 func (*AdjudicateMatchRequest) ProtoMessage() {}
 
 func (x *AdjudicateMatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[57]
+	mi := &file_arbiter_v1_match_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4909,7 +5463,7 @@ func (x *AdjudicateMatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdjudicateMatchRequest.ProtoReflect.Descriptor instead.
 func (*AdjudicateMatchRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{57}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *AdjudicateMatchRequest) GetRequestId() string {
@@ -4958,7 +5512,7 @@ type AdjudicateMatchResponse struct {
 
 func (x *AdjudicateMatchResponse) Reset() {
 	*x = AdjudicateMatchResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[58]
+	mi := &file_arbiter_v1_match_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4970,7 +5524,7 @@ func (x *AdjudicateMatchResponse) String() string {
 func (*AdjudicateMatchResponse) ProtoMessage() {}
 
 func (x *AdjudicateMatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[58]
+	mi := &file_arbiter_v1_match_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4983,7 +5537,7 @@ func (x *AdjudicateMatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdjudicateMatchResponse.ProtoReflect.Descriptor instead.
 func (*AdjudicateMatchResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{58}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *AdjudicateMatchResponse) GetMatch() *Match {
@@ -5004,7 +5558,7 @@ type GetTranscriptRequest struct {
 
 func (x *GetTranscriptRequest) Reset() {
 	*x = GetTranscriptRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[59]
+	mi := &file_arbiter_v1_match_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5016,7 +5570,7 @@ func (x *GetTranscriptRequest) String() string {
 func (*GetTranscriptRequest) ProtoMessage() {}
 
 func (x *GetTranscriptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[59]
+	mi := &file_arbiter_v1_match_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5029,7 +5583,7 @@ func (x *GetTranscriptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTranscriptRequest.ProtoReflect.Descriptor instead.
 func (*GetTranscriptRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{59}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *GetTranscriptRequest) GetMatchId() string {
@@ -5050,7 +5604,7 @@ type GetTranscriptResponse struct {
 
 func (x *GetTranscriptResponse) Reset() {
 	*x = GetTranscriptResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[60]
+	mi := &file_arbiter_v1_match_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5062,7 +5616,7 @@ func (x *GetTranscriptResponse) String() string {
 func (*GetTranscriptResponse) ProtoMessage() {}
 
 func (x *GetTranscriptResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[60]
+	mi := &file_arbiter_v1_match_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5075,7 +5629,7 @@ func (x *GetTranscriptResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTranscriptResponse.ProtoReflect.Descriptor instead.
 func (*GetTranscriptResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{60}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *GetTranscriptResponse) GetLines() []byte {
@@ -5309,7 +5863,7 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"\x04seat\x18\x01 \x01(\x05R\x04seat\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\"%\n" +
 	"\vInterrupted\x12\x16\n" +
-	"\x06reason\x18\x01 \x01(\tR\x06reason\"\xb3\x06\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reason\"\xf4\x06\n" +
 	"\x0fTournamentEvent\x12#\n" +
 	"\rtournament_id\x18\x01 \x01(\tR\ftournamentId\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x03R\brevision\x12\x13\n" +
@@ -5328,7 +5882,8 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"\x05ended\x18\r \x01(\v2\x1b.arbiter.v1.TournamentEndedH\x00R\x05ended\x12?\n" +
 	"\rentry_changed\x18\x0f \x01(\v2\x18.arbiter.v1.EntryChangedH\x00R\fentryChanged\x12<\n" +
 	"\fstart_missed\x18\x10 \x01(\v2\x17.arbiter.v1.StartMissedH\x00R\vstartMissed\x12-\n" +
-	"\x05ruled\x18\x11 \x01(\v2\x15.arbiter.v1.GameRuledH\x00R\x05ruled\x12\x16\n" +
+	"\x05ruled\x18\x11 \x01(\v2\x15.arbiter.v1.GameRuledH\x00R\x05ruled\x12?\n" +
+	"\tcorrected\x18\x12 \x01(\v2\x1f.arbiter.v1.TournamentCorrectedH\x00R\tcorrected\x12\x16\n" +
 	"\x06record\x18\x0e \x01(\fR\x06recordB\a\n" +
 	"\x05event\"\x90\x01\n" +
 	"\x11TournamentCreated\x12\x12\n" +
@@ -5391,7 +5946,40 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"\vhalf_points\x18\x03 \x03(\x05R\n" +
 	"halfPoints\x12\x12\n" +
 	"\x04note\x18\x04 \x01(\tR\x04note\x12\x16\n" +
-	"\x06caller\x18\x05 \x01(\tR\x06caller\"O\n" +
+	"\x06caller\x18\x05 \x01(\tR\x06caller\"y\n" +
+	"\x13TournamentCorrected\x126\n" +
+	"\n" +
+	"correction\x18\x01 \x01(\v2\x16.arbiter.v1.CorrectionR\n" +
+	"correction\x12\x12\n" +
+	"\x04note\x18\x02 \x01(\tR\x04note\x12\x16\n" +
+	"\x06caller\x18\x03 \x01(\tR\x06caller\"\x99\x02\n" +
+	"\n" +
+	"Correction\x12>\n" +
+	"\n" +
+	"disqualify\x18\x01 \x01(\v2\x1c.arbiter.v1.DisqualificationH\x00R\n" +
+	"disqualify\x129\n" +
+	"\treinstate\x18\x02 \x01(\v2\x19.arbiter.v1.ReinstatementH\x00R\treinstate\x12,\n" +
+	"\x06replay\x18\x03 \x01(\v2\x12.arbiter.v1.ReplayH\x00R\x06replay\x12/\n" +
+	"\x05award\x18\x04 \x01(\v2\x17.arbiter.v1.PointsAwardH\x00R\x05award\x12)\n" +
+	"\x04lots\x18\x05 \x01(\v2\x13.arbiter.v1.LotDrawH\x00R\x04lotsB\x06\n" +
+	"\x04what\"\xa4\x01\n" +
+	"\x10Disqualification\x12\x16\n" +
+	"\x06player\x18\x01 \x01(\tR\x06player\x12\x1d\n" +
+	"\n" +
+	"from_start\x18\x02 \x01(\bR\tfromStart\x129\n" +
+	"\aresults\x18\x03 \x01(\x0e2\x1f.arbiter.v1.DisqualifiedResultsR\aresults\x12\x1e\n" +
+	"\vgames_go_on\x18\x04 \x01(\bR\tgamesGoOn\"'\n" +
+	"\rReinstatement\x12\x16\n" +
+	"\x06player\x18\x01 \x01(\tR\x06player\"\x1c\n" +
+	"\x06Replay\x12\x12\n" +
+	"\x04game\x18\x01 \x01(\x05R\x04game\"F\n" +
+	"\vPointsAward\x12\x16\n" +
+	"\x06player\x18\x01 \x01(\tR\x06player\x12\x1f\n" +
+	"\vhalf_points\x18\x02 \x01(\x05R\n" +
+	"halfPoints\"7\n" +
+	"\aLotDraw\x12\x18\n" +
+	"\aplayers\x18\x01 \x03(\tR\aplayers\x12\x12\n" +
+	"\x04seed\x18\x02 \x01(\tR\x04seed\"O\n" +
 	"\x0fTournamentEnded\x12\x10\n" +
 	"\x03end\x18\x01 \x01(\tR\x03end\x12\x12\n" +
 	"\x04note\x18\x02 \x01(\tR\x04note\x12\x16\n" +
@@ -5473,7 +6061,12 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"\tStartRule\x12\x1a\n" +
 	"\x16START_RULE_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17START_RULE_WHEN_PRESENT\x10\x01\x12\x16\n" +
-	"\x12START_RULE_AT_ONCE\x10\x022\xff\a\n" +
+	"\x12START_RULE_AT_ONCE\x10\x02*\x9c\x01\n" +
+	"\x13DisqualifiedResults\x12$\n" +
+	" DISQUALIFIED_RESULTS_UNSPECIFIED\x10\x00\x12\x1e\n" +
+	"\x1aDISQUALIFIED_RESULTS_STAND\x10\x01\x12 \n" +
+	"\x1cDISQUALIFIED_RESULTS_FORFEIT\x10\x02\x12\x1d\n" +
+	"\x19DISQUALIFIED_RESULTS_VOID\x10\x032\xff\a\n" +
 	"\fMatchService\x12N\n" +
 	"\vCreateMatch\x12\x1e.arbiter.v1.CreateMatchRequest\x1a\x1f.arbiter.v1.CreateMatchResponse\x12E\n" +
 	"\bGetMatch\x12\x1b.arbiter.v1.GetMatchRequest\x1a\x1c.arbiter.v1.GetMatchResponse\x12N\n" +
@@ -5504,172 +6097,188 @@ func file_arbiter_v1_match_proto_rawDescGZIP() []byte {
 	return file_arbiter_v1_match_proto_rawDescData
 }
 
-var file_arbiter_v1_match_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_arbiter_v1_match_proto_msgTypes = make([]protoimpl.MessageInfo, 61)
+var file_arbiter_v1_match_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
+var file_arbiter_v1_match_proto_msgTypes = make([]protoimpl.MessageInfo, 68)
 var file_arbiter_v1_match_proto_goTypes = []any{
 	(Phase)(0),                      // 0: arbiter.v1.Phase
 	(ResultKind)(0),                 // 1: arbiter.v1.ResultKind
 	(Cause)(0),                      // 2: arbiter.v1.Cause
 	(Party)(0),                      // 3: arbiter.v1.Party
 	(StartRule)(0),                  // 4: arbiter.v1.StartRule
-	(*Result)(nil),                  // 5: arbiter.v1.Result
-	(*Clock)(nil),                   // 6: arbiter.v1.Clock
-	(*Policy)(nil),                  // 7: arbiter.v1.Policy
-	(*Match)(nil),                   // 8: arbiter.v1.Match
-	(*CommentedMove)(nil),           // 9: arbiter.v1.CommentedMove
-	(*CreateMatchRequest)(nil),      // 10: arbiter.v1.CreateMatchRequest
-	(*CreateMatchResponse)(nil),     // 11: arbiter.v1.CreateMatchResponse
-	(*GetMatchRequest)(nil),         // 12: arbiter.v1.GetMatchRequest
-	(*GetMatchResponse)(nil),        // 13: arbiter.v1.GetMatchResponse
-	(*ListMatchesRequest)(nil),      // 14: arbiter.v1.ListMatchesRequest
-	(*ListMatchesResponse)(nil),     // 15: arbiter.v1.ListMatchesResponse
-	(*SubmitMoveRequest)(nil),       // 16: arbiter.v1.SubmitMoveRequest
-	(*MoveComment)(nil),             // 17: arbiter.v1.MoveComment
-	(*SubmitMoveResponse)(nil),      // 18: arbiter.v1.SubmitMoveResponse
-	(*Receipt)(nil),                 // 19: arbiter.v1.Receipt
-	(*Ledger)(nil),                  // 20: arbiter.v1.Ledger
-	(*SubmitMovesRequest)(nil),      // 21: arbiter.v1.SubmitMovesRequest
-	(*SubmitMovesResponse)(nil),     // 22: arbiter.v1.SubmitMovesResponse
-	(*MoveAnswer)(nil),              // 23: arbiter.v1.MoveAnswer
-	(*ObserveRequest)(nil),          // 24: arbiter.v1.ObserveRequest
-	(*ObserveMatch)(nil),            // 25: arbiter.v1.ObserveMatch
-	(*ObserveAll)(nil),              // 26: arbiter.v1.ObserveAll
-	(*ObserveResponse)(nil),         // 27: arbiter.v1.ObserveResponse
-	(*ObserveItem)(nil),             // 28: arbiter.v1.ObserveItem
-	(*Bookmark)(nil),                // 29: arbiter.v1.Bookmark
-	(*MatchEvent)(nil),              // 30: arbiter.v1.MatchEvent
-	(*MatchCreated)(nil),            // 31: arbiter.v1.MatchCreated
-	(*TurnStarted)(nil),             // 32: arbiter.v1.TurnStarted
-	(*MovePlayed)(nil),              // 33: arbiter.v1.MovePlayed
-	(*StrikeCounted)(nil),           // 34: arbiter.v1.StrikeCounted
-	(*RequestRejected)(nil),         // 35: arbiter.v1.RequestRejected
-	(*SeatEvent)(nil),               // 36: arbiter.v1.SeatEvent
-	(*Interrupted)(nil),             // 37: arbiter.v1.Interrupted
-	(*TournamentEvent)(nil),         // 38: arbiter.v1.TournamentEvent
-	(*TournamentCreated)(nil),       // 39: arbiter.v1.TournamentCreated
-	(*EntrantEvent)(nil),            // 40: arbiter.v1.EntrantEvent
-	(*EntryChanged)(nil),            // 41: arbiter.v1.EntryChanged
-	(*StartMissed)(nil),             // 42: arbiter.v1.StartMissed
-	(*TournamentStarted)(nil),       // 43: arbiter.v1.TournamentStarted
-	(*OrganiserEvent)(nil),          // 44: arbiter.v1.OrganiserEvent
-	(*GamesPaired)(nil),             // 45: arbiter.v1.GamesPaired
-	(*PairedGame)(nil),              // 46: arbiter.v1.PairedGame
-	(*GameBegun)(nil),               // 47: arbiter.v1.GameBegun
-	(*GameEnded)(nil),               // 48: arbiter.v1.GameEnded
-	(*GameVoided)(nil),              // 49: arbiter.v1.GameVoided
-	(*GameRuled)(nil),               // 50: arbiter.v1.GameRuled
-	(*TournamentEnded)(nil),         // 51: arbiter.v1.TournamentEnded
-	(*OfferDrawRequest)(nil),        // 52: arbiter.v1.OfferDrawRequest
-	(*OfferDrawResponse)(nil),       // 53: arbiter.v1.OfferDrawResponse
-	(*AnswerDrawRequest)(nil),       // 54: arbiter.v1.AnswerDrawRequest
-	(*AnswerDrawResponse)(nil),      // 55: arbiter.v1.AnswerDrawResponse
-	(*ClaimDrawRequest)(nil),        // 56: arbiter.v1.ClaimDrawRequest
-	(*ClaimDrawResponse)(nil),       // 57: arbiter.v1.ClaimDrawResponse
-	(*ResignRequest)(nil),           // 58: arbiter.v1.ResignRequest
-	(*ResignResponse)(nil),          // 59: arbiter.v1.ResignResponse
-	(*AbortMatchRequest)(nil),       // 60: arbiter.v1.AbortMatchRequest
-	(*AbortMatchResponse)(nil),      // 61: arbiter.v1.AbortMatchResponse
-	(*AdjudicateMatchRequest)(nil),  // 62: arbiter.v1.AdjudicateMatchRequest
-	(*AdjudicateMatchResponse)(nil), // 63: arbiter.v1.AdjudicateMatchResponse
-	(*GetTranscriptRequest)(nil),    // 64: arbiter.v1.GetTranscriptRequest
-	(*GetTranscriptResponse)(nil),   // 65: arbiter.v1.GetTranscriptResponse
-	(*Refusal)(nil),                 // 66: arbiter.v1.Refusal
-	(RefusalReason)(0),              // 67: arbiter.v1.RefusalReason
+	(DisqualifiedResults)(0),        // 5: arbiter.v1.DisqualifiedResults
+	(*Result)(nil),                  // 6: arbiter.v1.Result
+	(*Clock)(nil),                   // 7: arbiter.v1.Clock
+	(*Policy)(nil),                  // 8: arbiter.v1.Policy
+	(*Match)(nil),                   // 9: arbiter.v1.Match
+	(*CommentedMove)(nil),           // 10: arbiter.v1.CommentedMove
+	(*CreateMatchRequest)(nil),      // 11: arbiter.v1.CreateMatchRequest
+	(*CreateMatchResponse)(nil),     // 12: arbiter.v1.CreateMatchResponse
+	(*GetMatchRequest)(nil),         // 13: arbiter.v1.GetMatchRequest
+	(*GetMatchResponse)(nil),        // 14: arbiter.v1.GetMatchResponse
+	(*ListMatchesRequest)(nil),      // 15: arbiter.v1.ListMatchesRequest
+	(*ListMatchesResponse)(nil),     // 16: arbiter.v1.ListMatchesResponse
+	(*SubmitMoveRequest)(nil),       // 17: arbiter.v1.SubmitMoveRequest
+	(*MoveComment)(nil),             // 18: arbiter.v1.MoveComment
+	(*SubmitMoveResponse)(nil),      // 19: arbiter.v1.SubmitMoveResponse
+	(*Receipt)(nil),                 // 20: arbiter.v1.Receipt
+	(*Ledger)(nil),                  // 21: arbiter.v1.Ledger
+	(*SubmitMovesRequest)(nil),      // 22: arbiter.v1.SubmitMovesRequest
+	(*SubmitMovesResponse)(nil),     // 23: arbiter.v1.SubmitMovesResponse
+	(*MoveAnswer)(nil),              // 24: arbiter.v1.MoveAnswer
+	(*ObserveRequest)(nil),          // 25: arbiter.v1.ObserveRequest
+	(*ObserveMatch)(nil),            // 26: arbiter.v1.ObserveMatch
+	(*ObserveAll)(nil),              // 27: arbiter.v1.ObserveAll
+	(*ObserveResponse)(nil),         // 28: arbiter.v1.ObserveResponse
+	(*ObserveItem)(nil),             // 29: arbiter.v1.ObserveItem
+	(*Bookmark)(nil),                // 30: arbiter.v1.Bookmark
+	(*MatchEvent)(nil),              // 31: arbiter.v1.MatchEvent
+	(*MatchCreated)(nil),            // 32: arbiter.v1.MatchCreated
+	(*TurnStarted)(nil),             // 33: arbiter.v1.TurnStarted
+	(*MovePlayed)(nil),              // 34: arbiter.v1.MovePlayed
+	(*StrikeCounted)(nil),           // 35: arbiter.v1.StrikeCounted
+	(*RequestRejected)(nil),         // 36: arbiter.v1.RequestRejected
+	(*SeatEvent)(nil),               // 37: arbiter.v1.SeatEvent
+	(*Interrupted)(nil),             // 38: arbiter.v1.Interrupted
+	(*TournamentEvent)(nil),         // 39: arbiter.v1.TournamentEvent
+	(*TournamentCreated)(nil),       // 40: arbiter.v1.TournamentCreated
+	(*EntrantEvent)(nil),            // 41: arbiter.v1.EntrantEvent
+	(*EntryChanged)(nil),            // 42: arbiter.v1.EntryChanged
+	(*StartMissed)(nil),             // 43: arbiter.v1.StartMissed
+	(*TournamentStarted)(nil),       // 44: arbiter.v1.TournamentStarted
+	(*OrganiserEvent)(nil),          // 45: arbiter.v1.OrganiserEvent
+	(*GamesPaired)(nil),             // 46: arbiter.v1.GamesPaired
+	(*PairedGame)(nil),              // 47: arbiter.v1.PairedGame
+	(*GameBegun)(nil),               // 48: arbiter.v1.GameBegun
+	(*GameEnded)(nil),               // 49: arbiter.v1.GameEnded
+	(*GameVoided)(nil),              // 50: arbiter.v1.GameVoided
+	(*GameRuled)(nil),               // 51: arbiter.v1.GameRuled
+	(*TournamentCorrected)(nil),     // 52: arbiter.v1.TournamentCorrected
+	(*Correction)(nil),              // 53: arbiter.v1.Correction
+	(*Disqualification)(nil),        // 54: arbiter.v1.Disqualification
+	(*Reinstatement)(nil),           // 55: arbiter.v1.Reinstatement
+	(*Replay)(nil),                  // 56: arbiter.v1.Replay
+	(*PointsAward)(nil),             // 57: arbiter.v1.PointsAward
+	(*LotDraw)(nil),                 // 58: arbiter.v1.LotDraw
+	(*TournamentEnded)(nil),         // 59: arbiter.v1.TournamentEnded
+	(*OfferDrawRequest)(nil),        // 60: arbiter.v1.OfferDrawRequest
+	(*OfferDrawResponse)(nil),       // 61: arbiter.v1.OfferDrawResponse
+	(*AnswerDrawRequest)(nil),       // 62: arbiter.v1.AnswerDrawRequest
+	(*AnswerDrawResponse)(nil),      // 63: arbiter.v1.AnswerDrawResponse
+	(*ClaimDrawRequest)(nil),        // 64: arbiter.v1.ClaimDrawRequest
+	(*ClaimDrawResponse)(nil),       // 65: arbiter.v1.ClaimDrawResponse
+	(*ResignRequest)(nil),           // 66: arbiter.v1.ResignRequest
+	(*ResignResponse)(nil),          // 67: arbiter.v1.ResignResponse
+	(*AbortMatchRequest)(nil),       // 68: arbiter.v1.AbortMatchRequest
+	(*AbortMatchResponse)(nil),      // 69: arbiter.v1.AbortMatchResponse
+	(*AdjudicateMatchRequest)(nil),  // 70: arbiter.v1.AdjudicateMatchRequest
+	(*AdjudicateMatchResponse)(nil), // 71: arbiter.v1.AdjudicateMatchResponse
+	(*GetTranscriptRequest)(nil),    // 72: arbiter.v1.GetTranscriptRequest
+	(*GetTranscriptResponse)(nil),   // 73: arbiter.v1.GetTranscriptResponse
+	(*Refusal)(nil),                 // 74: arbiter.v1.Refusal
+	(RefusalReason)(0),              // 75: arbiter.v1.RefusalReason
 }
 var file_arbiter_v1_match_proto_depIdxs = []int32{
 	1,  // 0: arbiter.v1.Result.kind:type_name -> arbiter.v1.ResultKind
 	2,  // 1: arbiter.v1.Result.cause:type_name -> arbiter.v1.Cause
 	3,  // 2: arbiter.v1.Result.party:type_name -> arbiter.v1.Party
 	0,  // 3: arbiter.v1.Match.phase:type_name -> arbiter.v1.Phase
-	6,  // 4: arbiter.v1.Match.clocks:type_name -> arbiter.v1.Clock
-	5,  // 5: arbiter.v1.Match.result:type_name -> arbiter.v1.Result
-	7,  // 6: arbiter.v1.Match.policy:type_name -> arbiter.v1.Policy
-	9,  // 7: arbiter.v1.Match.comments:type_name -> arbiter.v1.CommentedMove
-	17, // 8: arbiter.v1.CommentedMove.comment:type_name -> arbiter.v1.MoveComment
+	7,  // 4: arbiter.v1.Match.clocks:type_name -> arbiter.v1.Clock
+	6,  // 5: arbiter.v1.Match.result:type_name -> arbiter.v1.Result
+	8,  // 6: arbiter.v1.Match.policy:type_name -> arbiter.v1.Policy
+	10, // 7: arbiter.v1.Match.comments:type_name -> arbiter.v1.CommentedMove
+	18, // 8: arbiter.v1.CommentedMove.comment:type_name -> arbiter.v1.MoveComment
 	4,  // 9: arbiter.v1.CreateMatchRequest.start:type_name -> arbiter.v1.StartRule
-	7,  // 10: arbiter.v1.CreateMatchRequest.policy:type_name -> arbiter.v1.Policy
-	8,  // 11: arbiter.v1.CreateMatchResponse.match:type_name -> arbiter.v1.Match
-	8,  // 12: arbiter.v1.GetMatchResponse.match:type_name -> arbiter.v1.Match
+	8,  // 10: arbiter.v1.CreateMatchRequest.policy:type_name -> arbiter.v1.Policy
+	9,  // 11: arbiter.v1.CreateMatchResponse.match:type_name -> arbiter.v1.Match
+	9,  // 12: arbiter.v1.GetMatchResponse.match:type_name -> arbiter.v1.Match
 	0,  // 13: arbiter.v1.ListMatchesRequest.phase:type_name -> arbiter.v1.Phase
-	8,  // 14: arbiter.v1.ListMatchesResponse.matches:type_name -> arbiter.v1.Match
-	17, // 15: arbiter.v1.SubmitMoveRequest.comment:type_name -> arbiter.v1.MoveComment
-	19, // 16: arbiter.v1.SubmitMoveResponse.receipt:type_name -> arbiter.v1.Receipt
-	20, // 17: arbiter.v1.Receipt.ledger:type_name -> arbiter.v1.Ledger
-	5,  // 18: arbiter.v1.Receipt.result:type_name -> arbiter.v1.Result
-	16, // 19: arbiter.v1.SubmitMovesRequest.moves:type_name -> arbiter.v1.SubmitMoveRequest
-	23, // 20: arbiter.v1.SubmitMovesResponse.answers:type_name -> arbiter.v1.MoveAnswer
-	19, // 21: arbiter.v1.MoveAnswer.receipt:type_name -> arbiter.v1.Receipt
-	66, // 22: arbiter.v1.MoveAnswer.refusal:type_name -> arbiter.v1.Refusal
-	25, // 23: arbiter.v1.ObserveRequest.match:type_name -> arbiter.v1.ObserveMatch
-	26, // 24: arbiter.v1.ObserveRequest.all:type_name -> arbiter.v1.ObserveAll
-	28, // 25: arbiter.v1.ObserveResponse.items:type_name -> arbiter.v1.ObserveItem
-	30, // 26: arbiter.v1.ObserveItem.event:type_name -> arbiter.v1.MatchEvent
-	29, // 27: arbiter.v1.ObserveItem.bookmark:type_name -> arbiter.v1.Bookmark
-	38, // 28: arbiter.v1.ObserveItem.tournament_event:type_name -> arbiter.v1.TournamentEvent
-	31, // 29: arbiter.v1.MatchEvent.created:type_name -> arbiter.v1.MatchCreated
-	32, // 30: arbiter.v1.MatchEvent.turn_started:type_name -> arbiter.v1.TurnStarted
-	33, // 31: arbiter.v1.MatchEvent.moved:type_name -> arbiter.v1.MovePlayed
-	34, // 32: arbiter.v1.MatchEvent.strike:type_name -> arbiter.v1.StrikeCounted
-	36, // 33: arbiter.v1.MatchEvent.seat:type_name -> arbiter.v1.SeatEvent
-	37, // 34: arbiter.v1.MatchEvent.interrupted:type_name -> arbiter.v1.Interrupted
-	5,  // 35: arbiter.v1.MatchEvent.ended:type_name -> arbiter.v1.Result
-	35, // 36: arbiter.v1.MatchEvent.rejected:type_name -> arbiter.v1.RequestRejected
-	6,  // 37: arbiter.v1.TurnStarted.clocks:type_name -> arbiter.v1.Clock
-	20, // 38: arbiter.v1.MovePlayed.ledger:type_name -> arbiter.v1.Ledger
-	6,  // 39: arbiter.v1.MovePlayed.clocks:type_name -> arbiter.v1.Clock
-	67, // 40: arbiter.v1.StrikeCounted.reason:type_name -> arbiter.v1.RefusalReason
-	66, // 41: arbiter.v1.RequestRejected.refusal:type_name -> arbiter.v1.Refusal
-	39, // 42: arbiter.v1.TournamentEvent.created:type_name -> arbiter.v1.TournamentCreated
-	40, // 43: arbiter.v1.TournamentEvent.entrant:type_name -> arbiter.v1.EntrantEvent
-	43, // 44: arbiter.v1.TournamentEvent.started:type_name -> arbiter.v1.TournamentStarted
-	44, // 45: arbiter.v1.TournamentEvent.organiser:type_name -> arbiter.v1.OrganiserEvent
-	45, // 46: arbiter.v1.TournamentEvent.paired:type_name -> arbiter.v1.GamesPaired
-	47, // 47: arbiter.v1.TournamentEvent.begun:type_name -> arbiter.v1.GameBegun
-	48, // 48: arbiter.v1.TournamentEvent.game_ended:type_name -> arbiter.v1.GameEnded
-	49, // 49: arbiter.v1.TournamentEvent.voided:type_name -> arbiter.v1.GameVoided
-	51, // 50: arbiter.v1.TournamentEvent.ended:type_name -> arbiter.v1.TournamentEnded
-	41, // 51: arbiter.v1.TournamentEvent.entry_changed:type_name -> arbiter.v1.EntryChanged
-	42, // 52: arbiter.v1.TournamentEvent.start_missed:type_name -> arbiter.v1.StartMissed
-	50, // 53: arbiter.v1.TournamentEvent.ruled:type_name -> arbiter.v1.GameRuled
-	46, // 54: arbiter.v1.GamesPaired.games:type_name -> arbiter.v1.PairedGame
-	19, // 55: arbiter.v1.OfferDrawResponse.receipt:type_name -> arbiter.v1.Receipt
-	19, // 56: arbiter.v1.AnswerDrawResponse.receipt:type_name -> arbiter.v1.Receipt
-	19, // 57: arbiter.v1.ClaimDrawResponse.receipt:type_name -> arbiter.v1.Receipt
-	19, // 58: arbiter.v1.ResignResponse.receipt:type_name -> arbiter.v1.Receipt
-	8,  // 59: arbiter.v1.AbortMatchResponse.match:type_name -> arbiter.v1.Match
-	1,  // 60: arbiter.v1.AdjudicateMatchRequest.kind:type_name -> arbiter.v1.ResultKind
-	8,  // 61: arbiter.v1.AdjudicateMatchResponse.match:type_name -> arbiter.v1.Match
-	10, // 62: arbiter.v1.MatchService.CreateMatch:input_type -> arbiter.v1.CreateMatchRequest
-	12, // 63: arbiter.v1.MatchService.GetMatch:input_type -> arbiter.v1.GetMatchRequest
-	14, // 64: arbiter.v1.MatchService.ListMatches:input_type -> arbiter.v1.ListMatchesRequest
-	16, // 65: arbiter.v1.MatchService.SubmitMove:input_type -> arbiter.v1.SubmitMoveRequest
-	21, // 66: arbiter.v1.MatchService.SubmitMoves:input_type -> arbiter.v1.SubmitMovesRequest
-	24, // 67: arbiter.v1.MatchService.Observe:input_type -> arbiter.v1.ObserveRequest
-	52, // 68: arbiter.v1.MatchService.OfferDraw:input_type -> arbiter.v1.OfferDrawRequest
-	54, // 69: arbiter.v1.MatchService.AnswerDraw:input_type -> arbiter.v1.AnswerDrawRequest
-	56, // 70: arbiter.v1.MatchService.ClaimDraw:input_type -> arbiter.v1.ClaimDrawRequest
-	58, // 71: arbiter.v1.MatchService.Resign:input_type -> arbiter.v1.ResignRequest
-	60, // 72: arbiter.v1.MatchService.AbortMatch:input_type -> arbiter.v1.AbortMatchRequest
-	62, // 73: arbiter.v1.MatchService.AdjudicateMatch:input_type -> arbiter.v1.AdjudicateMatchRequest
-	64, // 74: arbiter.v1.MatchService.GetTranscript:input_type -> arbiter.v1.GetTranscriptRequest
-	11, // 75: arbiter.v1.MatchService.CreateMatch:output_type -> arbiter.v1.CreateMatchResponse
-	13, // 76: arbiter.v1.MatchService.GetMatch:output_type -> arbiter.v1.GetMatchResponse
-	15, // 77: arbiter.v1.MatchService.ListMatches:output_type -> arbiter.v1.ListMatchesResponse
-	18, // 78: arbiter.v1.MatchService.SubmitMove:output_type -> arbiter.v1.SubmitMoveResponse
-	22, // 79: arbiter.v1.MatchService.SubmitMoves:output_type -> arbiter.v1.SubmitMovesResponse
-	27, // 80: arbiter.v1.MatchService.Observe:output_type -> arbiter.v1.ObserveResponse
-	53, // 81: arbiter.v1.MatchService.OfferDraw:output_type -> arbiter.v1.OfferDrawResponse
-	55, // 82: arbiter.v1.MatchService.AnswerDraw:output_type -> arbiter.v1.AnswerDrawResponse
-	57, // 83: arbiter.v1.MatchService.ClaimDraw:output_type -> arbiter.v1.ClaimDrawResponse
-	59, // 84: arbiter.v1.MatchService.Resign:output_type -> arbiter.v1.ResignResponse
-	61, // 85: arbiter.v1.MatchService.AbortMatch:output_type -> arbiter.v1.AbortMatchResponse
-	63, // 86: arbiter.v1.MatchService.AdjudicateMatch:output_type -> arbiter.v1.AdjudicateMatchResponse
-	65, // 87: arbiter.v1.MatchService.GetTranscript:output_type -> arbiter.v1.GetTranscriptResponse
-	75, // [75:88] is the sub-list for method output_type
-	62, // [62:75] is the sub-list for method input_type
-	62, // [62:62] is the sub-list for extension type_name
-	62, // [62:62] is the sub-list for extension extendee
-	0,  // [0:62] is the sub-list for field type_name
+	9,  // 14: arbiter.v1.ListMatchesResponse.matches:type_name -> arbiter.v1.Match
+	18, // 15: arbiter.v1.SubmitMoveRequest.comment:type_name -> arbiter.v1.MoveComment
+	20, // 16: arbiter.v1.SubmitMoveResponse.receipt:type_name -> arbiter.v1.Receipt
+	21, // 17: arbiter.v1.Receipt.ledger:type_name -> arbiter.v1.Ledger
+	6,  // 18: arbiter.v1.Receipt.result:type_name -> arbiter.v1.Result
+	17, // 19: arbiter.v1.SubmitMovesRequest.moves:type_name -> arbiter.v1.SubmitMoveRequest
+	24, // 20: arbiter.v1.SubmitMovesResponse.answers:type_name -> arbiter.v1.MoveAnswer
+	20, // 21: arbiter.v1.MoveAnswer.receipt:type_name -> arbiter.v1.Receipt
+	74, // 22: arbiter.v1.MoveAnswer.refusal:type_name -> arbiter.v1.Refusal
+	26, // 23: arbiter.v1.ObserveRequest.match:type_name -> arbiter.v1.ObserveMatch
+	27, // 24: arbiter.v1.ObserveRequest.all:type_name -> arbiter.v1.ObserveAll
+	29, // 25: arbiter.v1.ObserveResponse.items:type_name -> arbiter.v1.ObserveItem
+	31, // 26: arbiter.v1.ObserveItem.event:type_name -> arbiter.v1.MatchEvent
+	30, // 27: arbiter.v1.ObserveItem.bookmark:type_name -> arbiter.v1.Bookmark
+	39, // 28: arbiter.v1.ObserveItem.tournament_event:type_name -> arbiter.v1.TournamentEvent
+	32, // 29: arbiter.v1.MatchEvent.created:type_name -> arbiter.v1.MatchCreated
+	33, // 30: arbiter.v1.MatchEvent.turn_started:type_name -> arbiter.v1.TurnStarted
+	34, // 31: arbiter.v1.MatchEvent.moved:type_name -> arbiter.v1.MovePlayed
+	35, // 32: arbiter.v1.MatchEvent.strike:type_name -> arbiter.v1.StrikeCounted
+	37, // 33: arbiter.v1.MatchEvent.seat:type_name -> arbiter.v1.SeatEvent
+	38, // 34: arbiter.v1.MatchEvent.interrupted:type_name -> arbiter.v1.Interrupted
+	6,  // 35: arbiter.v1.MatchEvent.ended:type_name -> arbiter.v1.Result
+	36, // 36: arbiter.v1.MatchEvent.rejected:type_name -> arbiter.v1.RequestRejected
+	7,  // 37: arbiter.v1.TurnStarted.clocks:type_name -> arbiter.v1.Clock
+	21, // 38: arbiter.v1.MovePlayed.ledger:type_name -> arbiter.v1.Ledger
+	7,  // 39: arbiter.v1.MovePlayed.clocks:type_name -> arbiter.v1.Clock
+	75, // 40: arbiter.v1.StrikeCounted.reason:type_name -> arbiter.v1.RefusalReason
+	74, // 41: arbiter.v1.RequestRejected.refusal:type_name -> arbiter.v1.Refusal
+	40, // 42: arbiter.v1.TournamentEvent.created:type_name -> arbiter.v1.TournamentCreated
+	41, // 43: arbiter.v1.TournamentEvent.entrant:type_name -> arbiter.v1.EntrantEvent
+	44, // 44: arbiter.v1.TournamentEvent.started:type_name -> arbiter.v1.TournamentStarted
+	45, // 45: arbiter.v1.TournamentEvent.organiser:type_name -> arbiter.v1.OrganiserEvent
+	46, // 46: arbiter.v1.TournamentEvent.paired:type_name -> arbiter.v1.GamesPaired
+	48, // 47: arbiter.v1.TournamentEvent.begun:type_name -> arbiter.v1.GameBegun
+	49, // 48: arbiter.v1.TournamentEvent.game_ended:type_name -> arbiter.v1.GameEnded
+	50, // 49: arbiter.v1.TournamentEvent.voided:type_name -> arbiter.v1.GameVoided
+	59, // 50: arbiter.v1.TournamentEvent.ended:type_name -> arbiter.v1.TournamentEnded
+	42, // 51: arbiter.v1.TournamentEvent.entry_changed:type_name -> arbiter.v1.EntryChanged
+	43, // 52: arbiter.v1.TournamentEvent.start_missed:type_name -> arbiter.v1.StartMissed
+	51, // 53: arbiter.v1.TournamentEvent.ruled:type_name -> arbiter.v1.GameRuled
+	52, // 54: arbiter.v1.TournamentEvent.corrected:type_name -> arbiter.v1.TournamentCorrected
+	47, // 55: arbiter.v1.GamesPaired.games:type_name -> arbiter.v1.PairedGame
+	53, // 56: arbiter.v1.TournamentCorrected.correction:type_name -> arbiter.v1.Correction
+	54, // 57: arbiter.v1.Correction.disqualify:type_name -> arbiter.v1.Disqualification
+	55, // 58: arbiter.v1.Correction.reinstate:type_name -> arbiter.v1.Reinstatement
+	56, // 59: arbiter.v1.Correction.replay:type_name -> arbiter.v1.Replay
+	57, // 60: arbiter.v1.Correction.award:type_name -> arbiter.v1.PointsAward
+	58, // 61: arbiter.v1.Correction.lots:type_name -> arbiter.v1.LotDraw
+	5,  // 62: arbiter.v1.Disqualification.results:type_name -> arbiter.v1.DisqualifiedResults
+	20, // 63: arbiter.v1.OfferDrawResponse.receipt:type_name -> arbiter.v1.Receipt
+	20, // 64: arbiter.v1.AnswerDrawResponse.receipt:type_name -> arbiter.v1.Receipt
+	20, // 65: arbiter.v1.ClaimDrawResponse.receipt:type_name -> arbiter.v1.Receipt
+	20, // 66: arbiter.v1.ResignResponse.receipt:type_name -> arbiter.v1.Receipt
+	9,  // 67: arbiter.v1.AbortMatchResponse.match:type_name -> arbiter.v1.Match
+	1,  // 68: arbiter.v1.AdjudicateMatchRequest.kind:type_name -> arbiter.v1.ResultKind
+	9,  // 69: arbiter.v1.AdjudicateMatchResponse.match:type_name -> arbiter.v1.Match
+	11, // 70: arbiter.v1.MatchService.CreateMatch:input_type -> arbiter.v1.CreateMatchRequest
+	13, // 71: arbiter.v1.MatchService.GetMatch:input_type -> arbiter.v1.GetMatchRequest
+	15, // 72: arbiter.v1.MatchService.ListMatches:input_type -> arbiter.v1.ListMatchesRequest
+	17, // 73: arbiter.v1.MatchService.SubmitMove:input_type -> arbiter.v1.SubmitMoveRequest
+	22, // 74: arbiter.v1.MatchService.SubmitMoves:input_type -> arbiter.v1.SubmitMovesRequest
+	25, // 75: arbiter.v1.MatchService.Observe:input_type -> arbiter.v1.ObserveRequest
+	60, // 76: arbiter.v1.MatchService.OfferDraw:input_type -> arbiter.v1.OfferDrawRequest
+	62, // 77: arbiter.v1.MatchService.AnswerDraw:input_type -> arbiter.v1.AnswerDrawRequest
+	64, // 78: arbiter.v1.MatchService.ClaimDraw:input_type -> arbiter.v1.ClaimDrawRequest
+	66, // 79: arbiter.v1.MatchService.Resign:input_type -> arbiter.v1.ResignRequest
+	68, // 80: arbiter.v1.MatchService.AbortMatch:input_type -> arbiter.v1.AbortMatchRequest
+	70, // 81: arbiter.v1.MatchService.AdjudicateMatch:input_type -> arbiter.v1.AdjudicateMatchRequest
+	72, // 82: arbiter.v1.MatchService.GetTranscript:input_type -> arbiter.v1.GetTranscriptRequest
+	12, // 83: arbiter.v1.MatchService.CreateMatch:output_type -> arbiter.v1.CreateMatchResponse
+	14, // 84: arbiter.v1.MatchService.GetMatch:output_type -> arbiter.v1.GetMatchResponse
+	16, // 85: arbiter.v1.MatchService.ListMatches:output_type -> arbiter.v1.ListMatchesResponse
+	19, // 86: arbiter.v1.MatchService.SubmitMove:output_type -> arbiter.v1.SubmitMoveResponse
+	23, // 87: arbiter.v1.MatchService.SubmitMoves:output_type -> arbiter.v1.SubmitMovesResponse
+	28, // 88: arbiter.v1.MatchService.Observe:output_type -> arbiter.v1.ObserveResponse
+	61, // 89: arbiter.v1.MatchService.OfferDraw:output_type -> arbiter.v1.OfferDrawResponse
+	63, // 90: arbiter.v1.MatchService.AnswerDraw:output_type -> arbiter.v1.AnswerDrawResponse
+	65, // 91: arbiter.v1.MatchService.ClaimDraw:output_type -> arbiter.v1.ClaimDrawResponse
+	67, // 92: arbiter.v1.MatchService.Resign:output_type -> arbiter.v1.ResignResponse
+	69, // 93: arbiter.v1.MatchService.AbortMatch:output_type -> arbiter.v1.AbortMatchResponse
+	71, // 94: arbiter.v1.MatchService.AdjudicateMatch:output_type -> arbiter.v1.AdjudicateMatchResponse
+	73, // 95: arbiter.v1.MatchService.GetTranscript:output_type -> arbiter.v1.GetTranscriptResponse
+	83, // [83:96] is the sub-list for method output_type
+	70, // [70:83] is the sub-list for method input_type
+	70, // [70:70] is the sub-list for extension type_name
+	70, // [70:70] is the sub-list for extension extendee
+	0,  // [0:70] is the sub-list for field type_name
 }
 
 func init() { file_arbiter_v1_match_proto_init() }
@@ -5716,14 +6325,22 @@ func file_arbiter_v1_match_proto_init() {
 		(*TournamentEvent_EntryChanged)(nil),
 		(*TournamentEvent_StartMissed)(nil),
 		(*TournamentEvent_Ruled)(nil),
+		(*TournamentEvent_Corrected)(nil),
+	}
+	file_arbiter_v1_match_proto_msgTypes[47].OneofWrappers = []any{
+		(*Correction_Disqualify)(nil),
+		(*Correction_Reinstate)(nil),
+		(*Correction_Replay)(nil),
+		(*Correction_Award)(nil),
+		(*Correction_Lots)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arbiter_v1_match_proto_rawDesc), len(file_arbiter_v1_match_proto_rawDesc)),
-			NumEnums:      5,
-			NumMessages:   61,
+			NumEnums:      6,
+			NumMessages:   68,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1502,8 +1502,10 @@ type Entrant struct {
 	Joined int32 `protobuf:"varint,4,opt,name=joined,proto3" json:"joined,omitempty"`
 	// Rounds of a Swiss that it sits out for half a point each.
 	Byes []int32 `protobuf:"varint,5,rep,packed,name=byes,proto3" json:"byes,omitempty"`
-	// Whether it has withdrawn.
-	Withdrawn     bool `protobuf:"varint,6,opt,name=withdrawn,proto3" json:"withdrawn,omitempty"`
+	// Whether it has withdrawn, or is disqualified.
+	Withdrawn bool `protobuf:"varint,6,opt,name=withdrawn,proto3" json:"withdrawn,omitempty"`
+	// Whether it is disqualified.
+	Disqualified  bool `protobuf:"varint,7,opt,name=disqualified,proto3" json:"disqualified,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1576,6 +1578,13 @@ func (x *Entrant) GetByes() []int32 {
 func (x *Entrant) GetWithdrawn() bool {
 	if x != nil {
 		return x.Withdrawn
+	}
+	return false
+}
+
+func (x *Entrant) GetDisqualified() bool {
+	if x != nil {
+		return x.Disqualified
 	}
 	return false
 }
@@ -3026,7 +3035,9 @@ type RuleOnGameResponse struct {
 	// The current state of the tournament; with `preview`, without the ruling.
 	Tournament *Tournament `protobuf:"bytes,1,opt,name=tournament,proto3" json:"tournament,omitempty"`
 	// The players whose place or points differ, in the order of the new standings. A repeated request changes nothing.
-	Changes       []*PlaceChange `protobuf:"bytes,2,rep,name=changes,proto3" json:"changes,omitempty"`
+	Changes []*PlaceChange `protobuf:"bytes,2,rep,name=changes,proto3" json:"changes,omitempty"`
+	// Pairings that exist and stay, but would be others by the results as they count now.
+	Later         []*LaterPairings `protobuf:"bytes,3,rep,name=later,proto3" json:"later,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3075,6 +3086,243 @@ func (x *RuleOnGameResponse) GetChanges() []*PlaceChange {
 	return nil
 }
 
+func (x *RuleOnGameResponse) GetLater() []*LaterPairings {
+	if x != nil {
+		return x.Later
+	}
+	return nil
+}
+
+// Corrects a tournament.
+type CorrectTournamentRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Chosen by the caller, 1 to 100 characters.
+	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The tournament.
+	TournamentId string `protobuf:"bytes,2,opt,name=tournament_id,json=tournamentId,proto3" json:"tournament_id,omitempty"`
+	// What is decided.
+	Correction *Correction `protobuf:"bytes,3,opt,name=correction,proto3" json:"correction,omitempty"`
+	// Why, for everybody; at most 500 characters.
+	Note string `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
+	// The revision of the tournament that the caller has seen: refused if an organiser has ruled or corrected since; for a
+	// game to be played again, if its result has changed. 0: whatever it is now.
+	Revision int64 `protobuf:"varint,5,opt,name=revision,proto3" json:"revision,omitempty"`
+	// Only show what would change.
+	Preview       bool `protobuf:"varint,6,opt,name=preview,proto3" json:"preview,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CorrectTournamentRequest) Reset() {
+	*x = CorrectTournamentRequest{}
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CorrectTournamentRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CorrectTournamentRequest) ProtoMessage() {}
+
+func (x *CorrectTournamentRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CorrectTournamentRequest.ProtoReflect.Descriptor instead.
+func (*CorrectTournamentRequest) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *CorrectTournamentRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *CorrectTournamentRequest) GetTournamentId() string {
+	if x != nil {
+		return x.TournamentId
+	}
+	return ""
+}
+
+func (x *CorrectTournamentRequest) GetCorrection() *Correction {
+	if x != nil {
+		return x.Correction
+	}
+	return nil
+}
+
+func (x *CorrectTournamentRequest) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+func (x *CorrectTournamentRequest) GetRevision() int64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *CorrectTournamentRequest) GetPreview() bool {
+	if x != nil {
+		return x.Preview
+	}
+	return false
+}
+
+// What a correction changes, or would change.
+type CorrectTournamentResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The current state of the tournament; with `preview`, without the correction.
+	Tournament *Tournament `protobuf:"bytes,1,opt,name=tournament,proto3" json:"tournament,omitempty"`
+	// The players whose place or points differ, in the order of the new standings. A repeated request changes nothing.
+	Changes []*PlaceChange `protobuf:"bytes,2,rep,name=changes,proto3" json:"changes,omitempty"`
+	// Pairings that exist and stay, but would be others by the results as they count now.
+	Later         []*LaterPairings `protobuf:"bytes,3,rep,name=later,proto3" json:"later,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CorrectTournamentResponse) Reset() {
+	*x = CorrectTournamentResponse{}
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CorrectTournamentResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CorrectTournamentResponse) ProtoMessage() {}
+
+func (x *CorrectTournamentResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CorrectTournamentResponse.ProtoReflect.Descriptor instead.
+func (*CorrectTournamentResponse) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *CorrectTournamentResponse) GetTournament() *Tournament {
+	if x != nil {
+		return x.Tournament
+	}
+	return nil
+}
+
+func (x *CorrectTournamentResponse) GetChanges() []*PlaceChange {
+	if x != nil {
+		return x.Changes
+	}
+	return nil
+}
+
+func (x *CorrectTournamentResponse) GetLater() []*LaterPairings {
+	if x != nil {
+		return x.Later
+	}
+	return nil
+}
+
+// A round of a Swiss, or the later ties of a knockout, that would be paired otherwise. Only the first such round of a
+// Swiss is named, since all later ones depend on it.
+type LaterPairings struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// If a game is to be played again: with this result, such as "1-0". Empty otherwise.
+	Result string `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
+	// The round that is paired already; 0 for the ties of a knockout.
+	Round int32 `protobuf:"varint,2,opt,name=round,proto3" json:"round,omitempty"`
+	// The pairs that exist, seat 1 first, as far as they would be others.
+	Pairs []*PlayerPair `protobuf:"bytes,3,rep,name=pairs,proto3" json:"pairs,omitempty"`
+	// The pairs that would be instead.
+	Instead       []*PlayerPair `protobuf:"bytes,4,rep,name=instead,proto3" json:"instead,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LaterPairings) Reset() {
+	*x = LaterPairings{}
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LaterPairings) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LaterPairings) ProtoMessage() {}
+
+func (x *LaterPairings) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LaterPairings.ProtoReflect.Descriptor instead.
+func (*LaterPairings) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *LaterPairings) GetResult() string {
+	if x != nil {
+		return x.Result
+	}
+	return ""
+}
+
+func (x *LaterPairings) GetRound() int32 {
+	if x != nil {
+		return x.Round
+	}
+	return 0
+}
+
+func (x *LaterPairings) GetPairs() []*PlayerPair {
+	if x != nil {
+		return x.Pairs
+	}
+	return nil
+}
+
+func (x *LaterPairings) GetInstead() []*PlayerPair {
+	if x != nil {
+		return x.Instead
+	}
+	return nil
+}
+
 // A player whose place or points have changed, in the standings before and after.
 type PlaceChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3094,7 +3342,7 @@ type PlaceChange struct {
 
 func (x *PlaceChange) Reset() {
 	*x = PlaceChange{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[32]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3106,7 +3354,7 @@ func (x *PlaceChange) String() string {
 func (*PlaceChange) ProtoMessage() {}
 
 func (x *PlaceChange) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[32]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3119,7 +3367,7 @@ func (x *PlaceChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlaceChange.ProtoReflect.Descriptor instead.
 func (*PlaceChange) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{32}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *PlaceChange) GetPlayer() string {
@@ -3168,7 +3416,7 @@ type GetTournamentRequest struct {
 
 func (x *GetTournamentRequest) Reset() {
 	*x = GetTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[33]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3180,7 +3428,7 @@ func (x *GetTournamentRequest) String() string {
 func (*GetTournamentRequest) ProtoMessage() {}
 
 func (x *GetTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[33]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3193,7 +3441,7 @@ func (x *GetTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTournamentRequest.ProtoReflect.Descriptor instead.
 func (*GetTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{33}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *GetTournamentRequest) GetTournamentId() string {
@@ -3214,7 +3462,7 @@ type GetTournamentResponse struct {
 
 func (x *GetTournamentResponse) Reset() {
 	*x = GetTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[34]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3226,7 +3474,7 @@ func (x *GetTournamentResponse) String() string {
 func (*GetTournamentResponse) ProtoMessage() {}
 
 func (x *GetTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[34]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3239,7 +3487,7 @@ func (x *GetTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTournamentResponse.ProtoReflect.Descriptor instead.
 func (*GetTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{34}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *GetTournamentResponse) GetTournament() *Tournament {
@@ -3268,7 +3516,7 @@ type ListTournamentsRequest struct {
 
 func (x *ListTournamentsRequest) Reset() {
 	*x = ListTournamentsRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[35]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3280,7 +3528,7 @@ func (x *ListTournamentsRequest) String() string {
 func (*ListTournamentsRequest) ProtoMessage() {}
 
 func (x *ListTournamentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[35]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3293,7 +3541,7 @@ func (x *ListTournamentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTournamentsRequest.ProtoReflect.Descriptor instead.
 func (*ListTournamentsRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{35}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ListTournamentsRequest) GetPageSize() int32 {
@@ -3344,7 +3592,7 @@ type ListTournamentsResponse struct {
 
 func (x *ListTournamentsResponse) Reset() {
 	*x = ListTournamentsResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[36]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3356,7 +3604,7 @@ func (x *ListTournamentsResponse) String() string {
 func (*ListTournamentsResponse) ProtoMessage() {}
 
 func (x *ListTournamentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[36]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3369,7 +3617,7 @@ func (x *ListTournamentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTournamentsResponse.ProtoReflect.Descriptor instead.
 func (*ListTournamentsResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{36}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ListTournamentsResponse) GetTournaments() []*TournamentSummary {
@@ -3397,7 +3645,7 @@ type ExportTournamentRequest struct {
 
 func (x *ExportTournamentRequest) Reset() {
 	*x = ExportTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[37]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3409,7 +3657,7 @@ func (x *ExportTournamentRequest) String() string {
 func (*ExportTournamentRequest) ProtoMessage() {}
 
 func (x *ExportTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[37]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3422,7 +3670,7 @@ func (x *ExportTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportTournamentRequest.ProtoReflect.Descriptor instead.
 func (*ExportTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{37}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ExportTournamentRequest) GetTournamentId() string {
@@ -3443,7 +3691,7 @@ type ExportTournamentResponse struct {
 
 func (x *ExportTournamentResponse) Reset() {
 	*x = ExportTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[38]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3455,7 +3703,7 @@ func (x *ExportTournamentResponse) String() string {
 func (*ExportTournamentResponse) ProtoMessage() {}
 
 func (x *ExportTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[38]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3468,7 +3716,7 @@ func (x *ExportTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportTournamentResponse.ProtoReflect.Descriptor instead.
 func (*ExportTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{38}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ExportTournamentResponse) GetLines() []byte {
@@ -3489,7 +3737,7 @@ type GetStandingsRequest struct {
 
 func (x *GetStandingsRequest) Reset() {
 	*x = GetStandingsRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[39]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3501,7 +3749,7 @@ func (x *GetStandingsRequest) String() string {
 func (*GetStandingsRequest) ProtoMessage() {}
 
 func (x *GetStandingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[39]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3514,7 +3762,7 @@ func (x *GetStandingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStandingsRequest.ProtoReflect.Descriptor instead.
 func (*GetStandingsRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{39}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *GetStandingsRequest) GetTournamentId() string {
@@ -3542,7 +3790,7 @@ type GetStandingsResponse struct {
 
 func (x *GetStandingsResponse) Reset() {
 	*x = GetStandingsResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[40]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3554,7 +3802,7 @@ func (x *GetStandingsResponse) String() string {
 func (*GetStandingsResponse) ProtoMessage() {}
 
 func (x *GetStandingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[40]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3567,7 +3815,7 @@ func (x *GetStandingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStandingsResponse.ProtoReflect.Descriptor instead.
 func (*GetStandingsResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{40}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *GetStandingsResponse) GetTournamentId() string {
@@ -3635,14 +3883,19 @@ type StandingsRow struct {
 	Rating *StandingsRating `protobuf:"bytes,15,opt,name=rating,proto3" json:"rating,omitempty"`
 	// Round robin: whether it has withdrawn before it had completed half of its games, so that these do not count for the
 	// points of the others (TournamentOptions.keep_early_leavers).
-	LeftEarly     bool `protobuf:"varint,16,opt,name=left_early,json=leftEarly,proto3" json:"left_early,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	LeftEarly bool `protobuf:"varint,16,opt,name=left_early,json=leftEarly,proto3" json:"left_early,omitempty"`
+	// Whether it is disqualified.
+	Disqualified bool `protobuf:"varint,17,opt,name=disqualified,proto3" json:"disqualified,omitempty"`
+	// Points that the organiser gave, or took if negative, in halves; in an arena its own. They are part of
+	// `half_points`, in an arena of `arena_points`.
+	AwardedHalfPoints int32 `protobuf:"varint,18,opt,name=awarded_half_points,json=awardedHalfPoints,proto3" json:"awarded_half_points,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *StandingsRow) Reset() {
 	*x = StandingsRow{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[41]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3654,7 +3907,7 @@ func (x *StandingsRow) String() string {
 func (*StandingsRow) ProtoMessage() {}
 
 func (x *StandingsRow) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[41]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3667,7 +3920,7 @@ func (x *StandingsRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StandingsRow.ProtoReflect.Descriptor instead.
 func (*StandingsRow) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{41}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *StandingsRow) GetPlace() int32 {
@@ -3782,6 +4035,20 @@ func (x *StandingsRow) GetLeftEarly() bool {
 	return false
 }
 
+func (x *StandingsRow) GetDisqualified() bool {
+	if x != nil {
+		return x.Disqualified
+	}
+	return false
+}
+
+func (x *StandingsRow) GetAwardedHalfPoints() int32 {
+	if x != nil {
+		return x.AwardedHalfPoints
+	}
+	return 0
+}
+
 // A rating by the games of one tournament.
 type StandingsRating struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3798,7 +4065,7 @@ type StandingsRating struct {
 
 func (x *StandingsRating) Reset() {
 	*x = StandingsRating{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[42]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3810,7 +4077,7 @@ func (x *StandingsRating) String() string {
 func (*StandingsRating) ProtoMessage() {}
 
 func (x *StandingsRating) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[42]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3823,7 +4090,7 @@ func (x *StandingsRating) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StandingsRating.ProtoReflect.Descriptor instead.
 func (*StandingsRating) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{42}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *StandingsRating) GetElo() *Estimate {
@@ -3864,7 +4131,7 @@ type Faults struct {
 
 func (x *Faults) Reset() {
 	*x = Faults{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[43]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3876,7 +4143,7 @@ func (x *Faults) String() string {
 func (*Faults) ProtoMessage() {}
 
 func (x *Faults) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[43]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3889,7 +4156,7 @@ func (x *Faults) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Faults.ProtoReflect.Descriptor instead.
 func (*Faults) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{43}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Faults) GetTimeouts() int32 {
@@ -4046,14 +4313,15 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\v_abandon_msB\x0e\n" +
 	"\f_move_cap_msB\f\n" +
 	"\n" +
-	"_resume_ms\"\x9d\x01\n" +
+	"_resume_ms\"\xc1\x01\n" +
 	"\aEntrant\x12\x16\n" +
 	"\x06player\x18\x01 \x01(\tR\x06player\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x16\n" +
 	"\x06rating\x18\x03 \x01(\x05R\x06rating\x12\x16\n" +
 	"\x06joined\x18\x04 \x01(\x05R\x06joined\x12\x12\n" +
 	"\x04byes\x18\x05 \x03(\x05R\x04byes\x12\x1c\n" +
-	"\twithdrawn\x18\x06 \x01(\bR\twithdrawn\"\xa1\x01\n" +
+	"\twithdrawn\x18\x06 \x01(\bR\twithdrawn\x12\"\n" +
+	"\fdisqualified\x18\a \x01(\bR\fdisqualified\"\xa1\x01\n" +
 	"\x0eTournamentGame\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x14\n" +
 	"\x05round\x18\x02 \x01(\x05R\x05round\x12\x18\n" +
@@ -4176,12 +4444,34 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"halfPoints\x12\x12\n" +
 	"\x04note\x18\x06 \x01(\tR\x04note\x12\x1a\n" +
 	"\brevision\x18\a \x01(\x03R\brevision\x12\x18\n" +
-	"\apreview\x18\b \x01(\bR\apreview\"\x7f\n" +
+	"\apreview\x18\b \x01(\bR\apreview\"\xb0\x01\n" +
 	"\x12RuleOnGameResponse\x126\n" +
 	"\n" +
 	"tournament\x18\x01 \x01(\v2\x16.arbiter.v1.TournamentR\n" +
 	"tournament\x121\n" +
-	"\achanges\x18\x02 \x03(\v2\x17.arbiter.v1.PlaceChangeR\achanges\"\xad\x01\n" +
+	"\achanges\x18\x02 \x03(\v2\x17.arbiter.v1.PlaceChangeR\achanges\x12/\n" +
+	"\x05later\x18\x03 \x03(\v2\x19.arbiter.v1.LaterPairingsR\x05later\"\xe0\x01\n" +
+	"\x18CorrectTournamentRequest\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tR\trequestId\x12#\n" +
+	"\rtournament_id\x18\x02 \x01(\tR\ftournamentId\x126\n" +
+	"\n" +
+	"correction\x18\x03 \x01(\v2\x16.arbiter.v1.CorrectionR\n" +
+	"correction\x12\x12\n" +
+	"\x04note\x18\x04 \x01(\tR\x04note\x12\x1a\n" +
+	"\brevision\x18\x05 \x01(\x03R\brevision\x12\x18\n" +
+	"\apreview\x18\x06 \x01(\bR\apreview\"\xb7\x01\n" +
+	"\x19CorrectTournamentResponse\x126\n" +
+	"\n" +
+	"tournament\x18\x01 \x01(\v2\x16.arbiter.v1.TournamentR\n" +
+	"tournament\x121\n" +
+	"\achanges\x18\x02 \x03(\v2\x17.arbiter.v1.PlaceChangeR\achanges\x12/\n" +
+	"\x05later\x18\x03 \x03(\v2\x19.arbiter.v1.LaterPairingsR\x05later\"\x9d\x01\n" +
+	"\rLaterPairings\x12\x16\n" +
+	"\x06result\x18\x01 \x01(\tR\x06result\x12\x14\n" +
+	"\x05round\x18\x02 \x01(\x05R\x05round\x12,\n" +
+	"\x05pairs\x18\x03 \x03(\v2\x16.arbiter.v1.PlayerPairR\x05pairs\x120\n" +
+	"\ainstead\x18\x04 \x03(\v2\x16.arbiter.v1.PlayerPairR\ainstead\"\xad\x01\n" +
 	"\vPlaceChange\x12\x16\n" +
 	"\x06player\x18\x01 \x01(\tR\x06player\x12!\n" +
 	"\fplace_before\x18\x02 \x01(\x05R\vplaceBefore\x12\x14\n" +
@@ -4216,7 +4506,7 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\brevision\x18\x02 \x01(\x03R\brevision\x123\n" +
 	"\n" +
 	"tie_breaks\x18\x03 \x03(\x0e2\x14.arbiter.v1.TieBreakR\ttieBreaks\x12,\n" +
-	"\x04rows\x18\x04 \x03(\v2\x18.arbiter.v1.StandingsRowR\x04rows\"\xae\x04\n" +
+	"\x04rows\x18\x04 \x03(\v2\x18.arbiter.v1.StandingsRowR\x04rows\"\x82\x05\n" +
 	"\fStandingsRow\x12\x14\n" +
 	"\x05place\x18\x01 \x01(\x05R\x05place\x12\x16\n" +
 	"\x06player\x18\x02 \x01(\tR\x06player\x12\x1f\n" +
@@ -4236,7 +4526,9 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\areached\x18\x0e \x01(\tR\areached\x123\n" +
 	"\x06rating\x18\x0f \x01(\v2\x1b.arbiter.v1.StandingsRatingR\x06rating\x12\x1d\n" +
 	"\n" +
-	"left_early\x18\x10 \x01(\bR\tleftEarlyB\x0f\n" +
+	"left_early\x18\x10 \x01(\bR\tleftEarly\x12\"\n" +
+	"\fdisqualified\x18\x11 \x01(\bR\fdisqualified\x12.\n" +
+	"\x13awarded_half_points\x18\x12 \x01(\x05R\x11awardedHalfPointsB\x0f\n" +
 	"\r_arena_points\"q\n" +
 	"\x0fStandingsRating\x12&\n" +
 	"\x03elo\x18\x01 \x01(\v2\x14.arbiter.v1.EstimateR\x03elo\x12 \n" +
@@ -4302,7 +4594,8 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x1bRULING_DECISION_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16RULING_DECISION_POINTS\x10\x01\x12\x18\n" +
 	"\x14RULING_DECISION_VOID\x10\x02\x12\x1a\n" +
-	"\x16RULING_DECISION_STANDS\x10\x032\xb8\t\n" +
+	"\x16RULING_DECISION_STANDS\x10\x032\x9a\n" +
+	"\n" +
 	"\x11TournamentService\x12]\n" +
 	"\x10CreateTournament\x12#.arbiter.v1.CreateTournamentRequest\x1a$.arbiter.v1.CreateTournamentResponse\x12Z\n" +
 	"\x0fEnterTournament\x12\".arbiter.v1.EnterTournamentRequest\x1a#.arbiter.v1.EnterTournamentResponse\x12o\n" +
@@ -4313,7 +4606,8 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x10ResumeTournament\x12#.arbiter.v1.ResumeTournamentRequest\x1a$.arbiter.v1.ResumeTournamentResponse\x12]\n" +
 	"\x10CancelTournament\x12#.arbiter.v1.CancelTournamentRequest\x1a$.arbiter.v1.CancelTournamentResponse\x12K\n" +
 	"\n" +
-	"RuleOnGame\x12\x1d.arbiter.v1.RuleOnGameRequest\x1a\x1e.arbiter.v1.RuleOnGameResponse\x12T\n" +
+	"RuleOnGame\x12\x1d.arbiter.v1.RuleOnGameRequest\x1a\x1e.arbiter.v1.RuleOnGameResponse\x12`\n" +
+	"\x11CorrectTournament\x12$.arbiter.v1.CorrectTournamentRequest\x1a%.arbiter.v1.CorrectTournamentResponse\x12T\n" +
 	"\rGetTournament\x12 .arbiter.v1.GetTournamentRequest\x1a!.arbiter.v1.GetTournamentResponse\x12Z\n" +
 	"\x0fListTournaments\x12\".arbiter.v1.ListTournamentsRequest\x1a#.arbiter.v1.ListTournamentsResponse\x12Q\n" +
 	"\fGetStandings\x12\x1f.arbiter.v1.GetStandingsRequest\x1a .arbiter.v1.GetStandingsResponse\x12_\n" +
@@ -4332,7 +4626,7 @@ func file_arbiter_v1_tournament_proto_rawDescGZIP() []byte {
 }
 
 var file_arbiter_v1_tournament_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_arbiter_v1_tournament_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
+var file_arbiter_v1_tournament_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
 var file_arbiter_v1_tournament_proto_goTypes = []any{
 	(TournamentFormat)(0),                  // 0: arbiter.v1.TournamentFormat
 	(TournamentPhase)(0),                   // 1: arbiter.v1.TournamentPhase
@@ -4374,21 +4668,25 @@ var file_arbiter_v1_tournament_proto_goTypes = []any{
 	(*CancelTournamentResponse)(nil),       // 37: arbiter.v1.CancelTournamentResponse
 	(*RuleOnGameRequest)(nil),              // 38: arbiter.v1.RuleOnGameRequest
 	(*RuleOnGameResponse)(nil),             // 39: arbiter.v1.RuleOnGameResponse
-	(*PlaceChange)(nil),                    // 40: arbiter.v1.PlaceChange
-	(*GetTournamentRequest)(nil),           // 41: arbiter.v1.GetTournamentRequest
-	(*GetTournamentResponse)(nil),          // 42: arbiter.v1.GetTournamentResponse
-	(*ListTournamentsRequest)(nil),         // 43: arbiter.v1.ListTournamentsRequest
-	(*ListTournamentsResponse)(nil),        // 44: arbiter.v1.ListTournamentsResponse
-	(*ExportTournamentRequest)(nil),        // 45: arbiter.v1.ExportTournamentRequest
-	(*ExportTournamentResponse)(nil),       // 46: arbiter.v1.ExportTournamentResponse
-	(*GetStandingsRequest)(nil),            // 47: arbiter.v1.GetStandingsRequest
-	(*GetStandingsResponse)(nil),           // 48: arbiter.v1.GetStandingsResponse
-	(*StandingsRow)(nil),                   // 49: arbiter.v1.StandingsRow
-	(*StandingsRating)(nil),                // 50: arbiter.v1.StandingsRating
-	(*Faults)(nil),                         // 51: arbiter.v1.Faults
-	nil,                                    // 52: arbiter.v1.TournamentSpec.TimeOddsEntry
-	(StartRule)(0),                         // 53: arbiter.v1.StartRule
-	(*Estimate)(nil),                       // 54: arbiter.v1.Estimate
+	(*CorrectTournamentRequest)(nil),       // 40: arbiter.v1.CorrectTournamentRequest
+	(*CorrectTournamentResponse)(nil),      // 41: arbiter.v1.CorrectTournamentResponse
+	(*LaterPairings)(nil),                  // 42: arbiter.v1.LaterPairings
+	(*PlaceChange)(nil),                    // 43: arbiter.v1.PlaceChange
+	(*GetTournamentRequest)(nil),           // 44: arbiter.v1.GetTournamentRequest
+	(*GetTournamentResponse)(nil),          // 45: arbiter.v1.GetTournamentResponse
+	(*ListTournamentsRequest)(nil),         // 46: arbiter.v1.ListTournamentsRequest
+	(*ListTournamentsResponse)(nil),        // 47: arbiter.v1.ListTournamentsResponse
+	(*ExportTournamentRequest)(nil),        // 48: arbiter.v1.ExportTournamentRequest
+	(*ExportTournamentResponse)(nil),       // 49: arbiter.v1.ExportTournamentResponse
+	(*GetStandingsRequest)(nil),            // 50: arbiter.v1.GetStandingsRequest
+	(*GetStandingsResponse)(nil),           // 51: arbiter.v1.GetStandingsResponse
+	(*StandingsRow)(nil),                   // 52: arbiter.v1.StandingsRow
+	(*StandingsRating)(nil),                // 53: arbiter.v1.StandingsRating
+	(*Faults)(nil),                         // 54: arbiter.v1.Faults
+	nil,                                    // 55: arbiter.v1.TournamentSpec.TimeOddsEntry
+	(StartRule)(0),                         // 56: arbiter.v1.StartRule
+	(*Correction)(nil),                     // 57: arbiter.v1.Correction
+	(*Estimate)(nil),                       // 58: arbiter.v1.Estimate
 }
 var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	0,  // 0: arbiter.v1.TournamentSpec.format:type_name -> arbiter.v1.TournamentFormat
@@ -4399,12 +4697,12 @@ var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	15, // 5: arbiter.v1.TournamentSpec.adjudication:type_name -> arbiter.v1.Adjudication
 	3,  // 6: arbiter.v1.TournamentSpec.tie_breaks:type_name -> arbiter.v1.TieBreak
 	16, // 7: arbiter.v1.TournamentSpec.policy:type_name -> arbiter.v1.TournamentPolicy
-	52, // 8: arbiter.v1.TournamentSpec.time_odds:type_name -> arbiter.v1.TournamentSpec.TimeOddsEntry
+	55, // 8: arbiter.v1.TournamentSpec.time_odds:type_name -> arbiter.v1.TournamentSpec.TimeOddsEntry
 	11, // 9: arbiter.v1.Openings.lines:type_name -> arbiter.v1.OpeningLine
 	5,  // 10: arbiter.v1.Openings.order:type_name -> arbiter.v1.OpeningOrder
 	13, // 11: arbiter.v1.EntryRules.forbidden:type_name -> arbiter.v1.PlayerPair
 	6,  // 12: arbiter.v1.Schedule.too_few:type_name -> arbiter.v1.TooFewRule
-	53, // 13: arbiter.v1.TournamentPolicy.start:type_name -> arbiter.v1.StartRule
+	56, // 13: arbiter.v1.TournamentPolicy.start:type_name -> arbiter.v1.StartRule
 	4,  // 14: arbiter.v1.TournamentPolicy.no_show:type_name -> arbiter.v1.NoShowRule
 	8,  // 15: arbiter.v1.Tournament.spec:type_name -> arbiter.v1.TournamentSpec
 	1,  // 16: arbiter.v1.Tournament.phase:type_name -> arbiter.v1.TournamentPhase
@@ -4425,47 +4723,56 @@ var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	19, // 31: arbiter.v1.CancelTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
 	7,  // 32: arbiter.v1.RuleOnGameRequest.decision:type_name -> arbiter.v1.RulingDecision
 	19, // 33: arbiter.v1.RuleOnGameResponse.tournament:type_name -> arbiter.v1.Tournament
-	40, // 34: arbiter.v1.RuleOnGameResponse.changes:type_name -> arbiter.v1.PlaceChange
-	19, // 35: arbiter.v1.GetTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	0,  // 36: arbiter.v1.ListTournamentsRequest.format:type_name -> arbiter.v1.TournamentFormat
-	1,  // 37: arbiter.v1.ListTournamentsRequest.phase:type_name -> arbiter.v1.TournamentPhase
-	20, // 38: arbiter.v1.ListTournamentsResponse.tournaments:type_name -> arbiter.v1.TournamentSummary
-	3,  // 39: arbiter.v1.GetStandingsResponse.tie_breaks:type_name -> arbiter.v1.TieBreak
-	49, // 40: arbiter.v1.GetStandingsResponse.rows:type_name -> arbiter.v1.StandingsRow
-	51, // 41: arbiter.v1.StandingsRow.faults:type_name -> arbiter.v1.Faults
-	50, // 42: arbiter.v1.StandingsRow.rating:type_name -> arbiter.v1.StandingsRating
-	54, // 43: arbiter.v1.StandingsRating.elo:type_name -> arbiter.v1.Estimate
-	21, // 44: arbiter.v1.TournamentService.CreateTournament:input_type -> arbiter.v1.CreateTournamentRequest
-	23, // 45: arbiter.v1.TournamentService.EnterTournament:input_type -> arbiter.v1.EnterTournamentRequest
-	25, // 46: arbiter.v1.TournamentService.WithdrawFromTournament:input_type -> arbiter.v1.WithdrawFromTournamentRequest
-	28, // 47: arbiter.v1.TournamentService.ChangeEntry:input_type -> arbiter.v1.ChangeEntryRequest
-	30, // 48: arbiter.v1.TournamentService.StartTournament:input_type -> arbiter.v1.StartTournamentRequest
-	32, // 49: arbiter.v1.TournamentService.PauseTournament:input_type -> arbiter.v1.PauseTournamentRequest
-	34, // 50: arbiter.v1.TournamentService.ResumeTournament:input_type -> arbiter.v1.ResumeTournamentRequest
-	36, // 51: arbiter.v1.TournamentService.CancelTournament:input_type -> arbiter.v1.CancelTournamentRequest
-	38, // 52: arbiter.v1.TournamentService.RuleOnGame:input_type -> arbiter.v1.RuleOnGameRequest
-	41, // 53: arbiter.v1.TournamentService.GetTournament:input_type -> arbiter.v1.GetTournamentRequest
-	43, // 54: arbiter.v1.TournamentService.ListTournaments:input_type -> arbiter.v1.ListTournamentsRequest
-	47, // 55: arbiter.v1.TournamentService.GetStandings:input_type -> arbiter.v1.GetStandingsRequest
-	45, // 56: arbiter.v1.TournamentService.ExportTournament:input_type -> arbiter.v1.ExportTournamentRequest
-	22, // 57: arbiter.v1.TournamentService.CreateTournament:output_type -> arbiter.v1.CreateTournamentResponse
-	24, // 58: arbiter.v1.TournamentService.EnterTournament:output_type -> arbiter.v1.EnterTournamentResponse
-	26, // 59: arbiter.v1.TournamentService.WithdrawFromTournament:output_type -> arbiter.v1.WithdrawFromTournamentResponse
-	29, // 60: arbiter.v1.TournamentService.ChangeEntry:output_type -> arbiter.v1.ChangeEntryResponse
-	31, // 61: arbiter.v1.TournamentService.StartTournament:output_type -> arbiter.v1.StartTournamentResponse
-	33, // 62: arbiter.v1.TournamentService.PauseTournament:output_type -> arbiter.v1.PauseTournamentResponse
-	35, // 63: arbiter.v1.TournamentService.ResumeTournament:output_type -> arbiter.v1.ResumeTournamentResponse
-	37, // 64: arbiter.v1.TournamentService.CancelTournament:output_type -> arbiter.v1.CancelTournamentResponse
-	39, // 65: arbiter.v1.TournamentService.RuleOnGame:output_type -> arbiter.v1.RuleOnGameResponse
-	42, // 66: arbiter.v1.TournamentService.GetTournament:output_type -> arbiter.v1.GetTournamentResponse
-	44, // 67: arbiter.v1.TournamentService.ListTournaments:output_type -> arbiter.v1.ListTournamentsResponse
-	48, // 68: arbiter.v1.TournamentService.GetStandings:output_type -> arbiter.v1.GetStandingsResponse
-	46, // 69: arbiter.v1.TournamentService.ExportTournament:output_type -> arbiter.v1.ExportTournamentResponse
-	57, // [57:70] is the sub-list for method output_type
-	44, // [44:57] is the sub-list for method input_type
-	44, // [44:44] is the sub-list for extension type_name
-	44, // [44:44] is the sub-list for extension extendee
-	0,  // [0:44] is the sub-list for field type_name
+	43, // 34: arbiter.v1.RuleOnGameResponse.changes:type_name -> arbiter.v1.PlaceChange
+	42, // 35: arbiter.v1.RuleOnGameResponse.later:type_name -> arbiter.v1.LaterPairings
+	57, // 36: arbiter.v1.CorrectTournamentRequest.correction:type_name -> arbiter.v1.Correction
+	19, // 37: arbiter.v1.CorrectTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	43, // 38: arbiter.v1.CorrectTournamentResponse.changes:type_name -> arbiter.v1.PlaceChange
+	42, // 39: arbiter.v1.CorrectTournamentResponse.later:type_name -> arbiter.v1.LaterPairings
+	13, // 40: arbiter.v1.LaterPairings.pairs:type_name -> arbiter.v1.PlayerPair
+	13, // 41: arbiter.v1.LaterPairings.instead:type_name -> arbiter.v1.PlayerPair
+	19, // 42: arbiter.v1.GetTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	0,  // 43: arbiter.v1.ListTournamentsRequest.format:type_name -> arbiter.v1.TournamentFormat
+	1,  // 44: arbiter.v1.ListTournamentsRequest.phase:type_name -> arbiter.v1.TournamentPhase
+	20, // 45: arbiter.v1.ListTournamentsResponse.tournaments:type_name -> arbiter.v1.TournamentSummary
+	3,  // 46: arbiter.v1.GetStandingsResponse.tie_breaks:type_name -> arbiter.v1.TieBreak
+	52, // 47: arbiter.v1.GetStandingsResponse.rows:type_name -> arbiter.v1.StandingsRow
+	54, // 48: arbiter.v1.StandingsRow.faults:type_name -> arbiter.v1.Faults
+	53, // 49: arbiter.v1.StandingsRow.rating:type_name -> arbiter.v1.StandingsRating
+	58, // 50: arbiter.v1.StandingsRating.elo:type_name -> arbiter.v1.Estimate
+	21, // 51: arbiter.v1.TournamentService.CreateTournament:input_type -> arbiter.v1.CreateTournamentRequest
+	23, // 52: arbiter.v1.TournamentService.EnterTournament:input_type -> arbiter.v1.EnterTournamentRequest
+	25, // 53: arbiter.v1.TournamentService.WithdrawFromTournament:input_type -> arbiter.v1.WithdrawFromTournamentRequest
+	28, // 54: arbiter.v1.TournamentService.ChangeEntry:input_type -> arbiter.v1.ChangeEntryRequest
+	30, // 55: arbiter.v1.TournamentService.StartTournament:input_type -> arbiter.v1.StartTournamentRequest
+	32, // 56: arbiter.v1.TournamentService.PauseTournament:input_type -> arbiter.v1.PauseTournamentRequest
+	34, // 57: arbiter.v1.TournamentService.ResumeTournament:input_type -> arbiter.v1.ResumeTournamentRequest
+	36, // 58: arbiter.v1.TournamentService.CancelTournament:input_type -> arbiter.v1.CancelTournamentRequest
+	38, // 59: arbiter.v1.TournamentService.RuleOnGame:input_type -> arbiter.v1.RuleOnGameRequest
+	40, // 60: arbiter.v1.TournamentService.CorrectTournament:input_type -> arbiter.v1.CorrectTournamentRequest
+	44, // 61: arbiter.v1.TournamentService.GetTournament:input_type -> arbiter.v1.GetTournamentRequest
+	46, // 62: arbiter.v1.TournamentService.ListTournaments:input_type -> arbiter.v1.ListTournamentsRequest
+	50, // 63: arbiter.v1.TournamentService.GetStandings:input_type -> arbiter.v1.GetStandingsRequest
+	48, // 64: arbiter.v1.TournamentService.ExportTournament:input_type -> arbiter.v1.ExportTournamentRequest
+	22, // 65: arbiter.v1.TournamentService.CreateTournament:output_type -> arbiter.v1.CreateTournamentResponse
+	24, // 66: arbiter.v1.TournamentService.EnterTournament:output_type -> arbiter.v1.EnterTournamentResponse
+	26, // 67: arbiter.v1.TournamentService.WithdrawFromTournament:output_type -> arbiter.v1.WithdrawFromTournamentResponse
+	29, // 68: arbiter.v1.TournamentService.ChangeEntry:output_type -> arbiter.v1.ChangeEntryResponse
+	31, // 69: arbiter.v1.TournamentService.StartTournament:output_type -> arbiter.v1.StartTournamentResponse
+	33, // 70: arbiter.v1.TournamentService.PauseTournament:output_type -> arbiter.v1.PauseTournamentResponse
+	35, // 71: arbiter.v1.TournamentService.ResumeTournament:output_type -> arbiter.v1.ResumeTournamentResponse
+	37, // 72: arbiter.v1.TournamentService.CancelTournament:output_type -> arbiter.v1.CancelTournamentResponse
+	39, // 73: arbiter.v1.TournamentService.RuleOnGame:output_type -> arbiter.v1.RuleOnGameResponse
+	41, // 74: arbiter.v1.TournamentService.CorrectTournament:output_type -> arbiter.v1.CorrectTournamentResponse
+	45, // 75: arbiter.v1.TournamentService.GetTournament:output_type -> arbiter.v1.GetTournamentResponse
+	47, // 76: arbiter.v1.TournamentService.ListTournaments:output_type -> arbiter.v1.ListTournamentsResponse
+	51, // 77: arbiter.v1.TournamentService.GetStandings:output_type -> arbiter.v1.GetStandingsResponse
+	49, // 78: arbiter.v1.TournamentService.ExportTournament:output_type -> arbiter.v1.ExportTournamentResponse
+	65, // [65:79] is the sub-list for method output_type
+	51, // [51:65] is the sub-list for method input_type
+	51, // [51:51] is the sub-list for extension type_name
+	51, // [51:51] is the sub-list for extension extendee
+	0,  // [0:51] is the sub-list for field type_name
 }
 
 func init() { file_arbiter_v1_tournament_proto_init() }
@@ -4479,14 +4786,14 @@ func file_arbiter_v1_tournament_proto_init() {
 	file_arbiter_v1_tournament_proto_msgTypes[1].OneofWrappers = []any{}
 	file_arbiter_v1_tournament_proto_msgTypes[8].OneofWrappers = []any{}
 	file_arbiter_v1_tournament_proto_msgTypes[20].OneofWrappers = []any{}
-	file_arbiter_v1_tournament_proto_msgTypes[41].OneofWrappers = []any{}
+	file_arbiter_v1_tournament_proto_msgTypes[44].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arbiter_v1_tournament_proto_rawDesc), len(file_arbiter_v1_tournament_proto_rawDesc)),
 			NumEnums:      8,
-			NumMessages:   45,
+			NumMessages:   48,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -30,6 +30,7 @@ const (
 	TournamentService_ResumeTournament_FullMethodName       = "/arbiter.v1.TournamentService/ResumeTournament"
 	TournamentService_CancelTournament_FullMethodName       = "/arbiter.v1.TournamentService/CancelTournament"
 	TournamentService_RuleOnGame_FullMethodName             = "/arbiter.v1.TournamentService/RuleOnGame"
+	TournamentService_CorrectTournament_FullMethodName      = "/arbiter.v1.TournamentService/CorrectTournament"
 	TournamentService_GetTournament_FullMethodName          = "/arbiter.v1.TournamentService/GetTournament"
 	TournamentService_ListTournaments_FullMethodName        = "/arbiter.v1.TournamentService/ListTournaments"
 	TournamentService_GetStandings_FullMethodName           = "/arbiter.v1.TournamentService/GetStandings"
@@ -90,9 +91,15 @@ type TournamentServiceClient interface {
 	// its result stands. The match stays as it was played; the ruling is an event of the tournament's log, and the newest
 	// one on a game counts. Standings and the tournament's ratings follow, and so do pairings that are made later; those
 	// that exist stay, and so do leaderboards. Returns which places change. Refusals: as for StartTournament,
-	// TOURNAMENT_CLOSED (the game has no result; a trial; a knockout whose players have been paired again since),
+	// TOURNAMENT_CLOSED (the game has no result; a trial; a tie of a knockout that has gone on),
 	// TOURNAMENT_CHANGED (the game has another result than at `revision`).
 	RuleOnGame(ctx context.Context, in *RuleOnGameRequest, opts ...grpc.CallOption) (*RuleOnGameResponse, error)
+	// Corrects a tournament: disqualifies a player or takes that back, lets a game be played again, gives or takes points,
+	// draws lots. Each is an event of the tournament's log; nothing is edited. Returns which places change, and which
+	// pairings that exist would be others. Refusals: as for StartTournament, TOURNAMENT_CLOSED (the phase or the format
+	// does not allow it: deploy/TOURNAMENTS.md has the table), TOURNAMENT_CHANGED (an organiser has decided something
+	// since `revision`; for a game to be played again, its result has changed).
+	CorrectTournament(ctx context.Context, in *CorrectTournamentRequest, opts ...grpc.CallOption) (*CorrectTournamentResponse, error)
 	// Returns the current state of a tournament. Refusals: TOURNAMENT_NOT_FOUND.
 	GetTournament(ctx context.Context, in *GetTournamentRequest, opts ...grpc.CallOption) (*GetTournamentResponse, error)
 	// Lists tournaments, newest first. Refusals: ARGUMENT_INVALID.
@@ -205,6 +212,16 @@ func (c *tournamentServiceClient) RuleOnGame(ctx context.Context, in *RuleOnGame
 	return out, nil
 }
 
+func (c *tournamentServiceClient) CorrectTournament(ctx context.Context, in *CorrectTournamentRequest, opts ...grpc.CallOption) (*CorrectTournamentResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CorrectTournamentResponse)
+	err := c.cc.Invoke(ctx, TournamentService_CorrectTournament_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *tournamentServiceClient) GetTournament(ctx context.Context, in *GetTournamentRequest, opts ...grpc.CallOption) (*GetTournamentResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetTournamentResponse)
@@ -308,9 +325,15 @@ type TournamentServiceServer interface {
 	// its result stands. The match stays as it was played; the ruling is an event of the tournament's log, and the newest
 	// one on a game counts. Standings and the tournament's ratings follow, and so do pairings that are made later; those
 	// that exist stay, and so do leaderboards. Returns which places change. Refusals: as for StartTournament,
-	// TOURNAMENT_CLOSED (the game has no result; a trial; a knockout whose players have been paired again since),
+	// TOURNAMENT_CLOSED (the game has no result; a trial; a tie of a knockout that has gone on),
 	// TOURNAMENT_CHANGED (the game has another result than at `revision`).
 	RuleOnGame(context.Context, *RuleOnGameRequest) (*RuleOnGameResponse, error)
+	// Corrects a tournament: disqualifies a player or takes that back, lets a game be played again, gives or takes points,
+	// draws lots. Each is an event of the tournament's log; nothing is edited. Returns which places change, and which
+	// pairings that exist would be others. Refusals: as for StartTournament, TOURNAMENT_CLOSED (the phase or the format
+	// does not allow it: deploy/TOURNAMENTS.md has the table), TOURNAMENT_CHANGED (an organiser has decided something
+	// since `revision`; for a game to be played again, its result has changed).
+	CorrectTournament(context.Context, *CorrectTournamentRequest) (*CorrectTournamentResponse, error)
 	// Returns the current state of a tournament. Refusals: TOURNAMENT_NOT_FOUND.
 	GetTournament(context.Context, *GetTournamentRequest) (*GetTournamentResponse, error)
 	// Lists tournaments, newest first. Refusals: ARGUMENT_INVALID.
@@ -359,6 +382,9 @@ func (UnimplementedTournamentServiceServer) CancelTournament(context.Context, *C
 }
 func (UnimplementedTournamentServiceServer) RuleOnGame(context.Context, *RuleOnGameRequest) (*RuleOnGameResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method RuleOnGame not implemented")
+}
+func (UnimplementedTournamentServiceServer) CorrectTournament(context.Context, *CorrectTournamentRequest) (*CorrectTournamentResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CorrectTournament not implemented")
 }
 func (UnimplementedTournamentServiceServer) GetTournament(context.Context, *GetTournamentRequest) (*GetTournamentResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetTournament not implemented")
@@ -555,6 +581,24 @@ func _TournamentService_RuleOnGame_Handler(srv interface{}, ctx context.Context,
 	return interceptor(ctx, in, info, handler)
 }
 
+func _TournamentService_CorrectTournament_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CorrectTournamentRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TournamentServiceServer).CorrectTournament(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: TournamentService_CorrectTournament_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TournamentServiceServer).CorrectTournament(ctx, req.(*CorrectTournamentRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _TournamentService_GetTournament_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetTournamentRequest)
 	if err := dec(in); err != nil {
@@ -662,6 +706,10 @@ var TournamentService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "RuleOnGame",
 			Handler:    _TournamentService_RuleOnGame_Handler,
+		},
+		{
+			MethodName: "CorrectTournament",
+			Handler:    _TournamentService_CorrectTournament_Handler,
 		},
 		{
 			MethodName: "GetTournament",

@@ -25,6 +25,15 @@ from arbiter_client.errors import ArbiterError, BotFailed, ClientError, Connecti
 from arbiter_client.hooks import Hooks
 from arbiter_client.opening_book import OpeningBook
 from arbiter_client.playing import play, run
+from arbiter_client.values.correction import (
+    Correction,
+    Disqualification,
+    DisqualifiedResults,
+    LotDraw,
+    PointsAward,
+    Reinstatement,
+    Replay,
+)
 from arbiter_client.values.game import (
     Basis,
     Board,
@@ -100,7 +109,7 @@ from arbiter_client.values.rating import (
     SequentialTest,
     Verdict,
 )
-from arbiter_client.values.ruling import PlaceChange, RuledOnGame, RulingDecision
+from arbiter_client.values.ruling import CorrectedTournament, LaterPairings, PlaceChange, RuledOnGame, RulingDecision
 from arbiter_client.values.server import PublicKey, ServerInfo
 from arbiter_client.values.tournament import (
     Adjudication,
@@ -139,6 +148,7 @@ from arbiter_client.values.tournament_event import (
     OrganiserEvent,
     PairedGame,
     StartMissed,
+    TournamentCorrected,
     TournamentCreated,
     TournamentEnded,
     TournamentEvent,
@@ -173,7 +183,11 @@ __all__ = [
     "Comparison",
     "ConfidenceSequence",
     "ConnectionFailed",
+    "CorrectedTournament",
+    "Correction",
     "CredentialsError",
+    "Disqualification",
+    "DisqualifiedResults",
     "DrawOffer",
     "Encounters",
     "EndReason",
@@ -197,12 +211,14 @@ __all__ = [
     "Happening",
     "Hooks",
     "Interrupted",
+    "LaterPairings",
     "Leaderboard",
     "LeaderboardRow",
     "Ledger",
     "LegalMove",
     "Line",
     "LiveMatch",
+    "LotDraw",
     "Match",
     "MatchCreated",
     "MatchEvent",
@@ -230,6 +246,7 @@ __all__ = [
     "PlayedPosition",
     "Player",
     "PlayerPair",
+    "PointsAward",
     "Policy",
     "PublicKey",
     "RatedDifference",
@@ -240,6 +257,8 @@ __all__ = [
     "Receipt",
     "RecentMove",
     "Registered",
+    "Reinstatement",
+    "Replay",
     "RequestRejected",
     "Resign",
     "Result",
@@ -267,6 +286,7 @@ __all__ = [
     "TooFewRule",
     "Tournament",
     "TournamentCall",
+    "TournamentCorrected",
     "TournamentCreated",
     "TournamentEnd",
     "TournamentEnded",

@@ -163,6 +163,7 @@ class BlockingClient:
     resume_tournament = _answer(Client.resume_tournament)
     cancel_tournament = _answer(Client.cancel_tournament)
     rule_on_game = _answer(Client.rule_on_game)
+    correct_tournament = _answer(Client.correct_tournament)
     get_tournament = _answer(Client.get_tournament)
     list_tournaments = _answer(Client.list_tournaments)
     get_standings = _answer(Client.get_standings)

@@ -81,6 +81,15 @@ PAIRS = [
     (arb.StandingsRow, tournament_pb2.StandingsRow),
     (arb.PlaceChange, tournament_pb2.PlaceChange),
     (arb.RuledOnGame, tournament_pb2.RuleOnGameResponse),
+    (arb.CorrectedTournament, tournament_pb2.CorrectTournamentResponse),
+    (arb.LaterPairings, tournament_pb2.LaterPairings),
+    (arb.Correction, match_pb2.Correction),
+    (arb.Disqualification, match_pb2.Disqualification),
+    (arb.Reinstatement, match_pb2.Reinstatement),
+    (arb.Replay, match_pb2.Replay),
+    (arb.PointsAward, match_pb2.PointsAward),
+    (arb.LotDraw, match_pb2.LotDraw),
+    (arb.TournamentCorrected, match_pb2.TournamentCorrected),
     (arb.Faults, tournament_pb2.Faults),
     (arb.TournamentCreated, match_pb2.TournamentCreated),
     (arb.EntrantEvent, match_pb2.EntrantEvent),
@@ -123,6 +132,7 @@ ENUMS = [
     (arb.TieBreak, tournament_pb2.TieBreak),
     (arb.NoShowRule, tournament_pb2.NoShowRule),
     (arb.Verdict, rating_pb2.Verdict),
+    (arb.DisqualifiedResults, match_pb2.DisqualifiedResults),
 ]
 
 

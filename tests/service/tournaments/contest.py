@@ -17,6 +17,7 @@ from arbiter.testing.in_memory import InMemoryArbiter, StreamReader, items_of
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checker import violations
+from arbiter.tournaments.corrections import Replay
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
 
@@ -167,8 +168,10 @@ class Contest:
 
 def check_matches(events: Iterable[ev.Event], rows: Iterable[MatchSummary]) -> None:
     """Assert that no game was lost or played twice: each has one match that counts, whose result is the game's."""
-    by_id = {row.match_id: row for row in rows}
+    by_id, events = {row.match_id: row for row in rows}, list(events)
+    again = {each.what.game: n for n, each in enumerate(events) if _is_replay(each)}  # type: ignore[union-attr]
     begun = [event for event in events if isinstance(event, ev.Begun)]
+    counted = [each for n, each in enumerate(events) if isinstance(each, ev.Begun) and n > again.get(each.game, 0)]
     ended = {event.game: event for event in events if isinstance(event, ev.EndedGame)}
     assert len(begun) == len({event.match for event in begun}), "a match belongs to one game"
     over = any(isinstance(event, ev.Ended) for event in events)
@@ -179,7 +182,7 @@ def check_matches(events: Iterable[ev.Event], rows: Iterable[MatchSummary]) -> N
         if over:
             assert row.end is not None, f"{row.match_id} goes on after its tournament"
     counting: Counter[int] = Counter()
-    for event in begun:
+    for event in counted:
         end = by_id[event.match].end
         if end is not None and end.result != "void":
             counting[event.game] += 1
@@ -190,3 +193,7 @@ def check_matches(events: Iterable[ev.Event], rows: Iterable[MatchSummary]) -> N
     for game, result in ended.items():
         assert result.match == "" or by_id[result.match].end is not None
         assert result.match == "" or counting[game] == 1 or result.cause == "absence"
+
+
+def _is_replay(event: ev.Event) -> bool:
+    return isinstance(event, ev.Corrected) and isinstance(event.what, Replay)

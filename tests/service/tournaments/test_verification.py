@@ -19,6 +19,7 @@ from arbiter.service.tournaments.verification import TournamentError, VerifiedTo
 from arbiter.testing.clock import run
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.tournaments import commands as do
+from arbiter.tournaments.corrections import Disqualify, DrawLots, Reinstate, Results
 from arbiter.tournaments.events import Decision
 from arbiter.tournaments.spec import Format
 from tests.service.tournaments.contest import Contest, spec_of
@@ -72,7 +73,7 @@ async def played(
     players: int,
     absent: Sequence[str] = (),
     leaves: bool = True,
-    rulings: Sequence[do.Rule] = (),
+    rulings: Sequence[do.AfterTheEnd] = (),
     **options: Any,
 ) -> Export:
     """Play a tournament, and export it. absent: players who are gone when it starts. leaves: the last one withdraws.
@@ -151,6 +152,25 @@ def test_an_export_with_rulings_holds_and_none_can_be_forged_or_left_out() -> No
     last = max(number for number, line in enumerate(ruled.lines) if b'"kind":"ruled"' in line)
     left_out = b"".join(line + b"\n" for line in (*ruled.lines[:last], *ruled.lines[last + 1 :]))
     assert ruled.refused(left_out).problem
+
+
+@pytest.mark.parametrize("format_", [Format.ROUND_ROBIN, Format.SWISS, Format.KNOCKOUT])
+def test_an_export_with_corrections_holds_and_none_can_be_left_out(format_: Format) -> None:
+    decisions = (
+        do.Correct("org", "c1", Disqualify("p001", True, Results.FORFEIT), "an engine"),
+        do.Correct("org", "c2", Reinstate("p001"), "it was not"),
+        do.Correct("org", "c3", Disqualify("p000", True, Results.VOID), "this one"),
+        do.Correct("org", "c4", DrawLots(("p001", "p002"), "s"), "level"),
+        do.Rule("org", "r1", 1, Decision.POINTS, (1, 1), "after all"),
+    )
+    corrected = run(played(format_, 4, rulings=decisions))
+    found = corrected.verified()
+    assert [each.what for each in found.tournament.corrections] == [each.what for each in decisions[:4]]
+    assert found.table.rows[-1].disqualified
+    number = max(number for number, line in enumerate(corrected.lines) if b'"correct":"disqualify"' in line)
+    assert corrected.refused(forged([*corrected.lines[:number], *corrected.lines[number + 1 :]])).problem
+    stolen = corrected.lines[number].replace(b"p000", b"p002")
+    assert corrected.refused(forged([*corrected.lines[:number], stolen, *corrected.lines[number + 1 :]])).problem
 
 
 def test_a_sound_export_holds(export: Export) -> None:

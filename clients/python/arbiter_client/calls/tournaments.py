@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from arbiter_protos.v1 import tournament_pb2 as pb
 
 from arbiter_client.calls.base import Calls, collect, new_request_id
+from arbiter_client.values.correction import Decision, message_of
 from arbiter_client.values.reading import read
-from arbiter_client.values.ruling import RuledOnGame, RulingDecision
+from arbiter_client.values.ruling import CorrectedTournament, RuledOnGame, RulingDecision
 from arbiter_client.values.tournament import (
     Entrant,
     Standings,
@@ -159,6 +160,33 @@ class TournamentCalls(Calls):
         )
         answer = await self.connection.ask(self.connection.tournaments.RuleOnGame, request)
         return read(RuledOnGame, answer)
+
+    async def correct_tournament(
+        self,
+        tournament_id: str,
+        what: Decision,
+        *,
+        note: str = "",
+        revision: int = 0,
+        preview: bool = False,
+        request_id: str = "",
+    ) -> CorrectedTournament:
+        """Correct a tournament, as its creator; return which places change, and which pairings would be others.
+
+        what: a Disqualification, Reinstatement, Replay, PointsAward or LotDraw. revision: of the tournament that you
+        have seen; refused with TOURNAMENT_CHANGED if an organiser has decided something since. preview: only show what
+        would change. Other refusals: as for start_tournament.
+        """
+        request = pb.CorrectTournamentRequest(
+            request_id=request_id or new_request_id(),
+            tournament_id=tournament_id,
+            correction=message_of(what),
+            note=note,
+            revision=revision,
+            preview=preview,
+        )
+        answer = await self.connection.ask(self.connection.tournaments.CorrectTournament, request)
+        return read(CorrectedTournament, answer)
 
     async def get_tournament(self, tournament_id: str) -> Tournament:
         """Return the current state of a tournament. Refusals: TOURNAMENT_NOT_FOUND."""

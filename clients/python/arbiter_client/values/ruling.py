@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from arbiter_client.values.reading import OpenEnum
-from arbiter_client.values.tournament import Tournament
+from arbiter_client.values.tournament import PlayerPair, Tournament
 
 
 class RulingDecision(OpenEnum):
@@ -29,8 +29,31 @@ class PlaceChange:
 
 
 @dataclass(frozen=True, slots=True)
+class LaterPairings:
+    """Pairs of a round that is paired already (0: ties of a knockout) and stays, and those that would be instead.
+
+    result: with this result of a game that is to be played again; '' for other decisions.
+    """
+
+    result: str
+    round: int
+    pairs: tuple[PlayerPair, ...]
+    instead: tuple[PlayerPair, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RuledOnGame:
-    """What a ruling changes, or would change: in the order of the new standings."""
+    """What a ruling changes, or would change: in the order of the new standings; and which pairings would be others."""
 
     tournament: Tournament
     changes: tuple[PlaceChange, ...]
+    later: tuple[LaterPairings, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedTournament:
+    """What a correction changes, or would change, as in `RuledOnGame`."""
+
+    tournament: Tournament
+    changes: tuple[PlaceChange, ...]
+    later: tuple[LaterPairings, ...]

@@ -253,6 +253,7 @@ class Entrant:
     joined: int
     byes: tuple[int, ...]
     withdrawn: bool
+    disqualified: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,7 +344,8 @@ class StandingsRow:
 
     half_points: of meetings in a Swiss, of games elsewhere. arena_points: None except in an arena; reached: '' except
     in a knockout. rating: by the games of this tournament, None without one. left_early: it has left a round robin
-    before half of its games, which do not count for the points of the others.
+    before half of its games, which do not count for the points of the others. awarded_half_points: given or taken by
+    the organiser, as part of the points.
     """
 
     place: int
@@ -362,6 +364,8 @@ class StandingsRow:
     reached: str
     rating: StandingsRating | None = None
     left_early: bool = False
+    disqualified: bool = False
+    awarded_half_points: int = 0
 
     @property
     def points(self) -> float:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from arbiter_protos.v1 import match_pb2
 
+from arbiter_client.values.correction import Correction
 from arbiter_client.values.reading import ELSEWHERE, read
 
 
@@ -144,6 +145,15 @@ class GameRuled:
 
 
 @dataclass(frozen=True, slots=True)
+class TournamentCorrected:
+    """The organiser has corrected the tournament. note: why, for everybody."""
+
+    correction: Correction
+    note: str
+    caller: str
+
+
+@dataclass(frozen=True, slots=True)
 class TournamentEnded:
     """The tournament is over. end: `complete`, `time`, `decided` or `cancelled`; caller: the one who cancelled it."""
 
@@ -164,6 +174,7 @@ TournamentHappening = (
     | GameEnded
     | GameVoided
     | GameRuled
+    | TournamentCorrected
     | TournamentEnded
 )
 """The content of an event of a tournament."""
@@ -180,6 +191,7 @@ _HAPPENINGS: dict[str, type[TournamentHappening]] = {
     "game_ended": GameEnded,
     "voided": GameVoided,
     "ruled": GameRuled,
+    "corrected": TournamentCorrected,
     "ended": TournamentEnded,
 }
 

@@ -184,6 +184,34 @@ START_RULE_AT_ONCE: StartRule.ValueType  # 2
 """At once."""
 Global___StartRule: _TypeAlias = StartRule  # noqa: Y015
 
+class _DisqualifiedResults:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _DisqualifiedResultsEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_DisqualifiedResults.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    DISQUALIFIED_RESULTS_UNSPECIFIED: _DisqualifiedResults.ValueType  # 0
+    """Not set: they stand."""
+    DISQUALIFIED_RESULTS_STAND: _DisqualifiedResults.ValueType  # 1
+    """They count as they are."""
+    DISQUALIFIED_RESULTS_FORFEIT: _DisqualifiedResults.ValueType  # 2
+    """It has lost all its games without play, and the others have won them. They do not count for the tournament's ratings."""
+    DISQUALIFIED_RESULTS_VOID: _DisqualifiedResults.ValueType  # 3
+    """Its games do not count."""
+
+class DisqualifiedResults(_DisqualifiedResults, metaclass=_DisqualifiedResultsEnumTypeWrapper):
+    """What becomes of the results of a player who is disqualified from the start."""
+
+DISQUALIFIED_RESULTS_UNSPECIFIED: DisqualifiedResults.ValueType  # 0
+"""Not set: they stand."""
+DISQUALIFIED_RESULTS_STAND: DisqualifiedResults.ValueType  # 1
+"""They count as they are."""
+DISQUALIFIED_RESULTS_FORFEIT: DisqualifiedResults.ValueType  # 2
+"""It has lost all its games without play, and the others have won them. They do not count for the tournament's ratings."""
+DISQUALIFIED_RESULTS_VOID: DisqualifiedResults.ValueType  # 3
+"""Its games do not count."""
+Global___DisqualifiedResults: _TypeAlias = DisqualifiedResults  # noqa: Y015
+
 @_typing.final
 class Result(_message.Message):
     """The end of a match."""
@@ -1562,6 +1590,7 @@ class TournamentEvent(_message.Message):
     ENTRY_CHANGED_FIELD_NUMBER: _builtins.int
     START_MISSED_FIELD_NUMBER: _builtins.int
     RULED_FIELD_NUMBER: _builtins.int
+    CORRECTED_FIELD_NUMBER: _builtins.int
     RECORD_FIELD_NUMBER: _builtins.int
     tournament_id: _builtins.str
     """The tournament."""
@@ -1571,7 +1600,7 @@ class TournamentEvent(_message.Message):
     """When it happened."""
     kind: _builtins.str
     """Its kind, as in the record: "tournament_created", "entered", "withdrawn", "entry_changed", "start_missed", "tournament_started", "paused",
-    "continued", "paired", "game_begun", "game_ended", "game_voided", "ruled", "tournament_ended".
+    "continued", "paired", "game_begun", "game_ended", "game_voided", "ruled", "corrected", "tournament_ended".
     """
     record: _builtins.bytes
     """The exact bytes of the record (canonical JSON, RFC 8785), if requested."""
@@ -1623,6 +1652,10 @@ class TournamentEvent(_message.Message):
     def ruled(self) -> Global___GameRuled:
         """The organiser has ruled on a game that had a result, also after the end of the tournament."""
 
+    @_builtins.property
+    def corrected(self) -> Global___TournamentCorrected:
+        """The organiser has corrected the tournament, some of it also after its end."""
+
     def __init__(
         self,
         *,
@@ -1642,13 +1675,14 @@ class TournamentEvent(_message.Message):
         entry_changed: Global___EntryChanged | None = ...,
         start_missed: Global___StartMissed | None = ...,
         ruled: Global___GameRuled | None = ...,
+        corrected: Global___TournamentCorrected | None = ...,
         record: _builtins.bytes = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["begun", b"begun", "created", b"created", "ended", b"ended", "entrant", b"entrant", "entry_changed", b"entry_changed", "event", b"event", "game_ended", b"game_ended", "organiser", b"organiser", "paired", b"paired", "ruled", b"ruled", "start_missed", b"start_missed", "started", b"started", "voided", b"voided"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["begun", b"begun", "corrected", b"corrected", "created", b"created", "ended", b"ended", "entrant", b"entrant", "entry_changed", b"entry_changed", "event", b"event", "game_ended", b"game_ended", "organiser", b"organiser", "paired", b"paired", "ruled", b"ruled", "start_missed", b"start_missed", "started", b"started", "voided", b"voided"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_ms", b"at_ms", "begun", b"begun", "created", b"created", "ended", b"ended", "entrant", b"entrant", "entry_changed", b"entry_changed", "event", b"event", "game_ended", b"game_ended", "kind", b"kind", "organiser", b"organiser", "paired", b"paired", "record", b"record", "revision", b"revision", "ruled", b"ruled", "start_missed", b"start_missed", "started", b"started", "tournament_id", b"tournament_id", "voided", b"voided"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_ms", b"at_ms", "begun", b"begun", "corrected", b"corrected", "created", b"created", "ended", b"ended", "entrant", b"entrant", "entry_changed", b"entry_changed", "event", b"event", "game_ended", b"game_ended", "kind", b"kind", "organiser", b"organiser", "paired", b"paired", "record", b"record", "revision", b"revision", "ruled", b"ruled", "start_missed", b"start_missed", "started", b"started", "tournament_id", b"tournament_id", "voided", b"voided"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_event: _TypeAlias = _typing.Literal["created", "entrant", "started", "organiser", "paired", "begun", "game_ended", "voided", "ended", "entry_changed", "start_missed", "ruled"]  # noqa: Y015
+    _WhichOneofReturnType_event: _TypeAlias = _typing.Literal["created", "entrant", "started", "organiser", "paired", "begun", "game_ended", "voided", "ended", "entry_changed", "start_missed", "ruled", "corrected"]  # noqa: Y015
     _WhichOneofArgType_event: _TypeAlias = _typing.Literal["event", b"event"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_event) -> _WhichOneofReturnType_event | None: ...
 
@@ -2079,6 +2113,226 @@ class GameRuled(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GameRuled: _TypeAlias = GameRuled  # noqa: Y015
+
+@_typing.final
+class TournamentCorrected(_message.Message):
+    """The organiser has corrected the tournament."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CORRECTION_FIELD_NUMBER: _builtins.int
+    NOTE_FIELD_NUMBER: _builtins.int
+    CALLER_FIELD_NUMBER: _builtins.int
+    note: _builtins.str
+    """Why, for everybody."""
+    caller: _builtins.str
+    """The organiser."""
+    @_builtins.property
+    def correction(self) -> Global___Correction:
+        """What was decided."""
+
+    def __init__(
+        self,
+        *,
+        correction: Global___Correction | None = ...,
+        note: _builtins.str = ...,
+        caller: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["correction", b"correction"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["caller", b"caller", "correction", b"correction", "note", b"note"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TournamentCorrected: _TypeAlias = TournamentCorrected  # noqa: Y015
+
+@_typing.final
+class Correction(_message.Message):
+    """What an organiser decides after the fact, besides rulings on single games. Nothing is edited: standings and later
+    pairings follow from all decisions in order, and those that exist stay.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DISQUALIFY_FIELD_NUMBER: _builtins.int
+    REINSTATE_FIELD_NUMBER: _builtins.int
+    REPLAY_FIELD_NUMBER: _builtins.int
+    AWARD_FIELD_NUMBER: _builtins.int
+    LOTS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def disqualify(self) -> Global___Disqualification:
+        """A player is disqualified."""
+
+    @_builtins.property
+    def reinstate(self) -> Global___Reinstatement:
+        """The disqualification of a player is taken back: results are as before it, and it is paired again unless it had
+        withdrawn. Walkovers in between stand.
+        """
+
+    @_builtins.property
+    def replay(self) -> Global___Replay:
+        """A game that has a result is played again in its round: the result and the rulings on it count no more."""
+
+    @_builtins.property
+    def award(self) -> Global___PointsAward:
+        """A player gets or loses points in the standings; tie-breaks and pairings do not count them."""
+
+    @_builtins.property
+    def lots(self) -> Global___LotDraw:
+        """Players who share a place are ordered by lot."""
+
+    def __init__(
+        self,
+        *,
+        disqualify: Global___Disqualification | None = ...,
+        reinstate: Global___Reinstatement | None = ...,
+        replay: Global___Replay | None = ...,
+        award: Global___PointsAward | None = ...,
+        lots: Global___LotDraw | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["award", b"award", "disqualify", b"disqualify", "lots", b"lots", "reinstate", b"reinstate", "replay", b"replay", "what", b"what"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["award", b"award", "disqualify", b"disqualify", "lots", b"lots", "reinstate", b"reinstate", "replay", b"replay", "what", b"what"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_what: _TypeAlias = _typing.Literal["disqualify", "reinstate", "replay", "award", "lots"]  # noqa: Y015
+    _WhichOneofArgType_what: _TypeAlias = _typing.Literal["what", b"what"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_what) -> _WhichOneofReturnType_what | None: ...
+
+Global___Correction: _TypeAlias = Correction  # noqa: Y015
+
+@_typing.final
+class Disqualification(_message.Message):
+    """A player is disqualified: it is not paired any more, and loses the games that it has not begun."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_FIELD_NUMBER: _builtins.int
+    FROM_START_FIELD_NUMBER: _builtins.int
+    RESULTS_FIELD_NUMBER: _builtins.int
+    GAMES_GO_ON_FIELD_NUMBER: _builtins.int
+    player: _builtins.str
+    """The player."""
+    from_start: _builtins.bool
+    """As if it had never taken part: it comes after all others. Otherwise from now on, and it keeps its place."""
+    results: Global___DisqualifiedResults.ValueType
+    """What becomes of its results, also of those to come. Other than STAND only with `from_start`."""
+    games_go_on: _builtins.bool
+    """Its games under way go on; otherwise they are stopped, and end as walkovers."""
+    def __init__(
+        self,
+        *,
+        player: _builtins.str = ...,
+        from_start: _builtins.bool = ...,
+        results: Global___DisqualifiedResults.ValueType = ...,
+        games_go_on: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["from_start", b"from_start", "games_go_on", b"games_go_on", "player", b"player", "results", b"results"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Disqualification: _TypeAlias = Disqualification  # noqa: Y015
+
+@_typing.final
+class Reinstatement(_message.Message):
+    """The disqualification of a player is taken back."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_FIELD_NUMBER: _builtins.int
+    player: _builtins.str
+    """The player."""
+    def __init__(
+        self,
+        *,
+        player: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["player", b"player"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Reinstatement: _TypeAlias = Reinstatement  # noqa: Y015
+
+@_typing.final
+class Replay(_message.Message):
+    """A game is played again."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GAME_FIELD_NUMBER: _builtins.int
+    game: _builtins.int
+    """Its number in the order of pairing."""
+    def __init__(
+        self,
+        *,
+        game: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Replay: _TypeAlias = Replay  # noqa: Y015
+
+@_typing.final
+class PointsAward(_message.Message):
+    """A player gets or loses points."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_FIELD_NUMBER: _builtins.int
+    HALF_POINTS_FIELD_NUMBER: _builtins.int
+    player: _builtins.str
+    """The player."""
+    half_points: _builtins.int
+    """In halves, in an arena its own points; negative to take some; -2000 to 2000, not 0."""
+    def __init__(
+        self,
+        *,
+        player: _builtins.str = ...,
+        half_points: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["half_points", b"half_points", "player", b"player"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PointsAward: _TypeAlias = PointsAward  # noqa: Y015
+
+@_typing.final
+class LotDraw(_message.Message):
+    """Players who share a place are ordered by lot, as long as they are level in everything else."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYERS_FIELD_NUMBER: _builtins.int
+    SEED_FIELD_NUMBER: _builtins.int
+    seed: _builtins.str
+    """The seed of the lot, at most 100 characters; in a request, empty for one that the server draws. The order is a
+    Fisher-Yates shuffle of the names in the order of the alphabet, with numbers from SHA-256 of "SEED/0", "SEED/1", …
+    """
+    @_builtins.property
+    def players(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The players, 2 to 1000."""
+
+    def __init__(
+        self,
+        *,
+        players: _abc.Iterable[_builtins.str] | None = ...,
+        seed: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["players", b"players", "seed", b"seed"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LotDraw: _TypeAlias = LotDraw  # noqa: Y015
 
 @_typing.final
 class TournamentEnded(_message.Message):

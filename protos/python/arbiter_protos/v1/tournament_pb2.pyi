@@ -919,6 +919,7 @@ class Entrant(_message.Message):
     JOINED_FIELD_NUMBER: _builtins.int
     BYES_FIELD_NUMBER: _builtins.int
     WITHDRAWN_FIELD_NUMBER: _builtins.int
+    DISQUALIFIED_FIELD_NUMBER: _builtins.int
     player: _builtins.str
     """The player."""
     version: _builtins.str
@@ -928,7 +929,9 @@ class Entrant(_message.Message):
     joined: _builtins.int
     """The first round in which it may be paired."""
     withdrawn: _builtins.bool
-    """Whether it has withdrawn."""
+    """Whether it has withdrawn, or is disqualified."""
+    disqualified: _builtins.bool
+    """Whether it is disqualified."""
     @_builtins.property
     def byes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """Rounds of a Swiss that it sits out for half a point each."""
@@ -942,10 +945,11 @@ class Entrant(_message.Message):
         joined: _builtins.int = ...,
         byes: _abc.Iterable[_builtins.int] | None = ...,
         withdrawn: _builtins.bool = ...,
+        disqualified: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["byes", b"byes", "joined", b"joined", "player", b"player", "rating", b"rating", "version", b"version", "withdrawn", b"withdrawn"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["byes", b"byes", "disqualified", b"disqualified", "joined", b"joined", "player", b"player", "rating", b"rating", "version", b"version", "withdrawn", b"withdrawn"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1678,6 +1682,7 @@ class RuleOnGameResponse(_message.Message):
 
     TOURNAMENT_FIELD_NUMBER: _builtins.int
     CHANGES_FIELD_NUMBER: _builtins.int
+    LATER_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def tournament(self) -> Global___Tournament:
         """The current state of the tournament; with `preview`, without the ruling."""
@@ -1686,19 +1691,146 @@ class RuleOnGameResponse(_message.Message):
     def changes(self) -> _containers.RepeatedCompositeFieldContainer[Global___PlaceChange]:
         """The players whose place or points differ, in the order of the new standings. A repeated request changes nothing."""
 
+    @_builtins.property
+    def later(self) -> _containers.RepeatedCompositeFieldContainer[Global___LaterPairings]:
+        """Pairings that exist and stay, but would be others by the results as they count now."""
+
     def __init__(
         self,
         *,
         tournament: Global___Tournament | None = ...,
         changes: _abc.Iterable[Global___PlaceChange] | None = ...,
+        later: _abc.Iterable[Global___LaterPairings] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["tournament", b"tournament"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["changes", b"changes", "tournament", b"tournament"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["changes", b"changes", "later", b"later", "tournament", b"tournament"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___RuleOnGameResponse: _TypeAlias = RuleOnGameResponse  # noqa: Y015
+
+@_typing.final
+class CorrectTournamentRequest(_message.Message):
+    """Corrects a tournament."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    TOURNAMENT_ID_FIELD_NUMBER: _builtins.int
+    CORRECTION_FIELD_NUMBER: _builtins.int
+    NOTE_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    PREVIEW_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """Chosen by the caller, 1 to 100 characters."""
+    tournament_id: _builtins.str
+    """The tournament."""
+    note: _builtins.str
+    """Why, for everybody; at most 500 characters."""
+    revision: _builtins.int
+    """The revision of the tournament that the caller has seen: refused if an organiser has ruled or corrected since; for a
+    game to be played again, if its result has changed. 0: whatever it is now.
+    """
+    preview: _builtins.bool
+    """Only show what would change."""
+    @_builtins.property
+    def correction(self) -> _match_pb2.Correction:
+        """What is decided."""
+
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str = ...,
+        tournament_id: _builtins.str = ...,
+        correction: _match_pb2.Correction | None = ...,
+        note: _builtins.str = ...,
+        revision: _builtins.int = ...,
+        preview: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["correction", b"correction"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["correction", b"correction", "note", b"note", "preview", b"preview", "request_id", b"request_id", "revision", b"revision", "tournament_id", b"tournament_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CorrectTournamentRequest: _TypeAlias = CorrectTournamentRequest  # noqa: Y015
+
+@_typing.final
+class CorrectTournamentResponse(_message.Message):
+    """What a correction changes, or would change."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOURNAMENT_FIELD_NUMBER: _builtins.int
+    CHANGES_FIELD_NUMBER: _builtins.int
+    LATER_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def tournament(self) -> Global___Tournament:
+        """The current state of the tournament; with `preview`, without the correction."""
+
+    @_builtins.property
+    def changes(self) -> _containers.RepeatedCompositeFieldContainer[Global___PlaceChange]:
+        """The players whose place or points differ, in the order of the new standings. A repeated request changes nothing."""
+
+    @_builtins.property
+    def later(self) -> _containers.RepeatedCompositeFieldContainer[Global___LaterPairings]:
+        """Pairings that exist and stay, but would be others by the results as they count now."""
+
+    def __init__(
+        self,
+        *,
+        tournament: Global___Tournament | None = ...,
+        changes: _abc.Iterable[Global___PlaceChange] | None = ...,
+        later: _abc.Iterable[Global___LaterPairings] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["tournament", b"tournament"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["changes", b"changes", "later", b"later", "tournament", b"tournament"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CorrectTournamentResponse: _TypeAlias = CorrectTournamentResponse  # noqa: Y015
+
+@_typing.final
+class LaterPairings(_message.Message):
+    """A round of a Swiss, or the later ties of a knockout, that would be paired otherwise. Only the first such round of a
+    Swiss is named, since all later ones depend on it.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RESULT_FIELD_NUMBER: _builtins.int
+    ROUND_FIELD_NUMBER: _builtins.int
+    PAIRS_FIELD_NUMBER: _builtins.int
+    INSTEAD_FIELD_NUMBER: _builtins.int
+    result: _builtins.str
+    """If a game is to be played again: with this result, such as "1-0". Empty otherwise."""
+    round: _builtins.int
+    """The round that is paired already; 0 for the ties of a knockout."""
+    @_builtins.property
+    def pairs(self) -> _containers.RepeatedCompositeFieldContainer[Global___PlayerPair]:
+        """The pairs that exist, seat 1 first, as far as they would be others."""
+
+    @_builtins.property
+    def instead(self) -> _containers.RepeatedCompositeFieldContainer[Global___PlayerPair]:
+        """The pairs that would be instead."""
+
+    def __init__(
+        self,
+        *,
+        result: _builtins.str = ...,
+        round: _builtins.int = ...,
+        pairs: _abc.Iterable[Global___PlayerPair] | None = ...,
+        instead: _abc.Iterable[Global___PlayerPair] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["instead", b"instead", "pairs", b"pairs", "result", b"result", "round", b"round"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LaterPairings: _TypeAlias = LaterPairings  # noqa: Y015
 
 @_typing.final
 class PlaceChange(_message.Message):
@@ -1978,6 +2110,8 @@ class StandingsRow(_message.Message):
     REACHED_FIELD_NUMBER: _builtins.int
     RATING_FIELD_NUMBER: _builtins.int
     LEFT_EARLY_FIELD_NUMBER: _builtins.int
+    DISQUALIFIED_FIELD_NUMBER: _builtins.int
+    AWARDED_HALF_POINTS_FIELD_NUMBER: _builtins.int
     place: _builtins.int
     """From 1; players who are equal in everything share a place."""
     player: _builtins.str
@@ -2007,6 +2141,12 @@ class StandingsRow(_message.Message):
     left_early: _builtins.bool
     """Round robin: whether it has withdrawn before it had completed half of its games, so that these do not count for the
     points of the others (TournamentOptions.keep_early_leavers).
+    """
+    disqualified: _builtins.bool
+    """Whether it is disqualified."""
+    awarded_half_points: _builtins.int
+    """Points that the organiser gave, or took if negative, in halves; in an arena its own. They are part of
+    `half_points`, in an arena of `arena_points`.
     """
     @_builtins.property
     def tie_break_quarters(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
@@ -2041,10 +2181,12 @@ class StandingsRow(_message.Message):
         reached: _builtins.str = ...,
         rating: Global___StandingsRating | None = ...,
         left_early: _builtins.bool = ...,
+        disqualified: _builtins.bool = ...,
+        awarded_half_points: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_arena_points", b"_arena_points", "arena_points", b"arena_points", "faults", b"faults", "rating", b"rating"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_arena_points", b"_arena_points", "arena_points", b"arena_points", "draws", b"draws", "faults", b"faults", "game_half_points", b"game_half_points", "games", b"games", "half_points", b"half_points", "left_early", b"left_early", "losses", b"losses", "meeting_half_points", b"meeting_half_points", "place", b"place", "player", b"player", "rating", b"rating", "reached", b"reached", "tie_break_quarters", b"tie_break_quarters", "wins", b"wins", "withdrawn", b"withdrawn"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_arena_points", b"_arena_points", "arena_points", b"arena_points", "awarded_half_points", b"awarded_half_points", "disqualified", b"disqualified", "draws", b"draws", "faults", b"faults", "game_half_points", b"game_half_points", "games", b"games", "half_points", b"half_points", "left_early", b"left_early", "losses", b"losses", "meeting_half_points", b"meeting_half_points", "place", b"place", "player", b"player", "rating", b"rating", "reached", b"reached", "tie_break_quarters", b"tie_break_quarters", "wins", b"wins", "withdrawn", b"withdrawn"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__arena_points: _TypeAlias = _typing.Literal["arena_points"]  # noqa: Y015
     _WhichOneofArgType__arena_points: _TypeAlias = _typing.Literal["_arena_points", b"_arena_points"]  # noqa: Y015

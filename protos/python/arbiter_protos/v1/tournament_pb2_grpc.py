@@ -91,6 +91,11 @@ class TournamentServiceStub:
                 request_serializer=arbiter_dot_v1_dot_tournament__pb2.RuleOnGameRequest.SerializeToString,
                 response_deserializer=arbiter_dot_v1_dot_tournament__pb2.RuleOnGameResponse.FromString,
                 _registered_method=True)
+        self.CorrectTournament = channel.unary_unary(
+                '/arbiter.v1.TournamentService/CorrectTournament',
+                request_serializer=arbiter_dot_v1_dot_tournament__pb2.CorrectTournamentRequest.SerializeToString,
+                response_deserializer=arbiter_dot_v1_dot_tournament__pb2.CorrectTournamentResponse.FromString,
+                _registered_method=True)
         self.GetTournament = channel.unary_unary(
                 '/arbiter.v1.TournamentService/GetTournament',
                 request_serializer=arbiter_dot_v1_dot_tournament__pb2.GetTournamentRequest.SerializeToString,
@@ -206,8 +211,19 @@ class TournamentServiceServicer:
         its result stands. The match stays as it was played; the ruling is an event of the tournament's log, and the newest
         one on a game counts. Standings and the tournament's ratings follow, and so do pairings that are made later; those
         that exist stay, and so do leaderboards. Returns which places change. Refusals: as for StartTournament,
-        TOURNAMENT_CLOSED (the game has no result; a trial; a knockout whose players have been paired again since),
+        TOURNAMENT_CLOSED (the game has no result; a trial; a tie of a knockout that has gone on),
         TOURNAMENT_CHANGED (the game has another result than at `revision`).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CorrectTournament(self, request, context):
+        """Corrects a tournament: disqualifies a player or takes that back, lets a game be played again, gives or takes points,
+        draws lots. Each is an event of the tournament's log; nothing is edited. Returns which places change, and which
+        pairings that exist would be others. Refusals: as for StartTournament, TOURNAMENT_CLOSED (the phase or the format
+        does not allow it: deploy/TOURNAMENTS.md has the table), TOURNAMENT_CHANGED (an organiser has decided something
+        since `revision`; for a game to be played again, its result has changed).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -292,6 +308,11 @@ def add_TournamentServiceServicer_to_server(servicer, server):
                     servicer.RuleOnGame,
                     request_deserializer=arbiter_dot_v1_dot_tournament__pb2.RuleOnGameRequest.FromString,
                     response_serializer=arbiter_dot_v1_dot_tournament__pb2.RuleOnGameResponse.SerializeToString,
+            ),
+            'CorrectTournament': grpc.unary_unary_rpc_method_handler(
+                    servicer.CorrectTournament,
+                    request_deserializer=arbiter_dot_v1_dot_tournament__pb2.CorrectTournamentRequest.FromString,
+                    response_serializer=arbiter_dot_v1_dot_tournament__pb2.CorrectTournamentResponse.SerializeToString,
             ),
             'GetTournament': grpc.unary_unary_rpc_method_handler(
                     servicer.GetTournament,
@@ -569,6 +590,33 @@ class TournamentService:
             '/arbiter.v1.TournamentService/RuleOnGame',
             arbiter_dot_v1_dot_tournament__pb2.RuleOnGameRequest.SerializeToString,
             arbiter_dot_v1_dot_tournament__pb2.RuleOnGameResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CorrectTournament(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arbiter.v1.TournamentService/CorrectTournament',
+            arbiter_dot_v1_dot_tournament__pb2.CorrectTournamentRequest.SerializeToString,
+            arbiter_dot_v1_dot_tournament__pb2.CorrectTournamentResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -90,8 +90,15 @@ class TournamentServiceStub:
     its result stands. The match stays as it was played; the ruling is an event of the tournament's log, and the newest
     one on a game counts. Standings and the tournament's ratings follow, and so do pairings that are made later; those
     that exist stay, and so do leaderboards. Returns which places change. Refusals: as for StartTournament,
-    TOURNAMENT_CLOSED (the game has no result; a trial; a knockout whose players have been paired again since),
+    TOURNAMENT_CLOSED (the game has no result; a trial; a tie of a knockout that has gone on),
     TOURNAMENT_CHANGED (the game has another result than at `revision`).
+    """
+    CorrectTournament: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.CorrectTournamentRequest, _tournament_pb2.CorrectTournamentResponse]
+    """Corrects a tournament: disqualifies a player or takes that back, lets a game be played again, gives or takes points,
+    draws lots. Each is an event of the tournament's log; nothing is edited. Returns which places change, and which
+    pairings that exist would be others. Refusals: as for StartTournament, TOURNAMENT_CLOSED (the phase or the format
+    does not allow it: deploy/TOURNAMENTS.md has the table), TOURNAMENT_CHANGED (an organiser has decided something
+    since `revision`; for a game to be played again, its result has changed).
     """
     GetTournament: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.GetTournamentRequest, _tournament_pb2.GetTournamentResponse]
     """Returns the current state of a tournament. Refusals: TOURNAMENT_NOT_FOUND."""
@@ -169,8 +176,15 @@ class TournamentServiceAsyncStub(TournamentServiceStub):
     its result stands. The match stays as it was played; the ruling is an event of the tournament's log, and the newest
     one on a game counts. Standings and the tournament's ratings follow, and so do pairings that are made later; those
     that exist stay, and so do leaderboards. Returns which places change. Refusals: as for StartTournament,
-    TOURNAMENT_CLOSED (the game has no result; a trial; a knockout whose players have been paired again since),
+    TOURNAMENT_CLOSED (the game has no result; a trial; a tie of a knockout that has gone on),
     TOURNAMENT_CHANGED (the game has another result than at `revision`).
+    """
+    CorrectTournament: _aio.UnaryUnaryMultiCallable[_tournament_pb2.CorrectTournamentRequest, _tournament_pb2.CorrectTournamentResponse]  # type: ignore[assignment]
+    """Corrects a tournament: disqualifies a player or takes that back, lets a game be played again, gives or takes points,
+    draws lots. Each is an event of the tournament's log; nothing is edited. Returns which places change, and which
+    pairings that exist would be others. Refusals: as for StartTournament, TOURNAMENT_CLOSED (the phase or the format
+    does not allow it: deploy/TOURNAMENTS.md has the table), TOURNAMENT_CHANGED (an organiser has decided something
+    since `revision`; for a game to be played again, its result has changed).
     """
     GetTournament: _aio.UnaryUnaryMultiCallable[_tournament_pb2.GetTournamentRequest, _tournament_pb2.GetTournamentResponse]  # type: ignore[assignment]
     """Returns the current state of a tournament. Refusals: TOURNAMENT_NOT_FOUND."""
@@ -299,8 +313,21 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         its result stands. The match stays as it was played; the ruling is an event of the tournament's log, and the newest
         one on a game counts. Standings and the tournament's ratings follow, and so do pairings that are made later; those
         that exist stay, and so do leaderboards. Returns which places change. Refusals: as for StartTournament,
-        TOURNAMENT_CLOSED (the game has no result; a trial; a knockout whose players have been paired again since),
+        TOURNAMENT_CLOSED (the game has no result; a trial; a tie of a knockout that has gone on),
         TOURNAMENT_CHANGED (the game has another result than at `revision`).
+        """
+
+    @_abc_1.abstractmethod
+    def CorrectTournament(
+        self,
+        request: _tournament_pb2.CorrectTournamentRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_tournament_pb2.CorrectTournamentResponse, _abc.Awaitable[_tournament_pb2.CorrectTournamentResponse]]:
+        """Corrects a tournament: disqualifies a player or takes that back, lets a game be played again, gives or takes points,
+        draws lots. Each is an event of the tournament's log; nothing is edited. Returns which places change, and which
+        pairings that exist would be others. Refusals: as for StartTournament, TOURNAMENT_CLOSED (the phase or the format
+        does not allow it: deploy/TOURNAMENTS.md has the table), TOURNAMENT_CHANGED (an organiser has decided something
+        since `revision`; for a game to be played again, its result has changed).
         """
 
     @_abc_1.abstractmethod

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file arbiter/v1/match.proto.
  */
 export const file_arbiter_v1_match: GenFile = /*@__PURE__*/
-  fileDesc("ChZhcmJpdGVyL3YxL21hdGNoLnByb3RvEgphcmJpdGVyLnYxIroBCgZSZXN1bHQSJAoEa2luZBgBIAEoDjIWLmFyYml0ZXIudjEuUmVzdWx0S2luZBIOCgZ3aW5uZXIYAiABKAUSDgoGcmVhc29uGAMgASgJEiAKBWNhdXNlGAQgASgOMhEuYXJiaXRlci52MS5DYXVzZRIgCgVwYXJ0eRgFIAEoDjIRLmFyYml0ZXIudjEuUGFydHkSGAoQcmVzcG9uc2libGVfc2VhdBgGIAEoBRIMCgRub3RlGAcgASgJIl0KBUNsb2NrEhQKDHJlbWFpbmluZ19tcxgBIAEoAxIUCgxhdmFpbGFibGVfbXMYAiABKAMSFAoMcGVyaW9kc19sZWZ0GAMgASgFEhIKCm1vdmVzX2xlZnQYBCABKAUi3gEKBlBvbGljeRIaCg1pbGxlZ2FsX21vdmVzGAEgASgFSACIAQESFwoKbm9fc2hvd19tcxgCIAEoA0gBiAEBEhcKCmFiYW5kb25fbXMYAyABKANIAogBARIYCgttb3ZlX2NhcF9tcxgEIAEoA0gDiAEBEhoKDWtlcHRfcmVmdXNhbHMYBSABKAVIBIgBAUIQCg5faWxsZWdhbF9tb3Zlc0INCgtfbm9fc2hvd19tc0INCgtfYWJhbmRvbl9tc0IOCgxfbW92ZV9jYXBfbXNCEAoOX2tlcHRfcmVmdXNhbHMipAQKBU1hdGNoEhAKCG1hdGNoX2lkGAEgASgJEgwKBGdhbWUYAiABKAkSDwoHcGxheWVycxgDIAMoCRIUCgx0aW1lX2NvbnRyb2wYBCABKAkSDQoFcmF0ZWQYBSABKAgSDQoFbGFiZWwYBiABKAkSIAoFcGhhc2UYByABKA4yES5hcmJpdGVyLnYxLlBoYXNlEhAKCHJldmlzaW9uGAggASgDEgsKA3BseRgJIAEoBRIMCgR0dXJuGAogASgFEhAKCHBvc2l0aW9uGAsgASgJEg0KBW1vdmVzGAwgAygJEiEKBmNsb2NrcxgNIAMoCzIRLmFyYml0ZXIudjEuQ2xvY2sSFwoPdHVybl9zdGFydGVkX21zGA4gASgDEhcKD2RyYXdfb2ZmZXJlZF9ieRgPIAEoBRIiCgZyZXN1bHQYECABKAsyEi5hcmJpdGVyLnYxLlJlc3VsdBISCgpjcmVhdGVkX21zGBEgASgDEhAKCGVuZGVkX21zGBIgASgDEiIKBnBvbGljeRgTIAEoCzISLmFyYml0ZXIudjEuUG9saWN5EisKCGNvbW1lbnRzGBQgAygLMhkuYXJiaXRlci52MS5Db21tZW50ZWRNb3ZlEhUKDW9wZW5pbmdfcGxpZXMYFSABKAUSEAoIdmVyc2lvbnMYFiADKAkSFQoNdGltZV9jb250cm9scxgXIAMoCRIWCg5zdGFydF9wb3NpdGlvbhgYIAEoCSJGCg1Db21tZW50ZWRNb3ZlEgsKA3BseRgBIAEoBRIoCgdjb21tZW50GAIgASgLMhcuYXJiaXRlci52MS5Nb3ZlQ29tbWVudCLoAQoSQ3JlYXRlTWF0Y2hSZXF1ZXN0EhIKCnJlcXVlc3RfaWQYASABKAkSDAoEZ2FtZRgCIAEoCRIPCgdwbGF5ZXJzGAMgAygJEhQKDHRpbWVfY29udHJvbBgEIAEoCRINCgVyYXRlZBgFIAEoCBINCgVsYWJlbBgGIAEoCRIkCgVzdGFydBgHIAEoDjIVLmFyYml0ZXIudjEuU3RhcnRSdWxlEiIKBnBvbGljeRgIIAEoCzISLmFyYml0ZXIudjEuUG9saWN5Eg8KB29wZW5pbmcYCSADKAkSEAoIcG9zaXRpb24YCiABKAkiNwoTQ3JlYXRlTWF0Y2hSZXNwb25zZRIgCgVtYXRjaBgBIAEoCzIRLmFyYml0ZXIudjEuTWF0Y2giNwoPR2V0TWF0Y2hSZXF1ZXN0EhAKCG1hdGNoX2lkGAEgASgJEhIKCndpdGhfbW92ZXMYAiABKAgiNAoQR2V0TWF0Y2hSZXNwb25zZRIgCgVtYXRjaBgBIAEoCzIRLmFyYml0ZXIudjEuTWF0Y2giigEKEkxpc3RNYXRjaGVzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCRIOCgZwbGF5ZXIYAyABKAkSDAoEZ2FtZRgEIAEoCRINCgVsYWJlbBgFIAEoCRIgCgVwaGFzZRgGIAEoDjIRLmFyYml0ZXIudjEuUGhhc2UiUgoTTGlzdE1hdGNoZXNSZXNwb25zZRIiCgdtYXRjaGVzGAEgAygLMhEuYXJiaXRlci52MS5NYXRjaBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkifgoRU3VibWl0TW92ZVJlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRIQCghtYXRjaF9pZBgCIAEoCRILCgNwbHkYAyABKAUSDAoEbW92ZRgEIAEoCRIoCgdjb21tZW50GAUgASgLMhcuYXJiaXRlci52MS5Nb3ZlQ29tbWVudCJDCgtNb3ZlQ29tbWVudBIXCgpldmFsdWF0aW9uGAEgASgFSACIAQESDAoEbGluZRgCIAMoCUINCgtfZXZhbHVhdGlvbiI6ChJTdWJtaXRNb3ZlUmVzcG9uc2USJAoHcmVjZWlwdBgBIAEoCzITLmFyYml0ZXIudjEuUmVjZWlwdCKWAQoHUmVjZWlwdBISCgpyZXF1ZXN0X2lkGAEgASgJEhAKCG1hdGNoX2lkGAIgASgJEhAKCHJldmlzaW9uGAMgASgDEgsKA3BseRgEIAEoBRIiCgZsZWRnZXIYBSABKAsyEi5hcmJpdGVyLnYxLkxlZGdlchIiCgZyZXN1bHQYBiABKAsyEi5hcmJpdGVyLnYxLlJlc3VsdCKZAQoGTGVkZ2VyEhIKCnN0YXJ0ZWRfbXMYASABKAMSFgoOaGFuZGVkX292ZXJfbXMYAiABKAMSEgoKYXJyaXZlZF9tcxgDIAEoAxITCgtjcmVkaXRlZF9tcxgEIAEoAxISCgpjaGFyZ2VkX21zGAUgASgDEg8KB2xlZnRfbXMYBiABKAMSFQoNcm91bmRfdHJpcF9tcxgHIAEoAyJCChJTdWJtaXRNb3Zlc1JlcXVlc3QSLAoFbW92ZXMYASADKAsyHS5hcmJpdGVyLnYxLlN1Ym1pdE1vdmVSZXF1ZXN0Ij4KE1N1Ym1pdE1vdmVzUmVzcG9uc2USJwoHYW5zd2VycxgBIAMoCzIWLmFyYml0ZXIudjEuTW92ZUFuc3dlciKMAQoKTW92ZUFuc3dlchISCgpyZXF1ZXN0X2lkGAEgASgJEhAKCG1hdGNoX2lkGAIgASgJEiYKB3JlY2VpcHQYAyABKAsyEy5hcmJpdGVyLnYxLlJlY2VpcHRIABImCgdyZWZ1c2FsGAQgASgLMhMuYXJiaXRlci52MS5SZWZ1c2FsSABCCAoGYW5zd2VyIpABCg5PYnNlcnZlUmVxdWVzdBIpCgVtYXRjaBgBIAEoCzIYLmFyYml0ZXIudjEuT2JzZXJ2ZU1hdGNoSAASJQoDYWxsGAIgASgLMhYuYXJiaXRlci52MS5PYnNlcnZlQWxsSAASEwoLd2l0aF9yZWNvcmQYAyABKAgSEQoJYXR0ZW5kaW5nGAQgASgIQgQKAm9mIjgKDE9ic2VydmVNYXRjaBIQCghtYXRjaF9pZBgBIAEoCRIWCg5hZnRlcl9yZXZpc2lvbhgCIAEoAyIwCgpPYnNlcnZlQWxsEhMKC2FmdGVyX3Rva2VuGAEgASgJEg0KBWxhYmVsGAIgASgJIjkKD09ic2VydmVSZXNwb25zZRImCgVpdGVtcxgBIAMoCzIXLmFyYml0ZXIudjEuT2JzZXJ2ZUl0ZW0isAEKC09ic2VydmVJdGVtEg0KBXRva2VuGAEgASgJEicKBWV2ZW50GAIgASgLMhYuYXJiaXRlci52MS5NYXRjaEV2ZW50SAASKAoIYm9va21hcmsYAyABKAsyFC5hcmJpdGVyLnYxLkJvb2ttYXJrSAASNwoQdG91cm5hbWVudF9ldmVudBgEIAEoCzIbLmFyYml0ZXIudjEuVG91cm5hbWVudEV2ZW50SABCBgoEaXRlbSIcCghCb29rbWFyaxIQCghyZXZpc2lvbhgBIAEoAyLHAwoKTWF0Y2hFdmVudBIQCghtYXRjaF9pZBgBIAEoCRIQCghyZXZpc2lvbhgCIAEoAxINCgVhdF9tcxgDIAEoAxIMCgRraW5kGAQgASgJEisKB2NyZWF0ZWQYBSABKAsyGC5hcmJpdGVyLnYxLk1hdGNoQ3JlYXRlZEgAEi8KDHR1cm5fc3RhcnRlZBgGIAEoCzIXLmFyYml0ZXIudjEuVHVyblN0YXJ0ZWRIABInCgVtb3ZlZBgHIAEoCzIWLmFyYml0ZXIudjEuTW92ZVBsYXllZEgAEisKBnN0cmlrZRgIIAEoCzIZLmFyYml0ZXIudjEuU3RyaWtlQ291bnRlZEgAEiUKBHNlYXQYCSABKAsyFS5hcmJpdGVyLnYxLlNlYXRFdmVudEgAEi4KC2ludGVycnVwdGVkGAogASgLMhcuYXJiaXRlci52MS5JbnRlcnJ1cHRlZEgAEiMKBWVuZGVkGAsgASgLMhIuYXJiaXRlci52MS5SZXN1bHRIABIvCghyZWplY3RlZBgNIAEoCzIbLmFyYml0ZXIudjEuUmVxdWVzdFJlamVjdGVkSAASDgoGcmVjb3JkGAwgASgMQgcKBWV2ZW50IoQBCgxNYXRjaENyZWF0ZWQSDAoEZ2FtZRgBIAEoCRIPCgdwbGF5ZXJzGAIgAygJEhQKDHRpbWVfY29udHJvbBgDIAEoCRINCgVyYXRlZBgEIAEoCBINCgVsYWJlbBgFIAEoCRIPCgdvcGVuaW5nGAYgAygJEhAKCHBvc2l0aW9uGAcgASgJIl0KC1R1cm5TdGFydGVkEgwKBHR1cm4YASABKAUSEAoIcG9zaXRpb24YAiABKAkSIQoGY2xvY2tzGAMgAygLMhEuYXJiaXRlci52MS5DbG9jaxILCgNwbHkYBCABKAUinAEKCk1vdmVQbGF5ZWQSCwoDcGx5GAEgASgFEgwKBHNlYXQYAiABKAUSDAoEbW92ZRgDIAEoCRIQCghwb3NpdGlvbhgEIAEoCRIMCgR0dXJuGAUgASgFEiIKBmxlZGdlchgGIAEoCzISLmFyYml0ZXIudjEuTGVkZ2VyEiEKBmNsb2NrcxgHIAMoCzIRLmFyYml0ZXIudjEuQ2xvY2sidAoNU3RyaWtlQ291bnRlZBIMCgRzZWF0GAEgASgFEgsKA3BseRgCIAEoBRIMCgRtb3ZlGAMgASgJEikKBnJlYXNvbhgEIAEoDjIZLmFyYml0ZXIudjEuUmVmdXNhbFJlYXNvbhIPCgdzdHJpa2VzGAUgASgFIoUBCg9SZXF1ZXN0UmVqZWN0ZWQSDAoEc2VhdBgBIAEoBRISCgpyZXF1ZXN0X2lkGAIgASgJEg8KB2NvbW1hbmQYAyABKAkSCwoDcGx5GAQgASgFEgwKBG1vdmUYBSABKAkSJAoHcmVmdXNhbBgGIAEoCzITLmFyYml0ZXIudjEuUmVmdXNhbCIqCglTZWF0RXZlbnQSDAoEc2VhdBgBIAEoBRIPCgd2ZXJzaW9uGAIgASgJIh0KC0ludGVycnVwdGVkEg4KBnJlYXNvbhgBIAEoCSKWBQoPVG91cm5hbWVudEV2ZW50EhUKDXRvdXJuYW1lbnRfaWQYASABKAkSEAoIcmV2aXNpb24YAiABKAMSDQoFYXRfbXMYAyABKAMSDAoEa2luZBgEIAEoCRIwCgdjcmVhdGVkGAUgASgLMh0uYXJiaXRlci52MS5Ub3VybmFtZW50Q3JlYXRlZEgAEisKB2VudHJhbnQYBiABKAsyGC5hcmJpdGVyLnYxLkVudHJhbnRFdmVudEgAEjAKB3N0YXJ0ZWQYByABKAsyHS5hcmJpdGVyLnYxLlRvdXJuYW1lbnRTdGFydGVkSAASLwoJb3JnYW5pc2VyGAggASgLMhouYXJiaXRlci52MS5PcmdhbmlzZXJFdmVudEgAEikKBnBhaXJlZBgJIAEoCzIXLmFyYml0ZXIudjEuR2FtZXNQYWlyZWRIABImCgViZWd1bhgKIAEoCzIVLmFyYml0ZXIudjEuR2FtZUJlZ3VuSAASKwoKZ2FtZV9lbmRlZBgLIAEoCzIVLmFyYml0ZXIudjEuR2FtZUVuZGVkSAASKAoGdm9pZGVkGAwgASgLMhYuYXJiaXRlci52MS5HYW1lVm9pZGVkSAASLAoFZW5kZWQYDSABKAsyGy5hcmJpdGVyLnYxLlRvdXJuYW1lbnRFbmRlZEgAEjEKDWVudHJ5X2NoYW5nZWQYDyABKAsyGC5hcmJpdGVyLnYxLkVudHJ5Q2hhbmdlZEgAEi8KDHN0YXJ0X21pc3NlZBgQIAEoCzIXLmFyYml0ZXIudjEuU3RhcnRNaXNzZWRIABImCgVydWxlZBgRIAEoCzIVLmFyYml0ZXIudjEuR2FtZVJ1bGVkSAASDgoGcmVjb3JkGA4gASgMQgcKBWV2ZW50ImYKEVRvdXJuYW1lbnRDcmVhdGVkEgwKBG5hbWUYASABKAkSDQoFZ2FtZXMYAiADKAkSFAoMdGltZV9jb250cm9sGAMgASgJEg0KBXJhdGVkGAQgASgIEg8KB2NyZWF0b3IYBSABKAkiTwoMRW50cmFudEV2ZW50Eg4KBnBsYXllchgBIAEoCRIPCgd2ZXJzaW9uGAIgASgJEg4KBnJhdGluZxgDIAEoBRIOCgZjYWxsZXIYBCABKAkiXQoMRW50cnlDaGFuZ2VkEg4KBnBsYXllchgBIAEoCRIOCgZyYXRpbmcYAiABKAUSDAoEYnllcxgDIAMoBRIOCgZjYWxsZXIYBCABKAkSDwoHdmVyc2lvbhgFIAEoCSIuCgtTdGFydE1pc3NlZBIPCgdwbGF5ZXJzGAEgASgFEg4KBm5lZWRlZBgCIAEoBSJBChFUb3VybmFtZW50U3RhcnRlZBINCgVzZWVkcxgBIAMoCRIOCgZjYWxsZXIYAiABKAkSDQoFcnVsZXMYAyABKAkiIAoOT3JnYW5pc2VyRXZlbnQSDgoGY2FsbGVyGAEgASgJIlEKC0dhbWVzUGFpcmVkEg0KBXJvdW5kGAEgASgFEiUKBWdhbWVzGAIgAygLMhYuYXJiaXRlci52MS5QYWlyZWRHYW1lEgwKBGJ5ZXMYAyADKAkiOwoKUGFpcmVkR2FtZRIOCgZudW1iZXIYASABKAUSDwoHcGxheWVycxgCIAMoCRIMCgRnYW1lGAMgASgJIk8KCUdhbWVCZWd1bhIOCgZudW1iZXIYASABKAUSEAoIbWF0Y2hfaWQYAiABKAkSDwoHYXR0ZW1wdBgDIAEoBRIPCgdvcGVuaW5nGAQgAygJIn0KCUdhbWVFbmRlZBIOCgZudW1iZXIYASABKAUSEAoIbWF0Y2hfaWQYAiABKAkSDgoGd2lubmVyGAMgASgFEg4KBnJlYXNvbhgEIAEoCRINCgVjYXVzZRgFIAEoCRIQCgh2ZXJzaW9ucxgGIAMoCRINCgVtb3ZlcxgHIAEoCSJPCgpHYW1lVm9pZGVkEg4KBm51bWJlchgBIAEoBRIQCghtYXRjaF9pZBgCIAEoCRIPCgdhdHRlbXB0GAMgASgFEg4KBnJlYXNvbhgEIAEoCSJgCglHYW1lUnVsZWQSDgoGbnVtYmVyGAEgASgFEhAKCGRlY2lzaW9uGAIgASgJEhMKC2hhbGZfcG9pbnRzGAMgAygFEgwKBG5vdGUYBCABKAkSDgoGY2FsbGVyGAUgASgJIjwKD1RvdXJuYW1lbnRFbmRlZBILCgNlbmQYASABKAkSDAoEbm90ZRgCIAEoCRIOCgZjYWxsZXIYAyABKAkiOAoQT2ZmZXJEcmF3UmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEhAKCG1hdGNoX2lkGAIgASgJIjkKEU9mZmVyRHJhd1Jlc3BvbnNlEiQKB3JlY2VpcHQYASABKAsyEy5hcmJpdGVyLnYxLlJlY2VpcHQiSQoRQW5zd2VyRHJhd1JlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRIQCghtYXRjaF9pZBgCIAEoCRIOCgZhY2NlcHQYAyABKAgiOgoSQW5zd2VyRHJhd1Jlc3BvbnNlEiQKB3JlY2VpcHQYASABKAsyEy5hcmJpdGVyLnYxLlJlY2VpcHQiOAoQQ2xhaW1EcmF3UmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEhAKCG1hdGNoX2lkGAIgASgJIjkKEUNsYWltRHJhd1Jlc3BvbnNlEiQKB3JlY2VpcHQYASABKAsyEy5hcmJpdGVyLnYxLlJlY2VpcHQiNQoNUmVzaWduUmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEhAKCG1hdGNoX2lkGAIgASgJIjYKDlJlc2lnblJlc3BvbnNlEiQKB3JlY2VpcHQYASABKAsyEy5hcmJpdGVyLnYxLlJlY2VpcHQiRwoRQWJvcnRNYXRjaFJlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRIQCghtYXRjaF9pZBgCIAEoCRIMCgRub3RlGAMgASgJIjYKEkFib3J0TWF0Y2hSZXNwb25zZRIgCgVtYXRjaBgBIAEoCzIRLmFyYml0ZXIudjEuTWF0Y2giggEKFkFkanVkaWNhdGVNYXRjaFJlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRIQCghtYXRjaF9pZBgCIAEoCRIkCgRraW5kGAMgASgOMhYuYXJiaXRlci52MS5SZXN1bHRLaW5kEg4KBndpbm5lchgEIAEoBRIMCgRub3RlGAUgASgJIjsKF0FkanVkaWNhdGVNYXRjaFJlc3BvbnNlEiAKBW1hdGNoGAEgASgLMhEuYXJiaXRlci52MS5NYXRjaCIoChRHZXRUcmFuc2NyaXB0UmVxdWVzdBIQCghtYXRjaF9pZBgBIAEoCSImChVHZXRUcmFuc2NyaXB0UmVzcG9uc2USDQoFbGluZXMYASABKAwqZgoFUGhhc2USFQoRUEhBU0VfVU5TUEVDSUZJRUQQABIRCg1QSEFTRV9QRU5ESU5HEAESEAoMUEhBU0VfQUNUSVZFEAISEAoMUEhBU0VfUEFVU0VEEAMSDwoLUEhBU0VfRU5ERUQQBCpqCgpSZXN1bHRLaW5kEhsKF1JFU1VMVF9LSU5EX1VOU1BFQ0lGSUVEEAASEwoPUkVTVUxUX0tJTkRfV0lOEAESFAoQUkVTVUxUX0tJTkRfRFJBVxACEhQKEFJFU1VMVF9LSU5EX1ZPSUQQAyrAAQoFQ2F1c2USFQoRQ0FVU0VfVU5TUEVDSUZJRUQQABIPCgtDQVVTRV9SVUxFUxABEhMKD0NBVVNFX0FHUkVFTUVOVBACEhUKEUNBVVNFX1JFU0lHTkFUSU9OEAMSDgoKQ0FVU0VfVElNRRAEEhgKFENBVVNFX1JVTEVfVklPTEFUSU9OEAUSEQoNQ0FVU0VfQUJTRU5DRRAGEhMKD0NBVVNFX09SR0FOSVNFUhAHEhEKDUNBVVNFX0FSQklURVIQCCprCgVQYXJ0eRIVChFQQVJUWV9VTlNQRUNJRklFRBAAEhAKDFBBUlRZX1BMQVlFUhABEhEKDVBBUlRZX1BMQVlFUlMQAhIRCg1QQVJUWV9BUkJJVEVSEAMSEwoPUEFSVFlfT1JHQU5JU0VSEAQqXAoJU3RhcnRSdWxlEhoKFlNUQVJUX1JVTEVfVU5TUEVDSUZJRUQQABIbChdTVEFSVF9SVUxFX1dIRU5fUFJFU0VOVBABEhYKElNUQVJUX1JVTEVfQVRfT05DRRACMv8HCgxNYXRjaFNlcnZpY2USTgoLQ3JlYXRlTWF0Y2gSHi5hcmJpdGVyLnYxLkNyZWF0ZU1hdGNoUmVxdWVzdBofLmFyYml0ZXIudjEuQ3JlYXRlTWF0Y2hSZXNwb25zZRJFCghHZXRNYXRjaBIbLmFyYml0ZXIudjEuR2V0TWF0Y2hSZXF1ZXN0GhwuYXJiaXRlci52MS5HZXRNYXRjaFJlc3BvbnNlEk4KC0xpc3RNYXRjaGVzEh4uYXJiaXRlci52MS5MaXN0TWF0Y2hlc1JlcXVlc3QaHy5hcmJpdGVyLnYxLkxpc3RNYXRjaGVzUmVzcG9uc2USSwoKU3VibWl0TW92ZRIdLmFyYml0ZXIudjEuU3VibWl0TW92ZVJlcXVlc3QaHi5hcmJpdGVyLnYxLlN1Ym1pdE1vdmVSZXNwb25zZRJSCgtTdWJtaXRNb3ZlcxIeLmFyYml0ZXIudjEuU3VibWl0TW92ZXNSZXF1ZXN0Gh8uYXJiaXRlci52MS5TdWJtaXRNb3Zlc1Jlc3BvbnNlKAEwARJECgdPYnNlcnZlEhouYXJiaXRlci52MS5PYnNlcnZlUmVxdWVzdBobLmFyYml0ZXIudjEuT2JzZXJ2ZVJlc3BvbnNlMAESSAoJT2ZmZXJEcmF3EhwuYXJiaXRlci52MS5PZmZlckRyYXdSZXF1ZXN0Gh0uYXJiaXRlci52MS5PZmZlckRyYXdSZXNwb25zZRJLCgpBbnN3ZXJEcmF3Eh0uYXJiaXRlci52MS5BbnN3ZXJEcmF3UmVxdWVzdBoeLmFyYml0ZXIudjEuQW5zd2VyRHJhd1Jlc3BvbnNlEkgKCUNsYWltRHJhdxIcLmFyYml0ZXIudjEuQ2xhaW1EcmF3UmVxdWVzdBodLmFyYml0ZXIudjEuQ2xhaW1EcmF3UmVzcG9uc2USPwoGUmVzaWduEhkuYXJiaXRlci52MS5SZXNpZ25SZXF1ZXN0GhouYXJiaXRlci52MS5SZXNpZ25SZXNwb25zZRJLCgpBYm9ydE1hdGNoEh0uYXJiaXRlci52MS5BYm9ydE1hdGNoUmVxdWVzdBoeLmFyYml0ZXIudjEuQWJvcnRNYXRjaFJlc3BvbnNlEloKD0FkanVkaWNhdGVNYXRjaBIiLmFyYml0ZXIudjEuQWRqdWRpY2F0ZU1hdGNoUmVxdWVzdBojLmFyYml0ZXIudjEuQWRqdWRpY2F0ZU1hdGNoUmVzcG9uc2USVgoNR2V0VHJhbnNjcmlwdBIgLmFyYml0ZXIudjEuR2V0VHJhbnNjcmlwdFJlcXVlc3QaIS5hcmJpdGVyLnYxLkdldFRyYW5zY3JpcHRSZXNwb25zZTABQgJQAWIGcHJvdG8z", [file_arbiter_v1_refusal]);
+  fileDesc("ChZhcmJpdGVyL3YxL21hdGNoLnByb3RvEgphcmJpdGVyLnYxIroBCgZSZXN1bHQSJAoEa2luZBgBIAEoDjIWLmFyYml0ZXIudjEuUmVzdWx0S2luZBIOCgZ3aW5uZXIYAiABKAUSDgoGcmVhc29uGAMgASgJEiAKBWNhdXNlGAQgASgOMhEuYXJiaXRlci52MS5DYXVzZRIgCgVwYXJ0eRgFIAEoDjIRLmFyYml0ZXIudjEuUGFydHkSGAoQcmVzcG9uc2libGVfc2VhdBgGIAEoBRIMCgRub3RlGAcgASgJIl0KBUNsb2NrEhQKDHJlbWFpbmluZ19tcxgBIAEoAxIUCgxhdmFpbGFibGVfbXMYAiABKAMSFAoMcGVyaW9kc19sZWZ0GAMgASgFEhIKCm1vdmVzX2xlZnQYBCABKAUi3gEKBlBvbGljeRIaCg1pbGxlZ2FsX21vdmVzGAEgASgFSACIAQESFwoKbm9fc2hvd19tcxgCIAEoA0gBiAEBEhcKCmFiYW5kb25fbXMYAyABKANIAogBARIYCgttb3ZlX2NhcF9tcxgEIAEoA0gDiAEBEhoKDWtlcHRfcmVmdXNhbHMYBSABKAVIBIgBAUIQCg5faWxsZWdhbF9tb3Zlc0INCgtfbm9fc2hvd19tc0INCgtfYWJhbmRvbl9tc0IOCgxfbW92ZV9jYXBfbXNCEAoOX2tlcHRfcmVmdXNhbHMipAQKBU1hdGNoEhAKCG1hdGNoX2lkGAEgASgJEgwKBGdhbWUYAiABKAkSDwoHcGxheWVycxgDIAMoCRIUCgx0aW1lX2NvbnRyb2wYBCABKAkSDQoFcmF0ZWQYBSABKAgSDQoFbGFiZWwYBiABKAkSIAoFcGhhc2UYByABKA4yES5hcmJpdGVyLnYxLlBoYXNlEhAKCHJldmlzaW9uGAggASgDEgsKA3BseRgJIAEoBRIMCgR0dXJuGAogASgFEhAKCHBvc2l0aW9uGAsgASgJEg0KBW1vdmVzGAwgAygJEiEKBmNsb2NrcxgNIAMoCzIRLmFyYml0ZXIudjEuQ2xvY2sSFwoPdHVybl9zdGFydGVkX21zGA4gASgDEhcKD2RyYXdfb2ZmZXJlZF9ieRgPIAEoBRIiCgZyZXN1bHQYECABKAsyEi5hcmJpdGVyLnYxLlJlc3VsdBISCgpjcmVhdGVkX21zGBEgASgDEhAKCGVuZGVkX21zGBIgASgDEiIKBnBvbGljeRgTIAEoCzISLmFyYml0ZXIudjEuUG9saWN5EisKCGNvbW1lbnRzGBQgAygLMhkuYXJiaXRlci52MS5Db21tZW50ZWRNb3ZlEhUKDW9wZW5pbmdfcGxpZXMYFSABKAUSEAoIdmVyc2lvbnMYFiADKAkSFQoNdGltZV9jb250cm9scxgXIAMoCRIWCg5zdGFydF9wb3NpdGlvbhgYIAEoCSJGCg1Db21tZW50ZWRNb3ZlEgsKA3BseRgBIAEoBRIoCgdjb21tZW50GAIgASgLMhcuYXJiaXRlci52MS5Nb3ZlQ29tbWVudCLoAQoSQ3JlYXRlTWF0Y2hSZXF1ZXN0EhIKCnJlcXVlc3RfaWQYASABKAkSDAoEZ2FtZRgCIAEoCRIPCgdwbGF5ZXJzGAMgAygJEhQKDHRpbWVfY29udHJvbBgEIAEoCRINCgVyYXRlZBgFIAEoCBINCgVsYWJlbBgGIAEoCRIkCgVzdGFydBgHIAEoDjIVLmFyYml0ZXIudjEuU3RhcnRSdWxlEiIKBnBvbGljeRgIIAEoCzISLmFyYml0ZXIudjEuUG9saWN5Eg8KB29wZW5pbmcYCSADKAkSEAoIcG9zaXRpb24YCiABKAkiNwoTQ3JlYXRlTWF0Y2hSZXNwb25zZRIgCgVtYXRjaBgBIAEoCzIRLmFyYml0ZXIudjEuTWF0Y2giNwoPR2V0TWF0Y2hSZXF1ZXN0EhAKCG1hdGNoX2lkGAEgASgJEhIKCndpdGhfbW92ZXMYAiABKAgiNAoQR2V0TWF0Y2hSZXNwb25zZRIgCgVtYXRjaBgBIAEoCzIRLmFyYml0ZXIudjEuTWF0Y2giigEKEkxpc3RNYXRjaGVzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCRIOCgZwbGF5ZXIYAyABKAkSDAoEZ2FtZRgEIAEoCRINCgVsYWJlbBgFIAEoCRIgCgVwaGFzZRgGIAEoDjIRLmFyYml0ZXIudjEuUGhhc2UiUgoTTGlzdE1hdGNoZXNSZXNwb25zZRIiCgdtYXRjaGVzGAEgAygLMhEuYXJiaXRlci52MS5NYXRjaBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkifgoRU3VibWl0TW92ZVJlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRIQCghtYXRjaF9pZBgCIAEoCRILCgNwbHkYAyABKAUSDAoEbW92ZRgEIAEoCRIoCgdjb21tZW50GAUgASgLMhcuYXJiaXRlci52MS5Nb3ZlQ29tbWVudCJDCgtNb3ZlQ29tbWVudBIXCgpldmFsdWF0aW9uGAEgASgFSACIAQESDAoEbGluZRgCIAMoCUINCgtfZXZhbHVhdGlvbiI6ChJTdWJtaXRNb3ZlUmVzcG9uc2USJAoHcmVjZWlwdBgBIAEoCzITLmFyYml0ZXIudjEuUmVjZWlwdCKWAQoHUmVjZWlwdBISCgpyZXF1ZXN0X2lkGAEgASgJEhAKCG1hdGNoX2lkGAIgASgJEhAKCHJldmlzaW9uGAMgASgDEgsKA3BseRgEIAEoBRIiCgZsZWRnZXIYBSABKAsyEi5hcmJpdGVyLnYxLkxlZGdlchIiCgZyZXN1bHQYBiABKAsyEi5hcmJpdGVyLnYxLlJlc3VsdCKZAQoGTGVkZ2VyEhIKCnN0YXJ0ZWRfbXMYASABKAMSFgoOaGFuZGVkX292ZXJfbXMYAiABKAMSEgoKYXJyaXZlZF9tcxgDIAEoAxITCgtjcmVkaXRlZF9tcxgEIAEoAxISCgpjaGFyZ2VkX21zGAUgASgDEg8KB2xlZnRfbXMYBiABKAMSFQoNcm91bmRfdHJpcF9tcxgHIAEoAyJCChJTdWJtaXRNb3Zlc1JlcXVlc3QSLAoFbW92ZXMYASADKAsyHS5hcmJpdGVyLnYxLlN1Ym1pdE1vdmVSZXF1ZXN0Ij4KE1N1Ym1pdE1vdmVzUmVzcG9uc2USJwoHYW5zd2VycxgBIAMoCzIWLmFyYml0ZXIudjEuTW92ZUFuc3dlciKMAQoKTW92ZUFuc3dlchISCgpyZXF1ZXN0X2lkGAEgASgJEhAKCG1hdGNoX2lkGAIgASgJEiYKB3JlY2VpcHQYAyABKAsyEy5hcmJpdGVyLnYxLlJlY2VpcHRIABImCgdyZWZ1c2FsGAQgASgLMhMuYXJiaXRlci52MS5SZWZ1c2FsSABCCAoGYW5zd2VyIpABCg5PYnNlcnZlUmVxdWVzdBIpCgVtYXRjaBgBIAEoCzIYLmFyYml0ZXIudjEuT2JzZXJ2ZU1hdGNoSAASJQoDYWxsGAIgASgLMhYuYXJiaXRlci52MS5PYnNlcnZlQWxsSAASEwoLd2l0aF9yZWNvcmQYAyABKAgSEQoJYXR0ZW5kaW5nGAQgASgIQgQKAm9mIjgKDE9ic2VydmVNYXRjaBIQCghtYXRjaF9pZBgBIAEoCRIWCg5hZnRlcl9yZXZpc2lvbhgCIAEoAyIwCgpPYnNlcnZlQWxsEhMKC2FmdGVyX3Rva2VuGAEgASgJEg0KBWxhYmVsGAIgASgJIjkKD09ic2VydmVSZXNwb25zZRImCgVpdGVtcxgBIAMoCzIXLmFyYml0ZXIudjEuT2JzZXJ2ZUl0ZW0isAEKC09ic2VydmVJdGVtEg0KBXRva2VuGAEgASgJEicKBWV2ZW50GAIgASgLMhYuYXJiaXRlci52MS5NYXRjaEV2ZW50SAASKAoIYm9va21hcmsYAyABKAsyFC5hcmJpdGVyLnYxLkJvb2ttYXJrSAASNwoQdG91cm5hbWVudF9ldmVudBgEIAEoCzIbLmFyYml0ZXIudjEuVG91cm5hbWVudEV2ZW50SABCBgoEaXRlbSIcCghCb29rbWFyaxIQCghyZXZpc2lvbhgBIAEoAyLHAwoKTWF0Y2hFdmVudBIQCghtYXRjaF9pZBgBIAEoCRIQCghyZXZpc2lvbhgCIAEoAxINCgVhdF9tcxgDIAEoAxIMCgRraW5kGAQgASgJEisKB2NyZWF0ZWQYBSABKAsyGC5hcmJpdGVyLnYxLk1hdGNoQ3JlYXRlZEgAEi8KDHR1cm5fc3RhcnRlZBgGIAEoCzIXLmFyYml0ZXIudjEuVHVyblN0YXJ0ZWRIABInCgVtb3ZlZBgHIAEoCzIWLmFyYml0ZXIudjEuTW92ZVBsYXllZEgAEisKBnN0cmlrZRgIIAEoCzIZLmFyYml0ZXIudjEuU3RyaWtlQ291bnRlZEgAEiUKBHNlYXQYCSABKAsyFS5hcmJpdGVyLnYxLlNlYXRFdmVudEgAEi4KC2ludGVycnVwdGVkGAogASgLMhcuYXJiaXRlci52MS5JbnRlcnJ1cHRlZEgAEiMKBWVuZGVkGAsgASgLMhIuYXJiaXRlci52MS5SZXN1bHRIABIvCghyZWplY3RlZBgNIAEoCzIbLmFyYml0ZXIudjEuUmVxdWVzdFJlamVjdGVkSAASDgoGcmVjb3JkGAwgASgMQgcKBWV2ZW50IoQBCgxNYXRjaENyZWF0ZWQSDAoEZ2FtZRgBIAEoCRIPCgdwbGF5ZXJzGAIgAygJEhQKDHRpbWVfY29udHJvbBgDIAEoCRINCgVyYXRlZBgEIAEoCBINCgVsYWJlbBgFIAEoCRIPCgdvcGVuaW5nGAYgAygJEhAKCHBvc2l0aW9uGAcgASgJIl0KC1R1cm5TdGFydGVkEgwKBHR1cm4YASABKAUSEAoIcG9zaXRpb24YAiABKAkSIQoGY2xvY2tzGAMgAygLMhEuYXJiaXRlci52MS5DbG9jaxILCgNwbHkYBCABKAUinAEKCk1vdmVQbGF5ZWQSCwoDcGx5GAEgASgFEgwKBHNlYXQYAiABKAUSDAoEbW92ZRgDIAEoCRIQCghwb3NpdGlvbhgEIAEoCRIMCgR0dXJuGAUgASgFEiIKBmxlZGdlchgGIAEoCzISLmFyYml0ZXIudjEuTGVkZ2VyEiEKBmNsb2NrcxgHIAMoCzIRLmFyYml0ZXIudjEuQ2xvY2sidAoNU3RyaWtlQ291bnRlZBIMCgRzZWF0GAEgASgFEgsKA3BseRgCIAEoBRIMCgRtb3ZlGAMgASgJEikKBnJlYXNvbhgEIAEoDjIZLmFyYml0ZXIudjEuUmVmdXNhbFJlYXNvbhIPCgdzdHJpa2VzGAUgASgFIoUBCg9SZXF1ZXN0UmVqZWN0ZWQSDAoEc2VhdBgBIAEoBRISCgpyZXF1ZXN0X2lkGAIgASgJEg8KB2NvbW1hbmQYAyABKAkSCwoDcGx5GAQgASgFEgwKBG1vdmUYBSABKAkSJAoHcmVmdXNhbBgGIAEoCzITLmFyYml0ZXIudjEuUmVmdXNhbCIqCglTZWF0RXZlbnQSDAoEc2VhdBgBIAEoBRIPCgd2ZXJzaW9uGAIgASgJIh0KC0ludGVycnVwdGVkEg4KBnJlYXNvbhgBIAEoCSLMBQoPVG91cm5hbWVudEV2ZW50EhUKDXRvdXJuYW1lbnRfaWQYASABKAkSEAoIcmV2aXNpb24YAiABKAMSDQoFYXRfbXMYAyABKAMSDAoEa2luZBgEIAEoCRIwCgdjcmVhdGVkGAUgASgLMh0uYXJiaXRlci52MS5Ub3VybmFtZW50Q3JlYXRlZEgAEisKB2VudHJhbnQYBiABKAsyGC5hcmJpdGVyLnYxLkVudHJhbnRFdmVudEgAEjAKB3N0YXJ0ZWQYByABKAsyHS5hcmJpdGVyLnYxLlRvdXJuYW1lbnRTdGFydGVkSAASLwoJb3JnYW5pc2VyGAggASgLMhouYXJiaXRlci52MS5PcmdhbmlzZXJFdmVudEgAEikKBnBhaXJlZBgJIAEoCzIXLmFyYml0ZXIudjEuR2FtZXNQYWlyZWRIABImCgViZWd1bhgKIAEoCzIVLmFyYml0ZXIudjEuR2FtZUJlZ3VuSAASKwoKZ2FtZV9lbmRlZBgLIAEoCzIVLmFyYml0ZXIudjEuR2FtZUVuZGVkSAASKAoGdm9pZGVkGAwgASgLMhYuYXJiaXRlci52MS5HYW1lVm9pZGVkSAASLAoFZW5kZWQYDSABKAsyGy5hcmJpdGVyLnYxLlRvdXJuYW1lbnRFbmRlZEgAEjEKDWVudHJ5X2NoYW5nZWQYDyABKAsyGC5hcmJpdGVyLnYxLkVudHJ5Q2hhbmdlZEgAEi8KDHN0YXJ0X21pc3NlZBgQIAEoCzIXLmFyYml0ZXIudjEuU3RhcnRNaXNzZWRIABImCgVydWxlZBgRIAEoCzIVLmFyYml0ZXIudjEuR2FtZVJ1bGVkSAASNAoJY29ycmVjdGVkGBIgASgLMh8uYXJiaXRlci52MS5Ub3VybmFtZW50Q29ycmVjdGVkSAASDgoGcmVjb3JkGA4gASgMQgcKBWV2ZW50ImYKEVRvdXJuYW1lbnRDcmVhdGVkEgwKBG5hbWUYASABKAkSDQoFZ2FtZXMYAiADKAkSFAoMdGltZV9jb250cm9sGAMgASgJEg0KBXJhdGVkGAQgASgIEg8KB2NyZWF0b3IYBSABKAkiTwoMRW50cmFudEV2ZW50Eg4KBnBsYXllchgBIAEoCRIPCgd2ZXJzaW9uGAIgASgJEg4KBnJhdGluZxgDIAEoBRIOCgZjYWxsZXIYBCABKAkiXQoMRW50cnlDaGFuZ2VkEg4KBnBsYXllchgBIAEoCRIOCgZyYXRpbmcYAiABKAUSDAoEYnllcxgDIAMoBRIOCgZjYWxsZXIYBCABKAkSDwoHdmVyc2lvbhgFIAEoCSIuCgtTdGFydE1pc3NlZBIPCgdwbGF5ZXJzGAEgASgFEg4KBm5lZWRlZBgCIAEoBSJBChFUb3VybmFtZW50U3RhcnRlZBINCgVzZWVkcxgBIAMoCRIOCgZjYWxsZXIYAiABKAkSDQoFcnVsZXMYAyABKAkiIAoOT3JnYW5pc2VyRXZlbnQSDgoGY2FsbGVyGAEgASgJIlEKC0dhbWVzUGFpcmVkEg0KBXJvdW5kGAEgASgFEiUKBWdhbWVzGAIgAygLMhYuYXJiaXRlci52MS5QYWlyZWRHYW1lEgwKBGJ5ZXMYAyADKAkiOwoKUGFpcmVkR2FtZRIOCgZudW1iZXIYASABKAUSDwoHcGxheWVycxgCIAMoCRIMCgRnYW1lGAMgASgJIk8KCUdhbWVCZWd1bhIOCgZudW1iZXIYASABKAUSEAoIbWF0Y2hfaWQYAiABKAkSDwoHYXR0ZW1wdBgDIAEoBRIPCgdvcGVuaW5nGAQgAygJIn0KCUdhbWVFbmRlZBIOCgZudW1iZXIYASABKAUSEAoIbWF0Y2hfaWQYAiABKAkSDgoGd2lubmVyGAMgASgFEg4KBnJlYXNvbhgEIAEoCRINCgVjYXVzZRgFIAEoCRIQCgh2ZXJzaW9ucxgGIAMoCRINCgVtb3ZlcxgHIAEoCSJPCgpHYW1lVm9pZGVkEg4KBm51bWJlchgBIAEoBRIQCghtYXRjaF9pZBgCIAEoCRIPCgdhdHRlbXB0GAMgASgFEg4KBnJlYXNvbhgEIAEoCSJgCglHYW1lUnVsZWQSDgoGbnVtYmVyGAEgASgFEhAKCGRlY2lzaW9uGAIgASgJEhMKC2hhbGZfcG9pbnRzGAMgAygFEgwKBG5vdGUYBCABKAkSDgoGY2FsbGVyGAUgASgJIl8KE1RvdXJuYW1lbnRDb3JyZWN0ZWQSKgoKY29ycmVjdGlvbhgBIAEoCzIWLmFyYml0ZXIudjEuQ29ycmVjdGlvbhIMCgRub3RlGAIgASgJEg4KBmNhbGxlchgDIAEoCSLtAQoKQ29ycmVjdGlvbhIyCgpkaXNxdWFsaWZ5GAEgASgLMhwuYXJiaXRlci52MS5EaXNxdWFsaWZpY2F0aW9uSAASLgoJcmVpbnN0YXRlGAIgASgLMhkuYXJiaXRlci52MS5SZWluc3RhdGVtZW50SAASJAoGcmVwbGF5GAMgASgLMhIuYXJiaXRlci52MS5SZXBsYXlIABIoCgVhd2FyZBgEIAEoCzIXLmFyYml0ZXIudjEuUG9pbnRzQXdhcmRIABIjCgRsb3RzGAUgASgLMhMuYXJiaXRlci52MS5Mb3REcmF3SABCBgoEd2hhdCJ9ChBEaXNxdWFsaWZpY2F0aW9uEg4KBnBsYXllchgBIAEoCRISCgpmcm9tX3N0YXJ0GAIgASgIEjAKB3Jlc3VsdHMYAyABKA4yHy5hcmJpdGVyLnYxLkRpc3F1YWxpZmllZFJlc3VsdHMSEwoLZ2FtZXNfZ29fb24YBCABKAgiHwoNUmVpbnN0YXRlbWVudBIOCgZwbGF5ZXIYASABKAkiFgoGUmVwbGF5EgwKBGdhbWUYASABKAUiMgoLUG9pbnRzQXdhcmQSDgoGcGxheWVyGAEgASgJEhMKC2hhbGZfcG9pbnRzGAIgASgFIigKB0xvdERyYXcSDwoHcGxheWVycxgBIAMoCRIMCgRzZWVkGAIgASgJIjwKD1RvdXJuYW1lbnRFbmRlZBILCgNlbmQYASABKAkSDAoEbm90ZRgCIAEoCRIOCgZjYWxsZXIYAyABKAkiOAoQT2ZmZXJEcmF3UmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEhAKCG1hdGNoX2lkGAIgASgJIjkKEU9mZmVyRHJhd1Jlc3BvbnNlEiQKB3JlY2VpcHQYASABKAsyEy5hcmJpdGVyLnYxLlJlY2VpcHQiSQoRQW5zd2VyRHJhd1JlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRIQCghtYXRjaF9pZBgCIAEoCRIOCgZhY2NlcHQYAyABKAgiOgoSQW5zd2VyRHJhd1Jlc3BvbnNlEiQKB3JlY2VpcHQYASABKAsyEy5hcmJpdGVyLnYxLlJlY2VpcHQiOAoQQ2xhaW1EcmF3UmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEhAKCG1hdGNoX2lkGAIgASgJIjkKEUNsYWltRHJhd1Jlc3BvbnNlEiQKB3JlY2VpcHQYASABKAsyEy5hcmJpdGVyLnYxLlJlY2VpcHQiNQoNUmVzaWduUmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEhAKCG1hdGNoX2lkGAIgASgJIjYKDlJlc2lnblJlc3BvbnNlEiQKB3JlY2VpcHQYASABKAsyEy5hcmJpdGVyLnYxLlJlY2VpcHQiRwoRQWJvcnRNYXRjaFJlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRIQCghtYXRjaF9pZBgCIAEoCRIMCgRub3RlGAMgASgJIjYKEkFib3J0TWF0Y2hSZXNwb25zZRIgCgVtYXRjaBgBIAEoCzIRLmFyYml0ZXIudjEuTWF0Y2giggEKFkFkanVkaWNhdGVNYXRjaFJlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRIQCghtYXRjaF9pZBgCIAEoCRIkCgRraW5kGAMgASgOMhYuYXJiaXRlci52MS5SZXN1bHRLaW5kEg4KBndpbm5lchgEIAEoBRIMCgRub3RlGAUgASgJIjsKF0FkanVkaWNhdGVNYXRjaFJlc3BvbnNlEiAKBW1hdGNoGAEgASgLMhEuYXJiaXRlci52MS5NYXRjaCIoChRHZXRUcmFuc2NyaXB0UmVxdWVzdBIQCghtYXRjaF9pZBgBIAEoCSImChVHZXRUcmFuc2NyaXB0UmVzcG9uc2USDQoFbGluZXMYASABKAwqZgoFUGhhc2USFQoRUEhBU0VfVU5TUEVDSUZJRUQQABIRCg1QSEFTRV9QRU5ESU5HEAESEAoMUEhBU0VfQUNUSVZFEAISEAoMUEhBU0VfUEFVU0VEEAMSDwoLUEhBU0VfRU5ERUQQBCpqCgpSZXN1bHRLaW5kEhsKF1JFU1VMVF9LSU5EX1VOU1BFQ0lGSUVEEAASEwoPUkVTVUxUX0tJTkRfV0lOEAESFAoQUkVTVUxUX0tJTkRfRFJBVxACEhQKEFJFU1VMVF9LSU5EX1ZPSUQQAyrAAQoFQ2F1c2USFQoRQ0FVU0VfVU5TUEVDSUZJRUQQABIPCgtDQVVTRV9SVUxFUxABEhMKD0NBVVNFX0FHUkVFTUVOVBACEhUKEUNBVVNFX1JFU0lHTkFUSU9OEAMSDgoKQ0FVU0VfVElNRRAEEhgKFENBVVNFX1JVTEVfVklPTEFUSU9OEAUSEQoNQ0FVU0VfQUJTRU5DRRAGEhMKD0NBVVNFX09SR0FOSVNFUhAHEhEKDUNBVVNFX0FSQklURVIQCCprCgVQYXJ0eRIVChFQQVJUWV9VTlNQRUNJRklFRBAAEhAKDFBBUlRZX1BMQVlFUhABEhEKDVBBUlRZX1BMQVlFUlMQAhIRCg1QQVJUWV9BUkJJVEVSEAMSEwoPUEFSVFlfT1JHQU5JU0VSEAQqXAoJU3RhcnRSdWxlEhoKFlNUQVJUX1JVTEVfVU5TUEVDSUZJRUQQABIbChdTVEFSVF9SVUxFX1dIRU5fUFJFU0VOVBABEhYKElNUQVJUX1JVTEVfQVRfT05DRRACKpwBChNEaXNxdWFsaWZpZWRSZXN1bHRzEiQKIERJU1FVQUxJRklFRF9SRVNVTFRTX1VOU1BFQ0lGSUVEEAASHgoaRElTUVVBTElGSUVEX1JFU1VMVFNfU1RBTkQQARIgChxESVNRVUFMSUZJRURfUkVTVUxUU19GT1JGRUlUEAISHQoZRElTUVVBTElGSUVEX1JFU1VMVFNfVk9JRBADMv8HCgxNYXRjaFNlcnZpY2USTgoLQ3JlYXRlTWF0Y2gSHi5hcmJpdGVyLnYxLkNyZWF0ZU1hdGNoUmVxdWVzdBofLmFyYml0ZXIudjEuQ3JlYXRlTWF0Y2hSZXNwb25zZRJFCghHZXRNYXRjaBIbLmFyYml0ZXIudjEuR2V0TWF0Y2hSZXF1ZXN0GhwuYXJiaXRlci52MS5HZXRNYXRjaFJlc3BvbnNlEk4KC0xpc3RNYXRjaGVzEh4uYXJiaXRlci52MS5MaXN0TWF0Y2hlc1JlcXVlc3QaHy5hcmJpdGVyLnYxLkxpc3RNYXRjaGVzUmVzcG9uc2USSwoKU3VibWl0TW92ZRIdLmFyYml0ZXIudjEuU3VibWl0TW92ZVJlcXVlc3QaHi5hcmJpdGVyLnYxLlN1Ym1pdE1vdmVSZXNwb25zZRJSCgtTdWJtaXRNb3ZlcxIeLmFyYml0ZXIudjEuU3VibWl0TW92ZXNSZXF1ZXN0Gh8uYXJiaXRlci52MS5TdWJtaXRNb3Zlc1Jlc3BvbnNlKAEwARJECgdPYnNlcnZlEhouYXJiaXRlci52MS5PYnNlcnZlUmVxdWVzdBobLmFyYml0ZXIudjEuT2JzZXJ2ZVJlc3BvbnNlMAESSAoJT2ZmZXJEcmF3EhwuYXJiaXRlci52MS5PZmZlckRyYXdSZXF1ZXN0Gh0uYXJiaXRlci52MS5PZmZlckRyYXdSZXNwb25zZRJLCgpBbnN3ZXJEcmF3Eh0uYXJiaXRlci52MS5BbnN3ZXJEcmF3UmVxdWVzdBoeLmFyYml0ZXIudjEuQW5zd2VyRHJhd1Jlc3BvbnNlEkgKCUNsYWltRHJhdxIcLmFyYml0ZXIudjEuQ2xhaW1EcmF3UmVxdWVzdBodLmFyYml0ZXIudjEuQ2xhaW1EcmF3UmVzcG9uc2USPwoGUmVzaWduEhkuYXJiaXRlci52MS5SZXNpZ25SZXF1ZXN0GhouYXJiaXRlci52MS5SZXNpZ25SZXNwb25zZRJLCgpBYm9ydE1hdGNoEh0uYXJiaXRlci52MS5BYm9ydE1hdGNoUmVxdWVzdBoeLmFyYml0ZXIudjEuQWJvcnRNYXRjaFJlc3BvbnNlEloKD0FkanVkaWNhdGVNYXRjaBIiLmFyYml0ZXIudjEuQWRqdWRpY2F0ZU1hdGNoUmVxdWVzdBojLmFyYml0ZXIudjEuQWRqdWRpY2F0ZU1hdGNoUmVzcG9uc2USVgoNR2V0VHJhbnNjcmlwdBIgLmFyYml0ZXIudjEuR2V0VHJhbnNjcmlwdFJlcXVlc3QaIS5hcmJpdGVyLnYxLkdldFRyYW5zY3JpcHRSZXNwb25zZTABQgJQAWIGcHJvdG8z", [file_arbiter_v1_refusal]);
 
 /**
  * The end of a match.
@@ -1626,7 +1626,7 @@ export type TournamentEvent = Message<"arbiter.v1.TournamentEvent"> & {
 
   /**
    * Its kind, as in the record: "tournament_created", "entered", "withdrawn", "entry_changed", "start_missed", "tournament_started", "paused",
-   * "continued", "paired", "game_begun", "game_ended", "game_voided", "ruled", "tournament_ended".
+   * "continued", "paired", "game_begun", "game_ended", "game_voided", "ruled", "corrected", "tournament_ended".
    *
    * @generated from field: string kind = 4;
    */
@@ -1733,6 +1733,14 @@ export type TournamentEvent = Message<"arbiter.v1.TournamentEvent"> & {
      */
     value: GameRuled;
     case: "ruled";
+  } | {
+    /**
+     * The organiser has corrected the tournament, some of it also after its end.
+     *
+     * @generated from field: arbiter.v1.TournamentCorrected corrected = 18;
+     */
+    value: TournamentCorrected;
+    case: "corrected";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -2245,6 +2253,245 @@ export const GameRuledSchema: GenMessage<GameRuled> = /*@__PURE__*/
   messageDesc(file_arbiter_v1_match, 45);
 
 /**
+ * The organiser has corrected the tournament.
+ *
+ * @generated from message arbiter.v1.TournamentCorrected
+ */
+export type TournamentCorrected = Message<"arbiter.v1.TournamentCorrected"> & {
+  /**
+   * What was decided.
+   *
+   * @generated from field: arbiter.v1.Correction correction = 1;
+   */
+  correction?: Correction | undefined;
+
+  /**
+   * Why, for everybody.
+   *
+   * @generated from field: string note = 2;
+   */
+  note: string;
+
+  /**
+   * The organiser.
+   *
+   * @generated from field: string caller = 3;
+   */
+  caller: string;
+};
+
+/**
+ * Describes the message arbiter.v1.TournamentCorrected.
+ * Use `create(TournamentCorrectedSchema)` to create a new message.
+ */
+export const TournamentCorrectedSchema: GenMessage<TournamentCorrected> = /*@__PURE__*/
+  messageDesc(file_arbiter_v1_match, 46);
+
+/**
+ * What an organiser decides after the fact, besides rulings on single games. Nothing is edited: standings and later
+ * pairings follow from all decisions in order, and those that exist stay.
+ *
+ * @generated from message arbiter.v1.Correction
+ */
+export type Correction = Message<"arbiter.v1.Correction"> & {
+  /**
+   * The decision.
+   *
+   * @generated from oneof arbiter.v1.Correction.what
+   */
+  what: {
+    /**
+     * A player is disqualified.
+     *
+     * @generated from field: arbiter.v1.Disqualification disqualify = 1;
+     */
+    value: Disqualification;
+    case: "disqualify";
+  } | {
+    /**
+     * The disqualification of a player is taken back: results are as before it, and it is paired again unless it had
+     * withdrawn. Walkovers in between stand.
+     *
+     * @generated from field: arbiter.v1.Reinstatement reinstate = 2;
+     */
+    value: Reinstatement;
+    case: "reinstate";
+  } | {
+    /**
+     * A game that has a result is played again in its round: the result and the rulings on it count no more.
+     *
+     * @generated from field: arbiter.v1.Replay replay = 3;
+     */
+    value: Replay;
+    case: "replay";
+  } | {
+    /**
+     * A player gets or loses points in the standings; tie-breaks and pairings do not count them.
+     *
+     * @generated from field: arbiter.v1.PointsAward award = 4;
+     */
+    value: PointsAward;
+    case: "award";
+  } | {
+    /**
+     * Players who share a place are ordered by lot.
+     *
+     * @generated from field: arbiter.v1.LotDraw lots = 5;
+     */
+    value: LotDraw;
+    case: "lots";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message arbiter.v1.Correction.
+ * Use `create(CorrectionSchema)` to create a new message.
+ */
+export const CorrectionSchema: GenMessage<Correction> = /*@__PURE__*/
+  messageDesc(file_arbiter_v1_match, 47);
+
+/**
+ * A player is disqualified: it is not paired any more, and loses the games that it has not begun.
+ *
+ * @generated from message arbiter.v1.Disqualification
+ */
+export type Disqualification = Message<"arbiter.v1.Disqualification"> & {
+  /**
+   * The player.
+   *
+   * @generated from field: string player = 1;
+   */
+  player: string;
+
+  /**
+   * As if it had never taken part: it comes after all others. Otherwise from now on, and it keeps its place.
+   *
+   * @generated from field: bool from_start = 2;
+   */
+  fromStart: boolean;
+
+  /**
+   * What becomes of its results, also of those to come. Other than STAND only with `from_start`.
+   *
+   * @generated from field: arbiter.v1.DisqualifiedResults results = 3;
+   */
+  results: DisqualifiedResults;
+
+  /**
+   * Its games under way go on; otherwise they are stopped, and end as walkovers.
+   *
+   * @generated from field: bool games_go_on = 4;
+   */
+  gamesGoOn: boolean;
+};
+
+/**
+ * Describes the message arbiter.v1.Disqualification.
+ * Use `create(DisqualificationSchema)` to create a new message.
+ */
+export const DisqualificationSchema: GenMessage<Disqualification> = /*@__PURE__*/
+  messageDesc(file_arbiter_v1_match, 48);
+
+/**
+ * The disqualification of a player is taken back.
+ *
+ * @generated from message arbiter.v1.Reinstatement
+ */
+export type Reinstatement = Message<"arbiter.v1.Reinstatement"> & {
+  /**
+   * The player.
+   *
+   * @generated from field: string player = 1;
+   */
+  player: string;
+};
+
+/**
+ * Describes the message arbiter.v1.Reinstatement.
+ * Use `create(ReinstatementSchema)` to create a new message.
+ */
+export const ReinstatementSchema: GenMessage<Reinstatement> = /*@__PURE__*/
+  messageDesc(file_arbiter_v1_match, 49);
+
+/**
+ * A game is played again.
+ *
+ * @generated from message arbiter.v1.Replay
+ */
+export type Replay = Message<"arbiter.v1.Replay"> & {
+  /**
+   * Its number in the order of pairing.
+   *
+   * @generated from field: int32 game = 1;
+   */
+  game: number;
+};
+
+/**
+ * Describes the message arbiter.v1.Replay.
+ * Use `create(ReplaySchema)` to create a new message.
+ */
+export const ReplaySchema: GenMessage<Replay> = /*@__PURE__*/
+  messageDesc(file_arbiter_v1_match, 50);
+
+/**
+ * A player gets or loses points.
+ *
+ * @generated from message arbiter.v1.PointsAward
+ */
+export type PointsAward = Message<"arbiter.v1.PointsAward"> & {
+  /**
+   * The player.
+   *
+   * @generated from field: string player = 1;
+   */
+  player: string;
+
+  /**
+   * In halves, in an arena its own points; negative to take some; -2000 to 2000, not 0.
+   *
+   * @generated from field: int32 half_points = 2;
+   */
+  halfPoints: number;
+};
+
+/**
+ * Describes the message arbiter.v1.PointsAward.
+ * Use `create(PointsAwardSchema)` to create a new message.
+ */
+export const PointsAwardSchema: GenMessage<PointsAward> = /*@__PURE__*/
+  messageDesc(file_arbiter_v1_match, 51);
+
+/**
+ * Players who share a place are ordered by lot, as long as they are level in everything else.
+ *
+ * @generated from message arbiter.v1.LotDraw
+ */
+export type LotDraw = Message<"arbiter.v1.LotDraw"> & {
+  /**
+   * The players, 2 to 1000.
+   *
+   * @generated from field: repeated string players = 1;
+   */
+  players: string[];
+
+  /**
+   * The seed of the lot, at most 100 characters; in a request, empty for one that the server draws. The order is a
+   * Fisher-Yates shuffle of the names in the order of the alphabet, with numbers from SHA-256 of "SEED/0", "SEED/1", …
+   *
+   * @generated from field: string seed = 2;
+   */
+  seed: string;
+};
+
+/**
+ * Describes the message arbiter.v1.LotDraw.
+ * Use `create(LotDrawSchema)` to create a new message.
+ */
+export const LotDrawSchema: GenMessage<LotDraw> = /*@__PURE__*/
+  messageDesc(file_arbiter_v1_match, 52);
+
+/**
  * A tournament has ended.
  *
  * @generated from message arbiter.v1.TournamentEnded
@@ -2277,7 +2524,7 @@ export type TournamentEnded = Message<"arbiter.v1.TournamentEnded"> & {
  * Use `create(TournamentEndedSchema)` to create a new message.
  */
 export const TournamentEndedSchema: GenMessage<TournamentEnded> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_match, 46);
+  messageDesc(file_arbiter_v1_match, 53);
 
 /**
  * Offers a draw.
@@ -2305,7 +2552,7 @@ export type OfferDrawRequest = Message<"arbiter.v1.OfferDrawRequest"> & {
  * Use `create(OfferDrawRequestSchema)` to create a new message.
  */
 export const OfferDrawRequestSchema: GenMessage<OfferDrawRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_match, 47);
+  messageDesc(file_arbiter_v1_match, 54);
 
 /**
  * The offer stands.
@@ -2326,7 +2573,7 @@ export type OfferDrawResponse = Message<"arbiter.v1.OfferDrawResponse"> & {
  * Use `create(OfferDrawResponseSchema)` to create a new message.
  */
 export const OfferDrawResponseSchema: GenMessage<OfferDrawResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_match, 48);
+  messageDesc(file_arbiter_v1_match, 55);
 
 /**
  * Answers a draw offer.
@@ -2361,7 +2608,7 @@ export type AnswerDrawRequest = Message<"arbiter.v1.AnswerDrawRequest"> & {
  * Use `create(AnswerDrawRequestSchema)` to create a new message.
  */
 export const AnswerDrawRequestSchema: GenMessage<AnswerDrawRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_match, 49);
+  messageDesc(file_arbiter_v1_match, 56);
 
 /**
  * The answer is recorded.
@@ -2382,7 +2629,7 @@ export type AnswerDrawResponse = Message<"arbiter.v1.AnswerDrawResponse"> & {
  * Use `create(AnswerDrawResponseSchema)` to create a new message.
  */
 export const AnswerDrawResponseSchema: GenMessage<AnswerDrawResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_match, 50);
+  messageDesc(file_arbiter_v1_match, 57);
 
 /**
  * Claims a draw.
@@ -2410,7 +2657,7 @@ export type ClaimDrawRequest = Message<"arbiter.v1.ClaimDrawRequest"> & {
  * Use `create(ClaimDrawRequestSchema)` to create a new message.
  */
 export const ClaimDrawRequestSchema: GenMessage<ClaimDrawRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_match, 51);
+  messageDesc(file_arbiter_v1_match, 58);
 
 /**
  * The draw is recorded.
@@ -2431,7 +2678,7 @@ export type ClaimDrawResponse = Message<"arbiter.v1.ClaimDrawResponse"> & {
  * Use `create(ClaimDrawResponseSchema)` to create a new message.
  */
 export const ClaimDrawResponseSchema: GenMessage<ClaimDrawResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_match, 52);
+  messageDesc(file_arbiter_v1_match, 59);
 
 /**
  * Resigns.
@@ -2459,7 +2706,7 @@ export type ResignRequest = Message<"arbiter.v1.ResignRequest"> & {
  * Use `create(ResignRequestSchema)` to create a new message.
  */
 export const ResignRequestSchema: GenMessage<ResignRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_match, 53);
+  messageDesc(file_arbiter_v1_match, 60);
 
 /**
  * The resignation is recorded.
@@ -2480,7 +2727,7 @@ export type ResignResponse = Message<"arbiter.v1.ResignResponse"> & {
  * Use `create(ResignResponseSchema)` to create a new message.
  */
 export const ResignResponseSchema: GenMessage<ResignResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_match, 54);
+  messageDesc(file_arbiter_v1_match, 61);
 
 /**
  * Ends a match that shall not count.
@@ -2515,7 +2762,7 @@ export type AbortMatchRequest = Message<"arbiter.v1.AbortMatchRequest"> & {
  * Use `create(AbortMatchRequestSchema)` to create a new message.
  */
 export const AbortMatchRequestSchema: GenMessage<AbortMatchRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_match, 55);
+  messageDesc(file_arbiter_v1_match, 62);
 
 /**
  * The match has ended.
@@ -2536,7 +2783,7 @@ export type AbortMatchResponse = Message<"arbiter.v1.AbortMatchResponse"> & {
  * Use `create(AbortMatchResponseSchema)` to create a new message.
  */
 export const AbortMatchResponseSchema: GenMessage<AbortMatchResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_match, 56);
+  messageDesc(file_arbiter_v1_match, 63);
 
 /**
  * Sets a result.
@@ -2585,7 +2832,7 @@ export type AdjudicateMatchRequest = Message<"arbiter.v1.AdjudicateMatchRequest"
  * Use `create(AdjudicateMatchRequestSchema)` to create a new message.
  */
 export const AdjudicateMatchRequestSchema: GenMessage<AdjudicateMatchRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_match, 57);
+  messageDesc(file_arbiter_v1_match, 64);
 
 /**
  * The match has ended.
@@ -2606,7 +2853,7 @@ export type AdjudicateMatchResponse = Message<"arbiter.v1.AdjudicateMatchRespons
  * Use `create(AdjudicateMatchResponseSchema)` to create a new message.
  */
 export const AdjudicateMatchResponseSchema: GenMessage<AdjudicateMatchResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_match, 58);
+  messageDesc(file_arbiter_v1_match, 65);
 
 /**
  * Requests the record of a match.
@@ -2627,7 +2874,7 @@ export type GetTranscriptRequest = Message<"arbiter.v1.GetTranscriptRequest"> & 
  * Use `create(GetTranscriptRequestSchema)` to create a new message.
  */
 export const GetTranscriptRequestSchema: GenMessage<GetTranscriptRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_match, 59);
+  messageDesc(file_arbiter_v1_match, 66);
 
 /**
  * The next part of the record.
@@ -2648,7 +2895,7 @@ export type GetTranscriptResponse = Message<"arbiter.v1.GetTranscriptResponse"> 
  * Use `create(GetTranscriptResponseSchema)` to create a new message.
  */
 export const GetTranscriptResponseSchema: GenMessage<GetTranscriptResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_match, 60);
+  messageDesc(file_arbiter_v1_match, 67);
 
 /**
  * The phases of a match.
@@ -2896,6 +3143,47 @@ export enum StartRule {
  */
 export const StartRuleSchema: GenEnum<StartRule> = /*@__PURE__*/
   enumDesc(file_arbiter_v1_match, 4);
+
+/**
+ * What becomes of the results of a player who is disqualified from the start.
+ *
+ * @generated from enum arbiter.v1.DisqualifiedResults
+ */
+export enum DisqualifiedResults {
+  /**
+   * Not set: they stand.
+   *
+   * @generated from enum value: DISQUALIFIED_RESULTS_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * They count as they are.
+   *
+   * @generated from enum value: DISQUALIFIED_RESULTS_STAND = 1;
+   */
+  STAND = 1,
+
+  /**
+   * It has lost all its games without play, and the others have won them. They do not count for the tournament's ratings.
+   *
+   * @generated from enum value: DISQUALIFIED_RESULTS_FORFEIT = 2;
+   */
+  FORFEIT = 2,
+
+  /**
+   * Its games do not count.
+   *
+   * @generated from enum value: DISQUALIFIED_RESULTS_VOID = 3;
+   */
+  VOID = 3,
+}
+
+/**
+ * Describes the enum arbiter.v1.DisqualifiedResults.
+ */
+export const DisqualifiedResultsSchema: GenEnum<DisqualifiedResults> = /*@__PURE__*/
+  enumDesc(file_arbiter_v1_match, 5);
 
 /**
  * Matches. Reading needs any of the scopes observe, play and organise. Moving needs scope play and a seat. Creating

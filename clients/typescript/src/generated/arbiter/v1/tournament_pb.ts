@@ -6,7 +6,7 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { StartRule } from "./match_pb.js";
+import type { Correction, StartRule } from "./match_pb.js";
 import { file_arbiter_v1_match } from "./match_pb.js";
 import type { Estimate } from "./rating_pb.js";
 import { file_arbiter_v1_rating } from "./rating_pb.js";
@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file arbiter/v1/tournament.proto.
  */
 export const file_arbiter_v1_tournament: GenFile = /*@__PURE__*/
-  fileDesc("ChthcmJpdGVyL3YxL3RvdXJuYW1lbnQucHJvdG8SCmFyYml0ZXIudjEiigUKDlRvdXJuYW1lbnRTcGVjEgwKBG5hbWUYASABKAkSLAoGZm9ybWF0GAIgASgOMhwuYXJiaXRlci52MS5Ub3VybmFtZW50Rm9ybWF0Eg0KBWdhbWVzGAMgAygJEgwKBHRpbWUYBCABKAkSEgoFcmF0ZWQYBSABKAhIAIgBARITCgZwYWlyZWQYBiABKAhIAYgBARIUCgdhdF9vbmNlGAcgASgFSAKIAQESLgoHb3B0aW9ucxgIIAEoCzIdLmFyYml0ZXIudjEuVG91cm5hbWVudE9wdGlvbnMSJgoIb3BlbmluZ3MYCSABKAsyFC5hcmJpdGVyLnYxLk9wZW5pbmdzEiUKBWVudHJ5GAogASgLMhYuYXJiaXRlci52MS5FbnRyeVJ1bGVzEiYKCHNjaGVkdWxlGAsgASgLMhQuYXJiaXRlci52MS5TY2hlZHVsZRIuCgxhZGp1ZGljYXRpb24YDCABKAsyGC5hcmJpdGVyLnYxLkFkanVkaWNhdGlvbhIoCgp0aWVfYnJlYWtzGA0gAygOMhQuYXJiaXRlci52MS5UaWVCcmVhaxIsCgZwb2xpY3kYDiABKAsyHC5hcmJpdGVyLnYxLlRvdXJuYW1lbnRQb2xpY3kSOwoJdGltZV9vZGRzGA8gAygLMiguYXJiaXRlci52MS5Ub3VybmFtZW50U3BlYy5UaW1lT2Rkc0VudHJ5EhUKCGF0dGVtcHRzGBAgASgFSAOIAQEaLwoNVGltZU9kZHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQggKBl9yYXRlZEIJCgdfcGFpcmVkQgoKCF9hdF9vbmNlQgsKCV9hdHRlbXB0cyKeBAoRVG91cm5hbWVudE9wdGlvbnMSEwoGY3ljbGVzGAEgASgFSACIAQESEgoFaGVhZHMYAiABKAVIAYgBARIOCgZyb3VuZHMYAyABKAUSEwoLYWNjZWxlcmF0ZWQYBCABKAgSFAoHYmVzdF9vZhgFIAEoBUgCiAEBEg4KBmRvdWJsZRgGIAEoCBITCgt0aGlyZF9wbGFjZRgHIAEoCBITCgtkdXJhdGlvbl9tcxgIIAEoAxIXCgp2YWxpZGF0aW9uGAkgASgISAOIAQESEQoEZWxvMBgKIAEoBUgEiAEBEhEKBGVsbzEYCyABKAVIBYgBARISCgVhbHBoYRgMIAEoBUgGiAEBEhEKBGJldGEYDSABKAVIB4gBARIaCg1tb3N0X21lZXRpbmdzGA4gASgFSAiIAQESGgoNc2FtZV9vcGVuaW5ncxgPIAEoCEgJiAEBEhoKEmtlZXBfZWFybHlfbGVhdmVycxgQIAEoCBISCgpub3JtYWxpc2VkGBEgASgIEhYKCWVsb19wYXJ0cxgSIAEoBUgKiAEBQgkKB19jeWNsZXNCCAoGX2hlYWRzQgoKCF9iZXN0X29mQg0KC192YWxpZGF0aW9uQgcKBV9lbG8wQgcKBV9lbG8xQggKBl9hbHBoYUIHCgVfYmV0YUIQCg5fbW9zdF9tZWV0aW5nc0IQCg5fc2FtZV9vcGVuaW5nc0IMCgpfZWxvX3BhcnRzIngKCE9wZW5pbmdzEg0KBXBsaWVzGAEgASgFEgwKBHNlZWQYAiABKAkSJgoFbGluZXMYAyADKAsyFy5hcmJpdGVyLnYxLk9wZW5pbmdMaW5lEicKBW9yZGVyGAQgASgOMhguYXJiaXRlci52MS5PcGVuaW5nT3JkZXIiKgoLT3BlbmluZ0xpbmUSDAoEZ2FtZRgBIAEoCRINCgVtb3ZlcxgCIAMoCSJ7CgpFbnRyeVJ1bGVzEhAKCGNhcGFjaXR5GAEgASgFEg8KB2ludml0ZWQYAiADKAkSEAoIdmVyc2lvbnMYAyADKAkSKQoJZm9yYmlkZGVuGAQgAygLMhYuYXJiaXRlci52MS5QbGF5ZXJQYWlyEg0KBWJhZGdlGAUgASgIIisKClBsYXllclBhaXISDQoFZmlyc3QYASABKAkSDgoGc2Vjb25kGAIgASgJIl4KCFNjaGVkdWxlEhAKCHN0YXJ0X21zGAEgASgDEhcKD2VudHJ5X2Nsb3Nlc19tcxgCIAEoAxInCgd0b29fZmV3GAMgASgOMhYuYXJiaXRlci52MS5Ub29GZXdSdWxlIskBCgxBZGp1ZGljYXRpb24SDQoFcGxpZXMYASABKAUSEAoIbWF0ZXJpYWwYCCABKAUSFgoObWF0ZXJpYWxfcGxpZXMYCSABKAUSEgoKZXZhbHVhdGlvbhgCIAEoBRIYChBldmFsdWF0aW9uX3BsaWVzGAMgASgFEhcKD2RyYXdfZXZhbHVhdGlvbhgEIAEoBRISCgpkcmF3X3BsaWVzGAUgASgFEhUKDWRyYXdfZnJvbV9wbHkYBiABKAUSDgoGcGx1Z2luGAcgASgJIt0CChBUb3VybmFtZW50UG9saWN5EhoKDWlsbGVnYWxfbW92ZXMYASABKAVIAIgBARIaCg1rZXB0X3JlZnVzYWxzGAIgASgFSAGIAQESFwoKbm9fc2hvd19tcxgDIAEoA0gCiAEBEhcKCmFiYW5kb25fbXMYBCABKANIA4gBARIYCgttb3ZlX2NhcF9tcxgFIAEoA0gEiAEBEhYKCXJlc3VtZV9tcxgGIAEoA0gFiAEBEiQKBXN0YXJ0GAcgASgOMhUuYXJiaXRlci52MS5TdGFydFJ1bGUSJwoHbm9fc2hvdxgIIAEoDjIWLmFyYml0ZXIudjEuTm9TaG93UnVsZUIQCg5faWxsZWdhbF9tb3Zlc0IQCg5fa2VwdF9yZWZ1c2Fsc0INCgtfbm9fc2hvd19tc0INCgtfYWJhbmRvbl9tc0IOCgxfbW92ZV9jYXBfbXNCDAoKX3Jlc3VtZV9tcyJrCgdFbnRyYW50Eg4KBnBsYXllchgBIAEoCRIPCgd2ZXJzaW9uGAIgASgJEg4KBnJhdGluZxgDIAEoBRIOCgZqb2luZWQYBCABKAUSDAoEYnllcxgFIAMoBRIRCgl3aXRoZHJhd24YBiABKAgicQoOVG91cm5hbWVudEdhbWUSDgoGbnVtYmVyGAEgASgFEg0KBXJvdW5kGAIgASgFEg8KB3BsYXllcnMYAyADKAkSDAoEZ2FtZRgEIAEoCRIQCghtYXRjaF9pZBgFIAEoCRIPCgdhdHRlbXB0GAYgASgFIs8DCgpUb3VybmFtZW50EhUKDXRvdXJuYW1lbnRfaWQYASABKAkSKAoEc3BlYxgCIAEoCzIaLmFyYml0ZXIudjEuVG91cm5hbWVudFNwZWMSDwoHY3JlYXRvchgDIAEoCRIqCgVwaGFzZRgEIAEoDjIbLmFyYml0ZXIudjEuVG91cm5hbWVudFBoYXNlEhAKCHJldmlzaW9uGAUgASgDEiUKCGVudHJhbnRzGAYgAygLMhMuYXJiaXRlci52MS5FbnRyYW50Eg4KBnJvdW5kcxgHIAEoBRINCgVnYW1lcxgIIAEoBRITCgtnYW1lc19lbmRlZBgJIAEoBRIrCgdydW5uaW5nGAogAygLMhouYXJiaXRlci52MS5Ub3VybmFtZW50R2FtZRISCgpjcmVhdGVkX21zGAsgASgDEhIKCnN0YXJ0ZWRfbXMYDCABKAMSDwoHZW5kc19tcxgNIAEoAxIQCghlbmRlZF9tcxgOIAEoAxImCgNlbmQYDyABKA4yGS5hcmJpdGVyLnYxLlRvdXJuYW1lbnRFbmQSEAoIZW5kX25vdGUYECABKAkSEAoIY2F1dGlvbnMYESADKAkSEgoKc3RhcnRfbm90ZRgSIAEoCSLdAQoRVG91cm5hbWVudFN1bW1hcnkSFQoNdG91cm5hbWVudF9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEiwKBmZvcm1hdBgDIAEoDjIcLmFyYml0ZXIudjEuVG91cm5hbWVudEZvcm1hdBIPCgdjcmVhdG9yGAQgASgJEioKBXBoYXNlGAUgASgOMhsuYXJiaXRlci52MS5Ub3VybmFtZW50UGhhc2USEgoKY3JlYXRlZF9tcxgGIAEoAxISCgpzdGFydGVkX21zGAcgASgDEhAKCGVuZGVkX21zGAggASgDIlcKF0NyZWF0ZVRvdXJuYW1lbnRSZXF1ZXN0EhIKCnJlcXVlc3RfaWQYASABKAkSKAoEc3BlYxgCIAEoCzIaLmFyYml0ZXIudjEuVG91cm5hbWVudFNwZWMiRgoYQ3JlYXRlVG91cm5hbWVudFJlc3BvbnNlEioKCnRvdXJuYW1lbnQYASABKAsyFi5hcmJpdGVyLnYxLlRvdXJuYW1lbnQicQoWRW50ZXJUb3VybmFtZW50UmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEhUKDXRvdXJuYW1lbnRfaWQYAiABKAkSDgoGcGxheWVyGAMgASgJEgwKBGJ5ZXMYBCADKAUSDgoGcmF0aW5nGAUgASgFIj8KF0VudGVyVG91cm5hbWVudFJlc3BvbnNlEiQKB2VudHJhbnQYASABKAsyEy5hcmJpdGVyLnYxLkVudHJhbnQiWgodV2l0aGRyYXdGcm9tVG91cm5hbWVudFJlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRIVCg10b3VybmFtZW50X2lkGAIgASgJEg4KBnBsYXllchgDIAEoCSJGCh5XaXRoZHJhd0Zyb21Ub3VybmFtZW50UmVzcG9uc2USJAoHZW50cmFudBgBIAEoCzITLmFyYml0ZXIudjEuRW50cmFudCIYCgZSb3VuZHMSDgoGcm91bmRzGAEgAygFIpEBChJDaGFuZ2VFbnRyeVJlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRIVCg10b3VybmFtZW50X2lkGAIgASgJEg4KBnBsYXllchgDIAEoCRIgCgRieWVzGAQgASgLMhIuYXJiaXRlci52MS5Sb3VuZHMSEwoGcmF0aW5nGAUgASgFSACIAQFCCQoHX3JhdGluZyI7ChNDaGFuZ2VFbnRyeVJlc3BvbnNlEiQKB2VudHJhbnQYASABKAsyEy5hcmJpdGVyLnYxLkVudHJhbnQiQwoWU3RhcnRUb3VybmFtZW50UmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEhUKDXRvdXJuYW1lbnRfaWQYAiABKAkiRQoXU3RhcnRUb3VybmFtZW50UmVzcG9uc2USKgoKdG91cm5hbWVudBgBIAEoCzIWLmFyYml0ZXIudjEuVG91cm5hbWVudCJDChZQYXVzZVRvdXJuYW1lbnRSZXF1ZXN0EhIKCnJlcXVlc3RfaWQYASABKAkSFQoNdG91cm5hbWVudF9pZBgCIAEoCSJFChdQYXVzZVRvdXJuYW1lbnRSZXNwb25zZRIqCgp0b3VybmFtZW50GAEgASgLMhYuYXJiaXRlci52MS5Ub3VybmFtZW50IkQKF1Jlc3VtZVRvdXJuYW1lbnRSZXF1ZXN0EhIKCnJlcXVlc3RfaWQYASABKAkSFQoNdG91cm5hbWVudF9pZBgCIAEoCSJGChhSZXN1bWVUb3VybmFtZW50UmVzcG9uc2USKgoKdG91cm5hbWVudBgBIAEoCzIWLmFyYml0ZXIudjEuVG91cm5hbWVudCJSChdDYW5jZWxUb3VybmFtZW50UmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEhUKDXRvdXJuYW1lbnRfaWQYAiABKAkSDAoEbm90ZRgDIAEoCSJGChhDYW5jZWxUb3VybmFtZW50UmVzcG9uc2USKgoKdG91cm5hbWVudBgBIAEoCzIWLmFyYml0ZXIudjEuVG91cm5hbWVudCLAAQoRUnVsZU9uR2FtZVJlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRIVCg10b3VybmFtZW50X2lkGAIgASgJEgwKBGdhbWUYAyABKAUSLAoIZGVjaXNpb24YBCABKA4yGi5hcmJpdGVyLnYxLlJ1bGluZ0RlY2lzaW9uEhMKC2hhbGZfcG9pbnRzGAUgAygFEgwKBG5vdGUYBiABKAkSEAoIcmV2aXNpb24YByABKAMSDwoHcHJldmlldxgIIAEoCCJqChJSdWxlT25HYW1lUmVzcG9uc2USKgoKdG91cm5hbWVudBgBIAEoCzIWLmFyYml0ZXIudjEuVG91cm5hbWVudBIoCgdjaGFuZ2VzGAIgAygLMhcuYXJiaXRlci52MS5QbGFjZUNoYW5nZSJzCgtQbGFjZUNoYW5nZRIOCgZwbGF5ZXIYASABKAkSFAoMcGxhY2VfYmVmb3JlGAIgASgFEg0KBXBsYWNlGAMgASgFEhoKEmhhbGZfcG9pbnRzX2JlZm9yZRgEIAEoBRITCgtoYWxmX3BvaW50cxgFIAEoBSItChRHZXRUb3VybmFtZW50UmVxdWVzdBIVCg10b3VybmFtZW50X2lkGAEgASgJIkMKFUdldFRvdXJuYW1lbnRSZXNwb25zZRIqCgp0b3VybmFtZW50GAEgASgLMhYuYXJiaXRlci52MS5Ub3VybmFtZW50IqoBChZMaXN0VG91cm5hbWVudHNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoBRISCgpwYWdlX3Rva2VuGAIgASgJEiwKBmZvcm1hdBgDIAEoDjIcLmFyYml0ZXIudjEuVG91cm5hbWVudEZvcm1hdBIPCgdjcmVhdG9yGAQgASgJEioKBXBoYXNlGAUgASgOMhsuYXJiaXRlci52MS5Ub3VybmFtZW50UGhhc2UiZgoXTGlzdFRvdXJuYW1lbnRzUmVzcG9uc2USMgoLdG91cm5hbWVudHMYASADKAsyHS5hcmJpdGVyLnYxLlRvdXJuYW1lbnRTdW1tYXJ5EhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIwChdFeHBvcnRUb3VybmFtZW50UmVxdWVzdBIVCg10b3VybmFtZW50X2lkGAEgASgJIikKGEV4cG9ydFRvdXJuYW1lbnRSZXNwb25zZRINCgVsaW5lcxgBIAEoDCIsChNHZXRTdGFuZGluZ3NSZXF1ZXN0EhUKDXRvdXJuYW1lbnRfaWQYASABKAkikQEKFEdldFN0YW5kaW5nc1Jlc3BvbnNlEhUKDXRvdXJuYW1lbnRfaWQYASABKAkSEAoIcmV2aXNpb24YAiABKAMSKAoKdGllX2JyZWFrcxgDIAMoDjIULmFyYml0ZXIudjEuVGllQnJlYWsSJgoEcm93cxgEIAMoCzIYLmFyYml0ZXIudjEuU3RhbmRpbmdzUm93IoYDCgxTdGFuZGluZ3NSb3cSDQoFcGxhY2UYASABKAUSDgoGcGxheWVyGAIgASgJEhMKC2hhbGZfcG9pbnRzGAMgASgFEhoKEnRpZV9icmVha19xdWFydGVycxgEIAMoBRIbChNtZWV0aW5nX2hhbGZfcG9pbnRzGAUgASgFEhgKEGdhbWVfaGFsZl9wb2ludHMYBiABKAUSDQoFZ2FtZXMYByABKAUSDAoEd2lucxgIIAEoBRINCgVkcmF3cxgJIAEoBRIOCgZsb3NzZXMYCiABKAUSIgoGZmF1bHRzGAsgASgLMhIuYXJiaXRlci52MS5GYXVsdHMSEQoJd2l0aGRyYXduGAwgASgIEhkKDGFyZW5hX3BvaW50cxgNIAEoBUgAiAEBEg8KB3JlYWNoZWQYDiABKAkSKwoGcmF0aW5nGA8gASgLMhsuYXJiaXRlci52MS5TdGFuZGluZ3NSYXRpbmcSEgoKbGVmdF9lYXJseRgQIAEoCEIPCg1fYXJlbmFfcG9pbnRzIlgKD1N0YW5kaW5nc1JhdGluZxIhCgNlbG8YASABKAsyFC5hcmJpdGVyLnYxLkVzdGltYXRlEhMKC3Byb3Zpc2lvbmFsGAIgASgIEg0KBWdyb3VwGAMgASgFIlIKBkZhdWx0cxIQCgh0aW1lb3V0cxgBIAEoBRIPCgdjcmFzaGVzGAIgASgFEhIKCnZpb2xhdGlvbnMYAyABKAUSEQoJd2Fsa292ZXJzGAQgASgFKo0CChBUb3VybmFtZW50Rm9ybWF0EiEKHVRPVVJOQU1FTlRfRk9STUFUX1VOU1BFQ0lGSUVEEAASIQodVE9VUk5BTUVOVF9GT1JNQVRfUk9VTkRfUk9CSU4QARIeChpUT1VSTkFNRU5UX0ZPUk1BVF9HQVVOVExFVBACEhsKF1RPVVJOQU1FTlRfRk9STUFUX1NXSVNTEAMSHgoaVE9VUk5BTUVOVF9GT1JNQVRfS05PQ0tPVVQQBBIbChdUT1VSTkFNRU5UX0ZPUk1BVF9BUkVOQRAFEhwKGFRPVVJOQU1FTlRfRk9STUFUX0xBRERFUhAGEhsKF1RPVVJOQU1FTlRfRk9STUFUX1RSSUFMEAcqpgEKD1RvdXJuYW1lbnRQaGFzZRIgChxUT1VSTkFNRU5UX1BIQVNFX1VOU1BFQ0lGSUVEEAASGgoWVE9VUk5BTUVOVF9QSEFTRV9FTlRSWRABEhwKGFRPVVJOQU1FTlRfUEhBU0VfUlVOTklORxACEhsKF1RPVVJOQU1FTlRfUEhBU0VfUEFVU0VEEAMSGgoWVE9VUk5BTUVOVF9QSEFTRV9FTkRFRBAEKp8BCg1Ub3VybmFtZW50RW5kEh4KGlRPVVJOQU1FTlRfRU5EX1VOU1BFQ0lGSUVEEAASGwoXVE9VUk5BTUVOVF9FTkRfQ09NUExFVEUQARIXChNUT1VSTkFNRU5UX0VORF9USU1FEAISGgoWVE9VUk5BTUVOVF9FTkRfREVDSURFRBADEhwKGFRPVVJOQU1FTlRfRU5EX0NBTkNFTExFRBAEKsACCghUaWVCcmVhaxIZChVUSUVfQlJFQUtfVU5TUEVDSUZJRUQQABIeChpUSUVfQlJFQUtfRElSRUNUX0VOQ09VTlRFUhABEh4KGlRJRV9CUkVBS19TT05ORUJPUk5fQkVSR0VSEAISFgoSVElFX0JSRUFLX0JVQ0hIT0xaEAMSHAoYVElFX0JSRUFLX0JVQ0hIT0xaX0NVVF8xEAQSHAoYVElFX0JSRUFLX0JVQ0hIT0xaX0NVVF8yEAUSHwobVElFX0JSRUFLX0JVQ0hIT0xaX01FRElBTl8xEAYSEgoOVElFX0JSRUFLX1dJTlMQBxIZChVUSUVfQlJFQUtfV0lOU19TRUFUXzIQCBIaChZUSUVfQlJFQUtfR0FNRVNfU0VBVF8yEAkSGQoVVElFX0JSRUFLX1BST0dSRVNTSVZFEAoqWwoKTm9TaG93UnVsZRIcChhOT19TSE9XX1JVTEVfVU5TUEVDSUZJRUQQABIYChROT19TSE9XX1JVTEVfRk9SRkVJVBABEhUKEU5PX1NIT1dfUlVMRV9WT0lEEAIqgAEKDE9wZW5pbmdPcmRlchIdChlPUEVOSU5HX09SREVSX1VOU1BFQ0lGSUVEEAASHAoYT1BFTklOR19PUkRFUl9TRVFVRU5USUFMEAESGAoUT1BFTklOR19PUkRFUl9SQU5ET00QAhIZChVPUEVOSU5HX09SREVSX01FRVRJTkcQAypaCgpUb29GZXdSdWxlEhwKGFRPT19GRVdfUlVMRV9VTlNQRUNJRklFRBAAEhUKEVRPT19GRVdfUlVMRV9XQUlUEAESFwoTVE9PX0ZFV19SVUxFX0NBTkNFTBACKoMBCg5SdWxpbmdEZWNpc2lvbhIfChtSVUxJTkdfREVDSVNJT05fVU5TUEVDSUZJRUQQABIaChZSVUxJTkdfREVDSVNJT05fUE9JTlRTEAESGAoUUlVMSU5HX0RFQ0lTSU9OX1ZPSUQQAhIaChZSVUxJTkdfREVDSVNJT05fU1RBTkRTEAMyuAkKEVRvdXJuYW1lbnRTZXJ2aWNlEl0KEENyZWF0ZVRvdXJuYW1lbnQSIy5hcmJpdGVyLnYxLkNyZWF0ZVRvdXJuYW1lbnRSZXF1ZXN0GiQuYXJiaXRlci52MS5DcmVhdGVUb3VybmFtZW50UmVzcG9uc2USWgoPRW50ZXJUb3VybmFtZW50EiIuYXJiaXRlci52MS5FbnRlclRvdXJuYW1lbnRSZXF1ZXN0GiMuYXJiaXRlci52MS5FbnRlclRvdXJuYW1lbnRSZXNwb25zZRJvChZXaXRoZHJhd0Zyb21Ub3VybmFtZW50EikuYXJiaXRlci52MS5XaXRoZHJhd0Zyb21Ub3VybmFtZW50UmVxdWVzdBoqLmFyYml0ZXIudjEuV2l0aGRyYXdGcm9tVG91cm5hbWVudFJlc3BvbnNlEk4KC0NoYW5nZUVudHJ5Eh4uYXJiaXRlci52MS5DaGFuZ2VFbnRyeVJlcXVlc3QaHy5hcmJpdGVyLnYxLkNoYW5nZUVudHJ5UmVzcG9uc2USWgoPU3RhcnRUb3VybmFtZW50EiIuYXJiaXRlci52MS5TdGFydFRvdXJuYW1lbnRSZXF1ZXN0GiMuYXJiaXRlci52MS5TdGFydFRvdXJuYW1lbnRSZXNwb25zZRJaCg9QYXVzZVRvdXJuYW1lbnQSIi5hcmJpdGVyLnYxLlBhdXNlVG91cm5hbWVudFJlcXVlc3QaIy5hcmJpdGVyLnYxLlBhdXNlVG91cm5hbWVudFJlc3BvbnNlEl0KEFJlc3VtZVRvdXJuYW1lbnQSIy5hcmJpdGVyLnYxLlJlc3VtZVRvdXJuYW1lbnRSZXF1ZXN0GiQuYXJiaXRlci52MS5SZXN1bWVUb3VybmFtZW50UmVzcG9uc2USXQoQQ2FuY2VsVG91cm5hbWVudBIjLmFyYml0ZXIudjEuQ2FuY2VsVG91cm5hbWVudFJlcXVlc3QaJC5hcmJpdGVyLnYxLkNhbmNlbFRvdXJuYW1lbnRSZXNwb25zZRJLCgpSdWxlT25HYW1lEh0uYXJiaXRlci52MS5SdWxlT25HYW1lUmVxdWVzdBoeLmFyYml0ZXIudjEuUnVsZU9uR2FtZVJlc3BvbnNlElQKDUdldFRvdXJuYW1lbnQSIC5hcmJpdGVyLnYxLkdldFRvdXJuYW1lbnRSZXF1ZXN0GiEuYXJiaXRlci52MS5HZXRUb3VybmFtZW50UmVzcG9uc2USWgoPTGlzdFRvdXJuYW1lbnRzEiIuYXJiaXRlci52MS5MaXN0VG91cm5hbWVudHNSZXF1ZXN0GiMuYXJiaXRlci52MS5MaXN0VG91cm5hbWVudHNSZXNwb25zZRJRCgxHZXRTdGFuZGluZ3MSHy5hcmJpdGVyLnYxLkdldFN0YW5kaW5nc1JlcXVlc3QaIC5hcmJpdGVyLnYxLkdldFN0YW5kaW5nc1Jlc3BvbnNlEl8KEEV4cG9ydFRvdXJuYW1lbnQSIy5hcmJpdGVyLnYxLkV4cG9ydFRvdXJuYW1lbnRSZXF1ZXN0GiQuYXJiaXRlci52MS5FeHBvcnRUb3VybmFtZW50UmVzcG9uc2UwAUICUAFiBnByb3RvMw", [file_arbiter_v1_match, file_arbiter_v1_rating]);
+  fileDesc("ChthcmJpdGVyL3YxL3RvdXJuYW1lbnQucHJvdG8SCmFyYml0ZXIudjEiigUKDlRvdXJuYW1lbnRTcGVjEgwKBG5hbWUYASABKAkSLAoGZm9ybWF0GAIgASgOMhwuYXJiaXRlci52MS5Ub3VybmFtZW50Rm9ybWF0Eg0KBWdhbWVzGAMgAygJEgwKBHRpbWUYBCABKAkSEgoFcmF0ZWQYBSABKAhIAIgBARITCgZwYWlyZWQYBiABKAhIAYgBARIUCgdhdF9vbmNlGAcgASgFSAKIAQESLgoHb3B0aW9ucxgIIAEoCzIdLmFyYml0ZXIudjEuVG91cm5hbWVudE9wdGlvbnMSJgoIb3BlbmluZ3MYCSABKAsyFC5hcmJpdGVyLnYxLk9wZW5pbmdzEiUKBWVudHJ5GAogASgLMhYuYXJiaXRlci52MS5FbnRyeVJ1bGVzEiYKCHNjaGVkdWxlGAsgASgLMhQuYXJiaXRlci52MS5TY2hlZHVsZRIuCgxhZGp1ZGljYXRpb24YDCABKAsyGC5hcmJpdGVyLnYxLkFkanVkaWNhdGlvbhIoCgp0aWVfYnJlYWtzGA0gAygOMhQuYXJiaXRlci52MS5UaWVCcmVhaxIsCgZwb2xpY3kYDiABKAsyHC5hcmJpdGVyLnYxLlRvdXJuYW1lbnRQb2xpY3kSOwoJdGltZV9vZGRzGA8gAygLMiguYXJiaXRlci52MS5Ub3VybmFtZW50U3BlYy5UaW1lT2Rkc0VudHJ5EhUKCGF0dGVtcHRzGBAgASgFSAOIAQEaLwoNVGltZU9kZHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQggKBl9yYXRlZEIJCgdfcGFpcmVkQgoKCF9hdF9vbmNlQgsKCV9hdHRlbXB0cyKeBAoRVG91cm5hbWVudE9wdGlvbnMSEwoGY3ljbGVzGAEgASgFSACIAQESEgoFaGVhZHMYAiABKAVIAYgBARIOCgZyb3VuZHMYAyABKAUSEwoLYWNjZWxlcmF0ZWQYBCABKAgSFAoHYmVzdF9vZhgFIAEoBUgCiAEBEg4KBmRvdWJsZRgGIAEoCBITCgt0aGlyZF9wbGFjZRgHIAEoCBITCgtkdXJhdGlvbl9tcxgIIAEoAxIXCgp2YWxpZGF0aW9uGAkgASgISAOIAQESEQoEZWxvMBgKIAEoBUgEiAEBEhEKBGVsbzEYCyABKAVIBYgBARISCgVhbHBoYRgMIAEoBUgGiAEBEhEKBGJldGEYDSABKAVIB4gBARIaCg1tb3N0X21lZXRpbmdzGA4gASgFSAiIAQESGgoNc2FtZV9vcGVuaW5ncxgPIAEoCEgJiAEBEhoKEmtlZXBfZWFybHlfbGVhdmVycxgQIAEoCBISCgpub3JtYWxpc2VkGBEgASgIEhYKCWVsb19wYXJ0cxgSIAEoBUgKiAEBQgkKB19jeWNsZXNCCAoGX2hlYWRzQgoKCF9iZXN0X29mQg0KC192YWxpZGF0aW9uQgcKBV9lbG8wQgcKBV9lbG8xQggKBl9hbHBoYUIHCgVfYmV0YUIQCg5fbW9zdF9tZWV0aW5nc0IQCg5fc2FtZV9vcGVuaW5nc0IMCgpfZWxvX3BhcnRzIngKCE9wZW5pbmdzEg0KBXBsaWVzGAEgASgFEgwKBHNlZWQYAiABKAkSJgoFbGluZXMYAyADKAsyFy5hcmJpdGVyLnYxLk9wZW5pbmdMaW5lEicKBW9yZGVyGAQgASgOMhguYXJiaXRlci52MS5PcGVuaW5nT3JkZXIiKgoLT3BlbmluZ0xpbmUSDAoEZ2FtZRgBIAEoCRINCgVtb3ZlcxgCIAMoCSJ7CgpFbnRyeVJ1bGVzEhAKCGNhcGFjaXR5GAEgASgFEg8KB2ludml0ZWQYAiADKAkSEAoIdmVyc2lvbnMYAyADKAkSKQoJZm9yYmlkZGVuGAQgAygLMhYuYXJiaXRlci52MS5QbGF5ZXJQYWlyEg0KBWJhZGdlGAUgASgIIisKClBsYXllclBhaXISDQoFZmlyc3QYASABKAkSDgoGc2Vjb25kGAIgASgJIl4KCFNjaGVkdWxlEhAKCHN0YXJ0X21zGAEgASgDEhcKD2VudHJ5X2Nsb3Nlc19tcxgCIAEoAxInCgd0b29fZmV3GAMgASgOMhYuYXJiaXRlci52MS5Ub29GZXdSdWxlIskBCgxBZGp1ZGljYXRpb24SDQoFcGxpZXMYASABKAUSEAoIbWF0ZXJpYWwYCCABKAUSFgoObWF0ZXJpYWxfcGxpZXMYCSABKAUSEgoKZXZhbHVhdGlvbhgCIAEoBRIYChBldmFsdWF0aW9uX3BsaWVzGAMgASgFEhcKD2RyYXdfZXZhbHVhdGlvbhgEIAEoBRISCgpkcmF3X3BsaWVzGAUgASgFEhUKDWRyYXdfZnJvbV9wbHkYBiABKAUSDgoGcGx1Z2luGAcgASgJIt0CChBUb3VybmFtZW50UG9saWN5EhoKDWlsbGVnYWxfbW92ZXMYASABKAVIAIgBARIaCg1rZXB0X3JlZnVzYWxzGAIgASgFSAGIAQESFwoKbm9fc2hvd19tcxgDIAEoA0gCiAEBEhcKCmFiYW5kb25fbXMYBCABKANIA4gBARIYCgttb3ZlX2NhcF9tcxgFIAEoA0gEiAEBEhYKCXJlc3VtZV9tcxgGIAEoA0gFiAEBEiQKBXN0YXJ0GAcgASgOMhUuYXJiaXRlci52MS5TdGFydFJ1bGUSJwoHbm9fc2hvdxgIIAEoDjIWLmFyYml0ZXIudjEuTm9TaG93UnVsZUIQCg5faWxsZWdhbF9tb3Zlc0IQCg5fa2VwdF9yZWZ1c2Fsc0INCgtfbm9fc2hvd19tc0INCgtfYWJhbmRvbl9tc0IOCgxfbW92ZV9jYXBfbXNCDAoKX3Jlc3VtZV9tcyKBAQoHRW50cmFudBIOCgZwbGF5ZXIYASABKAkSDwoHdmVyc2lvbhgCIAEoCRIOCgZyYXRpbmcYAyABKAUSDgoGam9pbmVkGAQgASgFEgwKBGJ5ZXMYBSADKAUSEQoJd2l0aGRyYXduGAYgASgIEhQKDGRpc3F1YWxpZmllZBgHIAEoCCJxCg5Ub3VybmFtZW50R2FtZRIOCgZudW1iZXIYASABKAUSDQoFcm91bmQYAiABKAUSDwoHcGxheWVycxgDIAMoCRIMCgRnYW1lGAQgASgJEhAKCG1hdGNoX2lkGAUgASgJEg8KB2F0dGVtcHQYBiABKAUizwMKClRvdXJuYW1lbnQSFQoNdG91cm5hbWVudF9pZBgBIAEoCRIoCgRzcGVjGAIgASgLMhouYXJiaXRlci52MS5Ub3VybmFtZW50U3BlYxIPCgdjcmVhdG9yGAMgASgJEioKBXBoYXNlGAQgASgOMhsuYXJiaXRlci52MS5Ub3VybmFtZW50UGhhc2USEAoIcmV2aXNpb24YBSABKAMSJQoIZW50cmFudHMYBiADKAsyEy5hcmJpdGVyLnYxLkVudHJhbnQSDgoGcm91bmRzGAcgASgFEg0KBWdhbWVzGAggASgFEhMKC2dhbWVzX2VuZGVkGAkgASgFEisKB3J1bm5pbmcYCiADKAsyGi5hcmJpdGVyLnYxLlRvdXJuYW1lbnRHYW1lEhIKCmNyZWF0ZWRfbXMYCyABKAMSEgoKc3RhcnRlZF9tcxgMIAEoAxIPCgdlbmRzX21zGA0gASgDEhAKCGVuZGVkX21zGA4gASgDEiYKA2VuZBgPIAEoDjIZLmFyYml0ZXIudjEuVG91cm5hbWVudEVuZBIQCghlbmRfbm90ZRgQIAEoCRIQCghjYXV0aW9ucxgRIAMoCRISCgpzdGFydF9ub3RlGBIgASgJIt0BChFUb3VybmFtZW50U3VtbWFyeRIVCg10b3VybmFtZW50X2lkGAEgASgJEgwKBG5hbWUYAiABKAkSLAoGZm9ybWF0GAMgASgOMhwuYXJiaXRlci52MS5Ub3VybmFtZW50Rm9ybWF0Eg8KB2NyZWF0b3IYBCABKAkSKgoFcGhhc2UYBSABKA4yGy5hcmJpdGVyLnYxLlRvdXJuYW1lbnRQaGFzZRISCgpjcmVhdGVkX21zGAYgASgDEhIKCnN0YXJ0ZWRfbXMYByABKAMSEAoIZW5kZWRfbXMYCCABKAMiVwoXQ3JlYXRlVG91cm5hbWVudFJlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRIoCgRzcGVjGAIgASgLMhouYXJiaXRlci52MS5Ub3VybmFtZW50U3BlYyJGChhDcmVhdGVUb3VybmFtZW50UmVzcG9uc2USKgoKdG91cm5hbWVudBgBIAEoCzIWLmFyYml0ZXIudjEuVG91cm5hbWVudCJxChZFbnRlclRvdXJuYW1lbnRSZXF1ZXN0EhIKCnJlcXVlc3RfaWQYASABKAkSFQoNdG91cm5hbWVudF9pZBgCIAEoCRIOCgZwbGF5ZXIYAyABKAkSDAoEYnllcxgEIAMoBRIOCgZyYXRpbmcYBSABKAUiPwoXRW50ZXJUb3VybmFtZW50UmVzcG9uc2USJAoHZW50cmFudBgBIAEoCzITLmFyYml0ZXIudjEuRW50cmFudCJaCh1XaXRoZHJhd0Zyb21Ub3VybmFtZW50UmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEhUKDXRvdXJuYW1lbnRfaWQYAiABKAkSDgoGcGxheWVyGAMgASgJIkYKHldpdGhkcmF3RnJvbVRvdXJuYW1lbnRSZXNwb25zZRIkCgdlbnRyYW50GAEgASgLMhMuYXJiaXRlci52MS5FbnRyYW50IhgKBlJvdW5kcxIOCgZyb3VuZHMYASADKAUikQEKEkNoYW5nZUVudHJ5UmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEhUKDXRvdXJuYW1lbnRfaWQYAiABKAkSDgoGcGxheWVyGAMgASgJEiAKBGJ5ZXMYBCABKAsyEi5hcmJpdGVyLnYxLlJvdW5kcxITCgZyYXRpbmcYBSABKAVIAIgBAUIJCgdfcmF0aW5nIjsKE0NoYW5nZUVudHJ5UmVzcG9uc2USJAoHZW50cmFudBgBIAEoCzITLmFyYml0ZXIudjEuRW50cmFudCJDChZTdGFydFRvdXJuYW1lbnRSZXF1ZXN0EhIKCnJlcXVlc3RfaWQYASABKAkSFQoNdG91cm5hbWVudF9pZBgCIAEoCSJFChdTdGFydFRvdXJuYW1lbnRSZXNwb25zZRIqCgp0b3VybmFtZW50GAEgASgLMhYuYXJiaXRlci52MS5Ub3VybmFtZW50IkMKFlBhdXNlVG91cm5hbWVudFJlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRIVCg10b3VybmFtZW50X2lkGAIgASgJIkUKF1BhdXNlVG91cm5hbWVudFJlc3BvbnNlEioKCnRvdXJuYW1lbnQYASABKAsyFi5hcmJpdGVyLnYxLlRvdXJuYW1lbnQiRAoXUmVzdW1lVG91cm5hbWVudFJlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRIVCg10b3VybmFtZW50X2lkGAIgASgJIkYKGFJlc3VtZVRvdXJuYW1lbnRSZXNwb25zZRIqCgp0b3VybmFtZW50GAEgASgLMhYuYXJiaXRlci52MS5Ub3VybmFtZW50IlIKF0NhbmNlbFRvdXJuYW1lbnRSZXF1ZXN0EhIKCnJlcXVlc3RfaWQYASABKAkSFQoNdG91cm5hbWVudF9pZBgCIAEoCRIMCgRub3RlGAMgASgJIkYKGENhbmNlbFRvdXJuYW1lbnRSZXNwb25zZRIqCgp0b3VybmFtZW50GAEgASgLMhYuYXJiaXRlci52MS5Ub3VybmFtZW50IsABChFSdWxlT25HYW1lUmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEhUKDXRvdXJuYW1lbnRfaWQYAiABKAkSDAoEZ2FtZRgDIAEoBRIsCghkZWNpc2lvbhgEIAEoDjIaLmFyYml0ZXIudjEuUnVsaW5nRGVjaXNpb24SEwoLaGFsZl9wb2ludHMYBSADKAUSDAoEbm90ZRgGIAEoCRIQCghyZXZpc2lvbhgHIAEoAxIPCgdwcmV2aWV3GAggASgIIpQBChJSdWxlT25HYW1lUmVzcG9uc2USKgoKdG91cm5hbWVudBgBIAEoCzIWLmFyYml0ZXIudjEuVG91cm5hbWVudBIoCgdjaGFuZ2VzGAIgAygLMhcuYXJiaXRlci52MS5QbGFjZUNoYW5nZRIoCgVsYXRlchgDIAMoCzIZLmFyYml0ZXIudjEuTGF0ZXJQYWlyaW5ncyKiAQoYQ29ycmVjdFRvdXJuYW1lbnRSZXF1ZXN0EhIKCnJlcXVlc3RfaWQYASABKAkSFQoNdG91cm5hbWVudF9pZBgCIAEoCRIqCgpjb3JyZWN0aW9uGAMgASgLMhYuYXJiaXRlci52MS5Db3JyZWN0aW9uEgwKBG5vdGUYBCABKAkSEAoIcmV2aXNpb24YBSABKAMSDwoHcHJldmlldxgGIAEoCCKbAQoZQ29ycmVjdFRvdXJuYW1lbnRSZXNwb25zZRIqCgp0b3VybmFtZW50GAEgASgLMhYuYXJiaXRlci52MS5Ub3VybmFtZW50EigKB2NoYW5nZXMYAiADKAsyFy5hcmJpdGVyLnYxLlBsYWNlQ2hhbmdlEigKBWxhdGVyGAMgAygLMhkuYXJiaXRlci52MS5MYXRlclBhaXJpbmdzIn4KDUxhdGVyUGFpcmluZ3MSDgoGcmVzdWx0GAEgASgJEg0KBXJvdW5kGAIgASgFEiUKBXBhaXJzGAMgAygLMhYuYXJiaXRlci52MS5QbGF5ZXJQYWlyEicKB2luc3RlYWQYBCADKAsyFi5hcmJpdGVyLnYxLlBsYXllclBhaXIicwoLUGxhY2VDaGFuZ2USDgoGcGxheWVyGAEgASgJEhQKDHBsYWNlX2JlZm9yZRgCIAEoBRINCgVwbGFjZRgDIAEoBRIaChJoYWxmX3BvaW50c19iZWZvcmUYBCABKAUSEwoLaGFsZl9wb2ludHMYBSABKAUiLQoUR2V0VG91cm5hbWVudFJlcXVlc3QSFQoNdG91cm5hbWVudF9pZBgBIAEoCSJDChVHZXRUb3VybmFtZW50UmVzcG9uc2USKgoKdG91cm5hbWVudBgBIAEoCzIWLmFyYml0ZXIudjEuVG91cm5hbWVudCKqAQoWTGlzdFRvdXJuYW1lbnRzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCRIsCgZmb3JtYXQYAyABKA4yHC5hcmJpdGVyLnYxLlRvdXJuYW1lbnRGb3JtYXQSDwoHY3JlYXRvchgEIAEoCRIqCgVwaGFzZRgFIAEoDjIbLmFyYml0ZXIudjEuVG91cm5hbWVudFBoYXNlImYKF0xpc3RUb3VybmFtZW50c1Jlc3BvbnNlEjIKC3RvdXJuYW1lbnRzGAEgAygLMh0uYXJiaXRlci52MS5Ub3VybmFtZW50U3VtbWFyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiMAoXRXhwb3J0VG91cm5hbWVudFJlcXVlc3QSFQoNdG91cm5hbWVudF9pZBgBIAEoCSIpChhFeHBvcnRUb3VybmFtZW50UmVzcG9uc2USDQoFbGluZXMYASABKAwiLAoTR2V0U3RhbmRpbmdzUmVxdWVzdBIVCg10b3VybmFtZW50X2lkGAEgASgJIpEBChRHZXRTdGFuZGluZ3NSZXNwb25zZRIVCg10b3VybmFtZW50X2lkGAEgASgJEhAKCHJldmlzaW9uGAIgASgDEigKCnRpZV9icmVha3MYAyADKA4yFC5hcmJpdGVyLnYxLlRpZUJyZWFrEiYKBHJvd3MYBCADKAsyGC5hcmJpdGVyLnYxLlN0YW5kaW5nc1JvdyK5AwoMU3RhbmRpbmdzUm93Eg0KBXBsYWNlGAEgASgFEg4KBnBsYXllchgCIAEoCRITCgtoYWxmX3BvaW50cxgDIAEoBRIaChJ0aWVfYnJlYWtfcXVhcnRlcnMYBCADKAUSGwoTbWVldGluZ19oYWxmX3BvaW50cxgFIAEoBRIYChBnYW1lX2hhbGZfcG9pbnRzGAYgASgFEg0KBWdhbWVzGAcgASgFEgwKBHdpbnMYCCABKAUSDQoFZHJhd3MYCSABKAUSDgoGbG9zc2VzGAogASgFEiIKBmZhdWx0cxgLIAEoCzISLmFyYml0ZXIudjEuRmF1bHRzEhEKCXdpdGhkcmF3bhgMIAEoCBIZCgxhcmVuYV9wb2ludHMYDSABKAVIAIgBARIPCgdyZWFjaGVkGA4gASgJEisKBnJhdGluZxgPIAEoCzIbLmFyYml0ZXIudjEuU3RhbmRpbmdzUmF0aW5nEhIKCmxlZnRfZWFybHkYECABKAgSFAoMZGlzcXVhbGlmaWVkGBEgASgIEhsKE2F3YXJkZWRfaGFsZl9wb2ludHMYEiABKAVCDwoNX2FyZW5hX3BvaW50cyJYCg9TdGFuZGluZ3NSYXRpbmcSIQoDZWxvGAEgASgLMhQuYXJiaXRlci52MS5Fc3RpbWF0ZRITCgtwcm92aXNpb25hbBgCIAEoCBINCgVncm91cBgDIAEoBSJSCgZGYXVsdHMSEAoIdGltZW91dHMYASABKAUSDwoHY3Jhc2hlcxgCIAEoBRISCgp2aW9sYXRpb25zGAMgASgFEhEKCXdhbGtvdmVycxgEIAEoBSqNAgoQVG91cm5hbWVudEZvcm1hdBIhCh1UT1VSTkFNRU5UX0ZPUk1BVF9VTlNQRUNJRklFRBAAEiEKHVRPVVJOQU1FTlRfRk9STUFUX1JPVU5EX1JPQklOEAESHgoaVE9VUk5BTUVOVF9GT1JNQVRfR0FVTlRMRVQQAhIbChdUT1VSTkFNRU5UX0ZPUk1BVF9TV0lTUxADEh4KGlRPVVJOQU1FTlRfRk9STUFUX0tOT0NLT1VUEAQSGwoXVE9VUk5BTUVOVF9GT1JNQVRfQVJFTkEQBRIcChhUT1VSTkFNRU5UX0ZPUk1BVF9MQURERVIQBhIbChdUT1VSTkFNRU5UX0ZPUk1BVF9UUklBTBAHKqYBCg9Ub3VybmFtZW50UGhhc2USIAocVE9VUk5BTUVOVF9QSEFTRV9VTlNQRUNJRklFRBAAEhoKFlRPVVJOQU1FTlRfUEhBU0VfRU5UUlkQARIcChhUT1VSTkFNRU5UX1BIQVNFX1JVTk5JTkcQAhIbChdUT1VSTkFNRU5UX1BIQVNFX1BBVVNFRBADEhoKFlRPVVJOQU1FTlRfUEhBU0VfRU5ERUQQBCqfAQoNVG91cm5hbWVudEVuZBIeChpUT1VSTkFNRU5UX0VORF9VTlNQRUNJRklFRBAAEhsKF1RPVVJOQU1FTlRfRU5EX0NPTVBMRVRFEAESFwoTVE9VUk5BTUVOVF9FTkRfVElNRRACEhoKFlRPVVJOQU1FTlRfRU5EX0RFQ0lERUQQAxIcChhUT1VSTkFNRU5UX0VORF9DQU5DRUxMRUQQBCrAAgoIVGllQnJlYWsSGQoVVElFX0JSRUFLX1VOU1BFQ0lGSUVEEAASHgoaVElFX0JSRUFLX0RJUkVDVF9FTkNPVU5URVIQARIeChpUSUVfQlJFQUtfU09OTkVCT1JOX0JFUkdFUhACEhYKElRJRV9CUkVBS19CVUNISE9MWhADEhwKGFRJRV9CUkVBS19CVUNISE9MWl9DVVRfMRAEEhwKGFRJRV9CUkVBS19CVUNISE9MWl9DVVRfMhAFEh8KG1RJRV9CUkVBS19CVUNISE9MWl9NRURJQU5fMRAGEhIKDlRJRV9CUkVBS19XSU5TEAcSGQoVVElFX0JSRUFLX1dJTlNfU0VBVF8yEAgSGgoWVElFX0JSRUFLX0dBTUVTX1NFQVRfMhAJEhkKFVRJRV9CUkVBS19QUk9HUkVTU0lWRRAKKlsKCk5vU2hvd1J1bGUSHAoYTk9fU0hPV19SVUxFX1VOU1BFQ0lGSUVEEAASGAoUTk9fU0hPV19SVUxFX0ZPUkZFSVQQARIVChFOT19TSE9XX1JVTEVfVk9JRBACKoABCgxPcGVuaW5nT3JkZXISHQoZT1BFTklOR19PUkRFUl9VTlNQRUNJRklFRBAAEhwKGE9QRU5JTkdfT1JERVJfU0VRVUVOVElBTBABEhgKFE9QRU5JTkdfT1JERVJfUkFORE9NEAISGQoVT1BFTklOR19PUkRFUl9NRUVUSU5HEAMqWgoKVG9vRmV3UnVsZRIcChhUT09fRkVXX1JVTEVfVU5TUEVDSUZJRUQQABIVChFUT09fRkVXX1JVTEVfV0FJVBABEhcKE1RPT19GRVdfUlVMRV9DQU5DRUwQAiqDAQoOUnVsaW5nRGVjaXNpb24SHwobUlVMSU5HX0RFQ0lTSU9OX1VOU1BFQ0lGSUVEEAASGgoWUlVMSU5HX0RFQ0lTSU9OX1BPSU5UUxABEhgKFFJVTElOR19ERUNJU0lPTl9WT0lEEAISGgoWUlVMSU5HX0RFQ0lTSU9OX1NUQU5EUxADMpoKChFUb3VybmFtZW50U2VydmljZRJdChBDcmVhdGVUb3VybmFtZW50EiMuYXJiaXRlci52MS5DcmVhdGVUb3VybmFtZW50UmVxdWVzdBokLmFyYml0ZXIudjEuQ3JlYXRlVG91cm5hbWVudFJlc3BvbnNlEloKD0VudGVyVG91cm5hbWVudBIiLmFyYml0ZXIudjEuRW50ZXJUb3VybmFtZW50UmVxdWVzdBojLmFyYml0ZXIudjEuRW50ZXJUb3VybmFtZW50UmVzcG9uc2USbwoWV2l0aGRyYXdGcm9tVG91cm5hbWVudBIpLmFyYml0ZXIudjEuV2l0aGRyYXdGcm9tVG91cm5hbWVudFJlcXVlc3QaKi5hcmJpdGVyLnYxLldpdGhkcmF3RnJvbVRvdXJuYW1lbnRSZXNwb25zZRJOCgtDaGFuZ2VFbnRyeRIeLmFyYml0ZXIudjEuQ2hhbmdlRW50cnlSZXF1ZXN0Gh8uYXJiaXRlci52MS5DaGFuZ2VFbnRyeVJlc3BvbnNlEloKD1N0YXJ0VG91cm5hbWVudBIiLmFyYml0ZXIudjEuU3RhcnRUb3VybmFtZW50UmVxdWVzdBojLmFyYml0ZXIudjEuU3RhcnRUb3VybmFtZW50UmVzcG9uc2USWgoPUGF1c2VUb3VybmFtZW50EiIuYXJiaXRlci52MS5QYXVzZVRvdXJuYW1lbnRSZXF1ZXN0GiMuYXJiaXRlci52MS5QYXVzZVRvdXJuYW1lbnRSZXNwb25zZRJdChBSZXN1bWVUb3VybmFtZW50EiMuYXJiaXRlci52MS5SZXN1bWVUb3VybmFtZW50UmVxdWVzdBokLmFyYml0ZXIudjEuUmVzdW1lVG91cm5hbWVudFJlc3BvbnNlEl0KEENhbmNlbFRvdXJuYW1lbnQSIy5hcmJpdGVyLnYxLkNhbmNlbFRvdXJuYW1lbnRSZXF1ZXN0GiQuYXJiaXRlci52MS5DYW5jZWxUb3VybmFtZW50UmVzcG9uc2USSwoKUnVsZU9uR2FtZRIdLmFyYml0ZXIudjEuUnVsZU9uR2FtZVJlcXVlc3QaHi5hcmJpdGVyLnYxLlJ1bGVPbkdhbWVSZXNwb25zZRJgChFDb3JyZWN0VG91cm5hbWVudBIkLmFyYml0ZXIudjEuQ29ycmVjdFRvdXJuYW1lbnRSZXF1ZXN0GiUuYXJiaXRlci52MS5Db3JyZWN0VG91cm5hbWVudFJlc3BvbnNlElQKDUdldFRvdXJuYW1lbnQSIC5hcmJpdGVyLnYxLkdldFRvdXJuYW1lbnRSZXF1ZXN0GiEuYXJiaXRlci52MS5HZXRUb3VybmFtZW50UmVzcG9uc2USWgoPTGlzdFRvdXJuYW1lbnRzEiIuYXJiaXRlci52MS5MaXN0VG91cm5hbWVudHNSZXF1ZXN0GiMuYXJiaXRlci52MS5MaXN0VG91cm5hbWVudHNSZXNwb25zZRJRCgxHZXRTdGFuZGluZ3MSHy5hcmJpdGVyLnYxLkdldFN0YW5kaW5nc1JlcXVlc3QaIC5hcmJpdGVyLnYxLkdldFN0YW5kaW5nc1Jlc3BvbnNlEl8KEEV4cG9ydFRvdXJuYW1lbnQSIy5hcmJpdGVyLnYxLkV4cG9ydFRvdXJuYW1lbnRSZXF1ZXN0GiQuYXJiaXRlci52MS5FeHBvcnRUb3VybmFtZW50UmVzcG9uc2UwAUICUAFiBnByb3RvMw", [file_arbiter_v1_match, file_arbiter_v1_rating]);
 
 /**
  * The specification of a tournament, which never changes after the creation. In a specification file (TOML) the fields
@@ -681,11 +681,18 @@ export type Entrant = Message<"arbiter.v1.Entrant"> & {
   byes: number[];
 
   /**
-   * Whether it has withdrawn.
+   * Whether it has withdrawn, or is disqualified.
    *
    * @generated from field: bool withdrawn = 6;
    */
   withdrawn: boolean;
+
+  /**
+   * Whether it is disqualified.
+   *
+   * @generated from field: bool disqualified = 7;
+   */
+  disqualified: boolean;
 };
 
 /**
@@ -1525,6 +1532,13 @@ export type RuleOnGameResponse = Message<"arbiter.v1.RuleOnGameResponse"> & {
    * @generated from field: repeated arbiter.v1.PlaceChange changes = 2;
    */
   changes: PlaceChange[];
+
+  /**
+   * Pairings that exist and stay, but would be others by the results as they count now.
+   *
+   * @generated from field: repeated arbiter.v1.LaterPairings later = 3;
+   */
+  later: LaterPairings[];
 };
 
 /**
@@ -1533,6 +1547,141 @@ export type RuleOnGameResponse = Message<"arbiter.v1.RuleOnGameResponse"> & {
  */
 export const RuleOnGameResponseSchema: GenMessage<RuleOnGameResponse> = /*@__PURE__*/
   messageDesc(file_arbiter_v1_tournament, 31);
+
+/**
+ * Corrects a tournament.
+ *
+ * @generated from message arbiter.v1.CorrectTournamentRequest
+ */
+export type CorrectTournamentRequest = Message<"arbiter.v1.CorrectTournamentRequest"> & {
+  /**
+   * Chosen by the caller, 1 to 100 characters.
+   *
+   * @generated from field: string request_id = 1;
+   */
+  requestId: string;
+
+  /**
+   * The tournament.
+   *
+   * @generated from field: string tournament_id = 2;
+   */
+  tournamentId: string;
+
+  /**
+   * What is decided.
+   *
+   * @generated from field: arbiter.v1.Correction correction = 3;
+   */
+  correction?: Correction | undefined;
+
+  /**
+   * Why, for everybody; at most 500 characters.
+   *
+   * @generated from field: string note = 4;
+   */
+  note: string;
+
+  /**
+   * The revision of the tournament that the caller has seen: refused if an organiser has ruled or corrected since; for a
+   * game to be played again, if its result has changed. 0: whatever it is now.
+   *
+   * @generated from field: int64 revision = 5;
+   */
+  revision: bigint;
+
+  /**
+   * Only show what would change.
+   *
+   * @generated from field: bool preview = 6;
+   */
+  preview: boolean;
+};
+
+/**
+ * Describes the message arbiter.v1.CorrectTournamentRequest.
+ * Use `create(CorrectTournamentRequestSchema)` to create a new message.
+ */
+export const CorrectTournamentRequestSchema: GenMessage<CorrectTournamentRequest> = /*@__PURE__*/
+  messageDesc(file_arbiter_v1_tournament, 32);
+
+/**
+ * What a correction changes, or would change.
+ *
+ * @generated from message arbiter.v1.CorrectTournamentResponse
+ */
+export type CorrectTournamentResponse = Message<"arbiter.v1.CorrectTournamentResponse"> & {
+  /**
+   * The current state of the tournament; with `preview`, without the correction.
+   *
+   * @generated from field: arbiter.v1.Tournament tournament = 1;
+   */
+  tournament?: Tournament | undefined;
+
+  /**
+   * The players whose place or points differ, in the order of the new standings. A repeated request changes nothing.
+   *
+   * @generated from field: repeated arbiter.v1.PlaceChange changes = 2;
+   */
+  changes: PlaceChange[];
+
+  /**
+   * Pairings that exist and stay, but would be others by the results as they count now.
+   *
+   * @generated from field: repeated arbiter.v1.LaterPairings later = 3;
+   */
+  later: LaterPairings[];
+};
+
+/**
+ * Describes the message arbiter.v1.CorrectTournamentResponse.
+ * Use `create(CorrectTournamentResponseSchema)` to create a new message.
+ */
+export const CorrectTournamentResponseSchema: GenMessage<CorrectTournamentResponse> = /*@__PURE__*/
+  messageDesc(file_arbiter_v1_tournament, 33);
+
+/**
+ * A round of a Swiss, or the later ties of a knockout, that would be paired otherwise. Only the first such round of a
+ * Swiss is named, since all later ones depend on it.
+ *
+ * @generated from message arbiter.v1.LaterPairings
+ */
+export type LaterPairings = Message<"arbiter.v1.LaterPairings"> & {
+  /**
+   * If a game is to be played again: with this result, such as "1-0". Empty otherwise.
+   *
+   * @generated from field: string result = 1;
+   */
+  result: string;
+
+  /**
+   * The round that is paired already; 0 for the ties of a knockout.
+   *
+   * @generated from field: int32 round = 2;
+   */
+  round: number;
+
+  /**
+   * The pairs that exist, seat 1 first, as far as they would be others.
+   *
+   * @generated from field: repeated arbiter.v1.PlayerPair pairs = 3;
+   */
+  pairs: PlayerPair[];
+
+  /**
+   * The pairs that would be instead.
+   *
+   * @generated from field: repeated arbiter.v1.PlayerPair instead = 4;
+   */
+  instead: PlayerPair[];
+};
+
+/**
+ * Describes the message arbiter.v1.LaterPairings.
+ * Use `create(LaterPairingsSchema)` to create a new message.
+ */
+export const LaterPairingsSchema: GenMessage<LaterPairings> = /*@__PURE__*/
+  messageDesc(file_arbiter_v1_tournament, 34);
 
 /**
  * A player whose place or points have changed, in the standings before and after.
@@ -1581,7 +1730,7 @@ export type PlaceChange = Message<"arbiter.v1.PlaceChange"> & {
  * Use `create(PlaceChangeSchema)` to create a new message.
  */
 export const PlaceChangeSchema: GenMessage<PlaceChange> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_tournament, 32);
+  messageDesc(file_arbiter_v1_tournament, 35);
 
 /**
  * Requests a tournament.
@@ -1602,7 +1751,7 @@ export type GetTournamentRequest = Message<"arbiter.v1.GetTournamentRequest"> & 
  * Use `create(GetTournamentRequestSchema)` to create a new message.
  */
 export const GetTournamentRequestSchema: GenMessage<GetTournamentRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_tournament, 33);
+  messageDesc(file_arbiter_v1_tournament, 36);
 
 /**
  * A tournament.
@@ -1623,7 +1772,7 @@ export type GetTournamentResponse = Message<"arbiter.v1.GetTournamentResponse"> 
  * Use `create(GetTournamentResponseSchema)` to create a new message.
  */
 export const GetTournamentResponseSchema: GenMessage<GetTournamentResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_tournament, 34);
+  messageDesc(file_arbiter_v1_tournament, 37);
 
 /**
  * Requests tournaments. Filters that are not set let everything through.
@@ -1672,7 +1821,7 @@ export type ListTournamentsRequest = Message<"arbiter.v1.ListTournamentsRequest"
  * Use `create(ListTournamentsRequestSchema)` to create a new message.
  */
 export const ListTournamentsRequestSchema: GenMessage<ListTournamentsRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_tournament, 35);
+  messageDesc(file_arbiter_v1_tournament, 38);
 
 /**
  * A page of tournaments, newest first.
@@ -1700,7 +1849,7 @@ export type ListTournamentsResponse = Message<"arbiter.v1.ListTournamentsRespons
  * Use `create(ListTournamentsResponseSchema)` to create a new message.
  */
 export const ListTournamentsResponseSchema: GenMessage<ListTournamentsResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_tournament, 36);
+  messageDesc(file_arbiter_v1_tournament, 39);
 
 /**
  * Requests the log of a tournament.
@@ -1721,7 +1870,7 @@ export type ExportTournamentRequest = Message<"arbiter.v1.ExportTournamentReques
  * Use `create(ExportTournamentRequestSchema)` to create a new message.
  */
 export const ExportTournamentRequestSchema: GenMessage<ExportTournamentRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_tournament, 37);
+  messageDesc(file_arbiter_v1_tournament, 40);
 
 /**
  * The next part of the log.
@@ -1742,7 +1891,7 @@ export type ExportTournamentResponse = Message<"arbiter.v1.ExportTournamentRespo
  * Use `create(ExportTournamentResponseSchema)` to create a new message.
  */
 export const ExportTournamentResponseSchema: GenMessage<ExportTournamentResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_tournament, 38);
+  messageDesc(file_arbiter_v1_tournament, 41);
 
 /**
  * Requests the standings of a tournament.
@@ -1763,7 +1912,7 @@ export type GetStandingsRequest = Message<"arbiter.v1.GetStandingsRequest"> & {
  * Use `create(GetStandingsRequestSchema)` to create a new message.
  */
 export const GetStandingsRequestSchema: GenMessage<GetStandingsRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_tournament, 39);
+  messageDesc(file_arbiter_v1_tournament, 42);
 
 /**
  * The standings. They are a function of the tournament's record, so anyone can compute them again. A won meeting or
@@ -1806,7 +1955,7 @@ export type GetStandingsResponse = Message<"arbiter.v1.GetStandingsResponse"> & 
  * Use `create(GetStandingsResponseSchema)` to create a new message.
  */
 export const GetStandingsResponseSchema: GenMessage<GetStandingsResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_tournament, 40);
+  messageDesc(file_arbiter_v1_tournament, 43);
 
 /**
  * A player's row of the standings.
@@ -1928,6 +2077,21 @@ export type StandingsRow = Message<"arbiter.v1.StandingsRow"> & {
    * @generated from field: bool left_early = 16;
    */
   leftEarly: boolean;
+
+  /**
+   * Whether it is disqualified.
+   *
+   * @generated from field: bool disqualified = 17;
+   */
+  disqualified: boolean;
+
+  /**
+   * Points that the organiser gave, or took if negative, in halves; in an arena its own. They are part of
+   * `half_points`, in an arena of `arena_points`.
+   *
+   * @generated from field: int32 awarded_half_points = 18;
+   */
+  awardedHalfPoints: number;
 };
 
 /**
@@ -1935,7 +2099,7 @@ export type StandingsRow = Message<"arbiter.v1.StandingsRow"> & {
  * Use `create(StandingsRowSchema)` to create a new message.
  */
 export const StandingsRowSchema: GenMessage<StandingsRow> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_tournament, 41);
+  messageDesc(file_arbiter_v1_tournament, 44);
 
 /**
  * A rating by the games of one tournament.
@@ -1971,7 +2135,7 @@ export type StandingsRating = Message<"arbiter.v1.StandingsRating"> & {
  * Use `create(StandingsRatingSchema)` to create a new message.
  */
 export const StandingsRatingSchema: GenMessage<StandingsRating> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_tournament, 42);
+  messageDesc(file_arbiter_v1_tournament, 45);
 
 /**
  * Games that a player lost by its own fault, not by play.
@@ -2013,7 +2177,7 @@ export type Faults = Message<"arbiter.v1.Faults"> & {
  * Use `create(FaultsSchema)` to create a new message.
  */
 export const FaultsSchema: GenMessage<Faults> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_tournament, 43);
+  messageDesc(file_arbiter_v1_tournament, 46);
 
 /**
  * Which players meet, and when.
@@ -2543,7 +2707,7 @@ export const TournamentService: GenService<{
    * its result stands. The match stays as it was played; the ruling is an event of the tournament's log, and the newest
    * one on a game counts. Standings and the tournament's ratings follow, and so do pairings that are made later; those
    * that exist stay, and so do leaderboards. Returns which places change. Refusals: as for StartTournament,
-   * TOURNAMENT_CLOSED (the game has no result; a trial; a knockout whose players have been paired again since),
+   * TOURNAMENT_CLOSED (the game has no result; a trial; a tie of a knockout that has gone on),
    * TOURNAMENT_CHANGED (the game has another result than at `revision`).
    *
    * @generated from rpc arbiter.v1.TournamentService.RuleOnGame
@@ -2552,6 +2716,20 @@ export const TournamentService: GenService<{
     methodKind: "unary";
     input: typeof RuleOnGameRequestSchema;
     output: typeof RuleOnGameResponseSchema;
+  },
+  /**
+   * Corrects a tournament: disqualifies a player or takes that back, lets a game be played again, gives or takes points,
+   * draws lots. Each is an event of the tournament's log; nothing is edited. Returns which places change, and which
+   * pairings that exist would be others. Refusals: as for StartTournament, TOURNAMENT_CLOSED (the phase or the format
+   * does not allow it: deploy/TOURNAMENTS.md has the table), TOURNAMENT_CHANGED (an organiser has decided something
+   * since `revision`; for a game to be played again, its result has changed).
+   *
+   * @generated from rpc arbiter.v1.TournamentService.CorrectTournament
+   */
+  correctTournament: {
+    methodKind: "unary";
+    input: typeof CorrectTournamentRequestSchema;
+    output: typeof CorrectTournamentResponseSchema;
   },
   /**
    * Returns the current state of a tournament. Refusals: TOURNAMENT_NOT_FOUND.

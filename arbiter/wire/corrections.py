@@ -1,0 +1,100 @@
+"""Rulings and corrections of organisers, and what they change, as messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from arbiter_protos.v1 import match_pb2
+from arbiter_protos.v1 import tournament_pb2 as pb
+
+from arbiter.errors import argument_invalid
+from arbiter.tournaments.commands import Correct, Rule
+from arbiter.tournaments.corrections import Award, Correction, Disqualify, DrawLots, Reinstate, Replay, Results
+from arbiter.tournaments.events import Decision
+from arbiter.tournaments.later import LaterPairings
+from arbiter.tournaments.meetings import Pair
+from arbiter.tournaments.standings import PlaceChange
+
+
+def ruling_of(request: pb.RuleOnGameRequest, caller: str) -> Rule:
+    """Return the ruling that a caller asks for. Raises Refusal ARGUMENT_INVALID."""
+    try:
+        decision = Decision[pb.RulingDecision.Name(request.decision).removeprefix("RULING_DECISION_")]
+    except (KeyError, ValueError):
+        raise argument_invalid(str(request.decision), "decision", "points, void or stands") from None
+    what = (request.game, decision, tuple(request.half_points), request.note)
+    return Rule(caller, request.request_id, *what, request.revision)
+
+
+def place_change_message(change: PlaceChange) -> pb.PlaceChange:
+    """Return what a ruling changes for a player."""
+    return pb.PlaceChange(
+        player=change.player,
+        place_before=change.place_before,
+        place=change.place,
+        half_points_before=change.points_before,
+        half_points=change.points,
+    )
+
+
+def correct_of(request: pb.CorrectTournamentRequest, caller: str) -> Correct:
+    """Return the correction that a caller asks for. Raises Refusal ARGUMENT_INVALID."""
+    return Correct(caller, request.request_id, _correction(request.correction), request.note, request.revision)
+
+
+def _correction(message: match_pb2.Correction) -> Correction:
+    match message.WhichOneof("what"):
+        case "disqualify":
+            out = message.disqualify
+            return Disqualify(out.player, out.from_start, _results(out.results), not out.games_go_on)
+        case "reinstate":
+            return Reinstate(message.reinstate.player)
+        case "replay":
+            return Replay(message.replay.game)
+        case "award":
+            return Award(message.award.player, message.award.half_points)
+        case "lots":
+            return DrawLots(tuple(message.lots.players), message.lots.seed)
+        case _:
+            allowed = "one of disqualify, reinstate, replay, award, lots"
+            raise argument_invalid("", "correction", allowed)
+
+
+def _results(number: match_pb2.DisqualifiedResults.ValueType) -> Results:
+    if not number:
+        return Results.STAND
+    try:
+        return Results[match_pb2.DisqualifiedResults.Name(number).removeprefix("DISQUALIFIED_RESULTS_")]
+    except (KeyError, ValueError):
+        raise argument_invalid(str(number), "results", "stand, forfeit or void") from None
+
+
+def correction_message(what: Correction) -> match_pb2.Correction:
+    """Return a correction."""
+    match what:
+        case Disqualify():
+            results = match_pb2.DisqualifiedResults.Value(f"DISQUALIFIED_RESULTS_{what.results.name}")
+            return match_pb2.Correction(
+                disqualify=match_pb2.Disqualification(
+                    player=what.player, from_start=what.from_start, results=results, games_go_on=not what.stop
+                )
+            )
+        case Reinstate():
+            return match_pb2.Correction(reinstate=match_pb2.Reinstatement(player=what.player))
+        case Replay():
+            return match_pb2.Correction(replay=match_pb2.Replay(game=what.game))
+        case Award():
+            return match_pb2.Correction(award=match_pb2.PointsAward(player=what.player, half_points=what.points))
+        case DrawLots():
+            return match_pb2.Correction(lots=match_pb2.LotDraw(players=what.players, seed=what.seed))
+
+
+def later_message(later: LaterPairings) -> pb.LaterPairings:
+    """Return pairings that exist, and would be others."""
+    return pb.LaterPairings(
+        result=later.result, round=later.round, pairs=_pairs(later.pairs), instead=_pairs(later.instead)
+    )
+
+
+def _pairs(pairs: Sequence[Pair]) -> list[pb.PlayerPair]:
+    return [pb.PlayerPair(first=pair.first, second=pair.second) for pair in pairs]

@@ -1,0 +1,78 @@
+"""Corrections over real matches: games are stopped and played again, also when the server dies in between."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+from arbiter.errors import Refusal
+from arbiter.testing.clock import run, virtually
+from arbiter.tournaments import commands as do
+from arbiter.tournaments.corrections import Disqualify, Replay, Results
+from arbiter.tournaments.game_ends import WALKOVER
+from arbiter.tournaments.spec import Format
+from tests.service.tournaments.contest import Contest, spec_of
+
+
+@virtually
+async def test_the_match_of_a_disqualified_player_is_stopped_at_once() -> None:
+    contest = Contest(4)
+    tournament_id = await contest.start(spec_of(Format.ROUND_ROBIN))
+    while not (running := (await contest.tournament(tournament_id)).running):  # noqa: ASYNC110 - no event to wait for
+        await asyncio.sleep(0.001)
+    number, match_id = min(running), running[min(running)].match
+    cheat = (await contest.tournament(tournament_id)).games[number - 1].seat1
+    await contest.act(tournament_id, do.Correct("org", "out", Disqualify(cheat, True, Results.FORFEIT), "engine"))
+    log = await contest.ended(tournament_id)
+    result = log.tournament.results[number]
+    assert log.tournament.as_played[number].reason == WALKOVER
+    assert (result.half_points(1), result.half_points(2)) == (0, 2)
+    match = await contest.server.arbiter.matches.match(match_id)
+    assert match.result is not None
+    assert match.result.cause == "organiser"
+
+
+@virtually
+async def test_a_game_is_played_again_over_a_match_of_its_own() -> None:
+    contest = Contest(6)
+    tournament_id = await contest.start(spec_of(Format.SWISS, rounds=3))
+    while not (results := (await contest.tournament(tournament_id)).results):  # noqa: ASYNC110 - no event to wait for
+        await asyncio.sleep(0.001)
+    number = min(results)
+    first = results[number].match
+    await contest.act(tournament_id, do.Correct("org", "again", Replay(number), "wrong opening"))
+    log = await contest.ended(tournament_id)
+    assert log.tournament.results[number].match not in ("", first)
+    assert log.tournament.rounds == 3
+
+
+def test_corrections_hold_though_the_server_dies(seeds: int) -> None:
+    for seed in range(max(6, seeds // 4)):
+        run(_corrected(seed))
+
+
+async def _corrected(seed: int) -> None:
+    lots = random.Random(seed)
+    format_ = (Format.SWISS, Format.ROUND_ROBIN, Format.KNOCKOUT)[seed % 3]
+    contest = Contest(6, seed)
+    tournament_id = await contest.start(spec_of(format_))
+    for n in range(4):
+        await asyncio.sleep(lots.uniform(0, 0.2))
+        tournament = await contest.tournament(tournament_id)
+        if tournament.end is not None:
+            break
+        known = sorted(tournament.results)
+        if n % 2 and known:
+            wanted = do.Correct("org", f"r{n}", Replay(lots.choice(known)))
+        else:
+            wanted = do.Correct(
+                "org", f"d{n}", Disqualify(lots.choice(contest.names), True, lots.choice(list(Results)))
+            )
+        before = len(tournament.corrections)
+        try:
+            await contest.act(tournament_id, wanted)
+        except Refusal:
+            continue
+        await contest.crash()
+        assert len((await contest.tournament(tournament_id)).corrections) == before + 1, "it is in the log"
+    await contest.ended(tournament_id)
