@@ -18,6 +18,7 @@ from arbiter.service.players.accounts import NO_TOKEN, Accounts, Caller, Scope
 from arbiter.service.ports.directory import Challenge, Player, Token
 from arbiter.service.ports.environment import Clock
 from arbiter.service.tournaments.registry import TournamentRegistry
+from arbiter.service.tournaments.suspensions import reach
 from arbiter.tournaments.unpaired import Unpaired
 
 
@@ -139,9 +140,11 @@ class PlayerGate:
         return self._view(await self._accounts.describe(caller, about))
 
     async def suspend(self, call: Call, name: str, suspended: bool) -> PlayerView:
-        """Suspend a player, or end its suspension. Raises Refusal PLAYER_NOT_FOUND."""
-        await self._admission.caller(call, Action.SUSPEND_PLAYER)
-        return self._view(await self._accounts.suspend(name, suspended))
+        """Suspend a player, or end its suspension; its tournaments follow at once. Raises Refusal PLAYER_NOT_FOUND."""
+        caller = await self._admission.caller(call, Action.SUSPEND_PLAYER)
+        player = await self._accounts.suspend(name, suspended)
+        await reach(self._tournaments, caller.player, player.name, suspended=suspended)
+        return self._view(player)
 
     async def grant_badge(self, call: Call, name: str, bot_version: str) -> PlayerView:
         """Set the version of a player's bot that has passed the conformance kit, '' for none.
