@@ -104,6 +104,10 @@ class BotTable(NamedTuple):
     ] = 0
     draw_score: Annotated[int, Option("… within so many centipawns of 0 …", (0, MOST_CENTIPAWNS))] = 0
     draw_from: Annotated[int, Option("… from this move on.", (0, 10_000))] = 0
+    cores: Annotated[
+        int,
+        Option("How many cores of the machine it runs on, which no other bot with `cores` has; 0: all.", (0, 1_024)),
+    ] = 0
 
 
 class EngineTable(NamedTuple):
@@ -121,12 +125,15 @@ class EngineTable(NamedTuple):
     draw_moves: Annotated[int, Option("When an engine agrees to a draw, as in `[[bots]]`.", (0, MOST_MOVES))] = 0
     draw_score: Annotated[int, Option("The same: its score.", (0, MOST_CENTIPAWNS))] = 0
     draw_from: Annotated[int, Option("The same: the number of the move.", (0, 10_000))] = 0
+    cores: Annotated[int, Option("The cores of each engine, as in `[[bots]]`.", (0, 1_024))] = 0
 
 
 ENGINE: Final = "engine"  #: the table of what all engines have
 ENGINES: Final = ("uci", "gtp")  #: the languages of engines
-ENGINE_FIELDS: Final = EngineTable._fields  #: the fields that go with `uci` alone
-NUMBERS: Final = ENGINE_FIELDS[1:]  #: those that are numbers
+ENGINE_FIELDS: Final = EngineTable._fields
+NUMBERS: Final = ENGINE_FIELDS[1:-1]  #: the numbers that the bridge to an engine is told
+UCI_FIELDS: Final = ("options", *NUMBERS)  #: the fields that go with `uci` alone
+THREADS: Final = "threads"  #: the option of an engine, in any case
 BOT_FIELDS: Final = BotTable._fields
 BOT_BOUNDS: Final = bounds_of(BotTable)
 
@@ -147,6 +154,13 @@ class BotEntry(NamedTuple):
     folder: Path = Path()
     sees: tuple[Path, ...] = ()
     engine: bool = False
+    cores: int = 0
+
+    @property
+    def threads(self) -> int:
+        """How many threads think for it in a game, as far as its options say so."""
+        of_threads = (word.partition("=") for word in self.command if word.lower().startswith(f"{THREADS}="))
+        return max((int(number) for _, _, number in of_threads if self.engine and number.isdecimal()), default=1)
 
 
 def read_bots(values: Any, base: Path, engines: Mapping[str, Any]) -> tuple[BotEntry, ...]:
@@ -173,10 +187,7 @@ def _bot(values: Mapping[str, Any], where: str, base: Path) -> BotEntry:
     if not NAME.fullmatch(name):
         allowed = "1 to 40 of a-z and 0-9; between two of these may stand one '-', '_' or '.'"
         raise _invalid(name, f"{where}.name", f"the name that the bot plays under, {allowed}")
-    rating = values.get("rating", 0)
-    least, most = BOT_BOUNDS["rating"]
-    if not isinstance(rating, int) or isinstance(rating, bool) or not least <= rating <= most:
-        raise _invalid(rating, f"{where}.rating", f"a whole number of Elo points from {least} to {most}")
+    rating = _number(values, "rating", where, " of Elo points")
     folder = Path(_text(values, "folder", where))
     if not (base / folder).is_dir():
         raise _invalid(folder, f"{where}.folder", f"a folder that is there, from {base} on")
@@ -184,14 +195,15 @@ def _bot(values: Mapping[str, Any], where: str, base: Path) -> BotEntry:
     version = _text(values, "version", where)
     environment, bundled = _environment(values, where), values.get("bot", "")
     engine = any(language in values for language in ENGINES)
-    return BotEntry(name, bundled, command, environment, rating, version, folder, sees, engine)
+    cores = _number(values, "cores", where)
+    return BotEntry(name, bundled, command, environment, rating, version, folder, sees, engine, cores)
 
 
 def _program(values: Mapping[str, Any], where: str) -> tuple[str, tuple[str, ...]]:
     """Return the name that a bot has by default, or '', and its command as `BotEntry` has it."""
     if sum(way in values for way in ("bot", "command", "uci", "gtp")) != 1:
         raise _invalid(values.get("bot", ""), f"{where}.bot", "either bot, which is bundled, or command, uci or gtp")
-    for field in ENGINE_FIELDS:
+    for field in UCI_FIELDS:
         if field in values and "uci" not in values:
             raise _invalid(values[field], f"{where}.{field}", "nothing without uci, the engine that it is for")
     if "args" in values and "bot" not in values:
@@ -228,10 +240,7 @@ def _engine(values: Mapping[str, Any], where: str) -> list[str]:
             raise _invalid(value, f"{where}.options.{name}", f"printable, of at most {LONGEST} characters")
         words += ["--option", text]
     for name in NUMBERS:
-        least, most = BOT_BOUNDS[name]
-        number = values.get(name, 0)
-        if not isinstance(number, int) or isinstance(number, bool) or not least <= number <= most:
-            raise _invalid(number, f"{where}.{name}", f"a whole number from {least} to {most}")
+        number = _number(values, name, where)
         words += [f"--{name.replace('_', '-')}", str(number)] if number else []
     for score, moves in (("resign_score", "resign_moves"), ("draw_score", "draw_moves"), ("draw_from", "draw_moves")):
         if values.get(score) and not values.get(moves):
@@ -247,6 +256,7 @@ def read_engines(values: Any) -> Mapping[str, Any]:
         if name not in ENGINE_FIELDS:
             raise _invalid(name, ENGINE, f"one of {', '.join(ENGINE_FIELDS)}")
     _engine(values, ENGINE)
+    _number(values, "cores", ENGINE)
     return values
 
 
@@ -257,6 +267,14 @@ def _with_engines(bot: Mapping[str, Any], engines: Mapping[str, Any]) -> Mapping
     options = bot.get("options", {})
     both = {**engines.get("options", {}), **options} if isinstance(options, dict) else options
     return {**engines, **bot, "options": both}
+
+
+def _number(values: Mapping[str, Any], name: str, where: str, unit: str = "") -> int:
+    number = values.get(name, 0)
+    least, most = BOT_BOUNDS[name]
+    if not isinstance(number, int) or isinstance(number, bool) or not least <= number <= most:
+        raise _invalid(number, f"{where}.{name}", f"a whole number{unit} from {least} to {most}")
+    return number
 
 
 def _split_words(value: Any, where: str) -> tuple[str, ...]:

@@ -173,7 +173,7 @@ async def _spawned(
 
     surroundings: its environment variables. None for a guard: the guard inherits ours, and gives the bot other ones.
     """
-    return await asyncio.create_subprocess_exec(
+    process = await asyncio.create_subprocess_exec(
         *command,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
@@ -183,3 +183,7 @@ async def _spawned(
         pass_fds=passed,
         start_new_session=True,  # Ctrl-C in the terminal is for this process, which then ends the bot
     )
+    if program.cores and hasattr(os, "sched_setaffinity"):  # what it starts inherits them, and Python starts first
+        with contextlib.suppress(OSError):  # it has ended, or a processor was taken away
+            os.sched_setaffinity(process.pid, program.cores)
+    return process

@@ -67,12 +67,16 @@ KNOWN: Final = "/etc/hosts", "/etc/passwd", "/etc/group"
 
 
 class Program(NamedTuple):
-    """A bot's program: command line, working folder, environment variables, and further paths that it may see."""
+    """A bot's program: command line, working folder, environment variables, and further paths that it may see.
+
+    cores: the processors on which it may run, by their numbers; empty: all.
+    """
 
     command: tuple[str, ...]
     folder: Path
     environment: Mapping[str, str]
     sees: tuple[Path, ...] = ()
+    cores: frozenset[int] = frozenset()
 
 
 class Sandbox(NamedTuple):

@@ -17,7 +17,7 @@ from arbiter.cli.tournament_bots import BotEntry
 from arbiter.cli.tournament_run import folder as folders
 from arbiter.cli.tournament_run.command import remarks
 from arbiter.cli.tournament_run.export import file_name
-from arbiter.cli.tournament_run.host import check_versions, program
+from arbiter.cli.tournament_run.host import cautions, check_versions, program, shared_out
 from arbiter.cli.tournament_run.running_tournament import RunningTournament, TournamentState
 from arbiter.cli.tournament_run.screen import PlainOutput, elapsed, end, picture, unusual, void_matches
 from arbiter.cli.tournament_spec import read_all
@@ -51,6 +51,34 @@ def test_without_a_run_there_is_nothing_to_resume(tmp_path: Path) -> None:
     for directory in (tmp_path, tmp_path / "nowhere"):
         with pytest.raises(Failure, match="no run in"):
             folders.newest(directory, "plan.json")
+
+
+# Cores
+
+
+def entry(name: str, cores: int, *words: str) -> BotEntry:
+    return BotEntry(name, "", words, {}, 0, "", engine=bool(words), cores=cores)
+
+
+def test_bots_get_cores_of_their_own_as_long_as_there_are_some() -> None:
+    bots = [entry("a", 2), entry("b", 0), entry("c", 1), entry("d", 3)]
+    assert shared_out(bots, [0, 2, 4, 6, 8, 9]) == {"a": {0, 2}, "b": set(), "c": {4}, "d": {6, 8, 9}}
+    assert shared_out(bots, [5, 7]) == {"a": {5, 7}, "b": set(), "c": {5}, "d": {5, 7}}
+    assert shared_out(bots, []) == dict.fromkeys("abcd", frozenset())
+
+
+def test_an_organiser_hears_of_too_few_cores() -> None:
+    plain, many = entry("a", 1), entry("b", 1, "--option", "Threads=4", "--", "stockfish")
+    assert list(cautions([plain, plain], 2, 2)) == []
+    assert list(cautions([plain, many], 2, 8)) == []
+    assert list(cautions([plain, many], 1, 1)) == [
+        "The bots want 2 cores of their own, and there is 1: some share a core.",
+        "In 1 game at once, up to 4 threads each, more threads think than 1 core can run: bots take time from each "
+        "other.",
+    ]
+    assert list(cautions([plain, plain], 3, 2)) == [
+        "In 3 games at once, one thread each, more threads think than 2 cores can run: bots take time from each other."
+    ]
 
 
 # Progress

@@ -104,6 +104,15 @@ def test_an_engine_is_a_bot_with_its_options_and_limits(file: Path) -> None:
     assert engine.command == (*options, *limits, "--", "/usr/games/stockfish")
 
 
+def test_bots_have_cores_and_engines_threads(file: Path) -> None:
+    bots = '[[bots]]\nbot = "random"\ncores = 3\n[[bots]]\nuci = "a"\n[[bots]]\nname = "b"\nuci = "a"\ncores = 1\n'
+    file.write_text(f"{SPEC}[engine]\ncores = 2\noptions = {{ threads = 4 }}\n{bots}")
+    first, second, third = read_all(file).bots[-3:]
+    assert [bot.cores for bot in (first, second, third)] == [3, 2, 1]
+    assert [bot.threads for bot in (first, second, third)] == [1, 4, 4]
+    assert "--cores" not in second.command
+
+
 def test_all_engines_have_what_their_table_says_unless_a_bot_says_otherwise(file: Path) -> None:
     engine = "[engine]\nnodes = 9\noptions = { Hash = 64, Threads = 1 }\nresign_moves = 3\nresign_score = 600\n"
     draw = "draw_moves = 8\ndraw_score = 10\ndraw_from = 40\n"
@@ -125,6 +134,7 @@ def test_all_engines_have_what_their_table_says_unless_a_bot_says_otherwise(file
     [
         ("nods = 1", r"(engine.nods): 'nods' is not allowed"),
         ("nodes = -1", "(engine.nodes): '-1' is not allowed"),
+        ("cores = 2000", "a whole number from 0 to 1024"),
         ("draw_score = 10", "(engine.draw_moves): '0' is not allowed"),
         ("resign_score = 600", "at least 1 where resign_score is given"),
     ],

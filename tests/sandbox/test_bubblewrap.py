@@ -65,6 +65,16 @@ async def said(program: Program, port: int, within: Sandbox | None) -> str:
     return written.decode()
 
 
+@pytest.mark.parametrize("sandboxed", [pytest.param(True, marks=needs_bwrap), False])
+async def test_a_bot_and_what_it_starts_run_on_the_cores_that_it_is_given(sandboxed: bool, tmp_path: Path) -> None:
+    core = max(os.sched_getaffinity(0))
+    script = "import os, subprocess\nprint(os.sched_getaffinity(0), flush=True)\nsubprocess.run(['nproc'])"
+    within = sandbox() if sandboxed else None
+    program = python(script, tmp_path, PATH=os.defpath)
+    assert await said(program._replace(cores=frozenset({core})), free_port(), within) == f"{{{core}}}\n1\n"
+    assert f"{os.sched_getaffinity(0)}" in await said(program, free_port(), within)
+
+
 @needs_bwrap
 async def test_in_a_sandbox_a_bot_reaches_the_arbiter_and_nothing_else(tmp_path: Path) -> None:
     script = f"""

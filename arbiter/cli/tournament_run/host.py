@@ -18,6 +18,7 @@ import arbiter_client as arb
 from arbiter_client import credentials
 
 from arbiter.bootstrap import create_tokens
+from arbiter.cli.counts import counted
 from arbiter.cli.failure import INTERRUPTED, Failure
 from arbiter.cli.terminal import PlainConsole, on_terminal
 from arbiter.cli.tournament_bots import BotEntry
@@ -151,7 +152,11 @@ class Host:
         tokens = await create_tokens(folder.store, scopes, "run")
         self._organiser = tokens[ORGANISER]
         address = f"{HOST}:{port}"
-        programs = {bot.name: program(bot, terms.base, address, tokens[bot.name]) for bot in self._bots}
+        shares = shared_out(self._bots, usable_cores())
+        programs = {
+            bot.name: program(bot, terms.base, address, tokens[bot.name])._replace(cores=shares[bot.name])
+            for bot in self._bots
+        }
         sandbox = terms.sandbox and terms.sandbox._replace(hidden=_hidden_paths(folder, terms))
         return Processes(folder, self._lock, port, terms.games, programs, sandbox, self._view.note)
 
@@ -281,4 +286,43 @@ def console() -> PlainConsole:
 
 def cores() -> int:
     """Return the number of cores on which this process may run."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return len(usable_cores()) or os.cpu_count() or 1
+
+
+def usable_cores() -> list[int]:
+    """Return the numbers of the cores on which this process may run; none if the system does not say it."""
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+
+
+def shared_out(bots: Sequence[BotEntry], usable: Sequence[int]) -> dict[str, frozenset[int]]:
+    """Return by bot on which cores it runs: those of its own, or none, which means all.
+
+    If they want more than there are, cores are given out again from the first one on.
+    """
+    shares, given = dict[str, frozenset[int]](), 0
+    for bot in bots:
+        wanted = min(bot.cores, len(usable))
+        shares[bot.name] = frozenset(usable[(given + place) % len(usable)] for place in range(wanted))
+        given += wanted
+    return shares
+
+
+def cautions(bots: Sequence[BotEntry], games: int, usable: int) -> Iterator[str]:
+    """Yield what whoever compares engines should know: of how many cores and threads there are too few.
+
+    games: at once. usable: cores.
+    """
+    wanted = sum(bot.cores for bot in bots)
+    if wanted > usable:
+        yield f"The bots want {wanted} cores of their own, and there {_are(usable)}: some share a core."
+    threads = max((bot.threads for bot in bots), default=1)
+    if games * threads > usable:
+        who = f"up to {threads} threads" if threads > 1 else "one thread"
+        yield (
+            f"In {counted(games, 'game')} at once, {who} each, more threads think than {counted(usable, 'core')} can "
+            "run: bots take time from each other."
+        )
+
+
+def _are(number: int) -> str:
+    return f"is {number}" if number == 1 else f"are {number}"
