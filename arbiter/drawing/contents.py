@@ -16,7 +16,7 @@ from arbiter.drawing.piece_shapes import SHAPES, shape_name
 from arbiter.drawing.shapes import arrow
 from arbiter.drawing.skeleton import UNIT, Skeleton, skeleton
 from arbiter.drawing.symbols import Placed, written
-from arbiter.games.contract import AnyGame, Piece, Region, Step
+from arbiter.games.contract import AnyGame, Look, Piece, Region, Step
 
 BEND: Final = 0.28  #: how far an arrow to a distant cell bends sideways, to be visible beside the pieces in between
 
@@ -42,7 +42,8 @@ class Contents(NamedTuple):
 
     ground: heights, territories, lilies. last: the cells of the last move. ways: its arrows, below all pieces. signs:
     the numbers of heights. links: between the pieces of groups. over: what the last move took or changed, what is
-    threatened, and targets. moves: from where to where pieces went with the last move, for animation.
+    threatened, and targets; on stones and discs, what the last move set. moves: from where to where pieces went with
+    the last move, for animation.
     """
 
     ground: tuple[Placed, ...]
@@ -75,10 +76,14 @@ def contents(
     arrived = [index[step.target] for step in steps if step.target]
     left = [index[step.source] for step in steps if step.source]
     taken, changed = _losses(pieces, game.pieces(before), {*arrived, *left}) if before is not None else ((), ())
+    covered = game.facts.look in (Look.POINTS, Look.FELT, Look.RACK)  # the pieces hide what lies on their cells
+    plain = game.facts.look is Look.CHEQUERED and sum(bool(step.source) for step in steps) == 1  # two marks are enough
     return Contents(
         ground=_ground(pieces, regions),
-        last=_placed([("to", "", cell) for cell in arrived] + [("from", "", c) for c in left if c not in arrived]),
-        ways=tuple(_ways(skeleton(board), pieces, steps)),
+        last=()
+        if covered
+        else _placed([("to", "", cell) for cell in arrived] + [("from", "", c) for c in left if c not in arrived]),
+        ways=() if plain else tuple(_ways(skeleton(board), pieces, steps)),
         signs=_placed(
             ("height-deep" if is_deep(piece.height) else "height", str(piece.height), cell)
             for cell, piece in enumerate(pieces)
@@ -91,7 +96,8 @@ def contents(
             if piece.letter
         ),
         over=_placed(
-            [("taken", "", cell) for cell in taken]
+            [("fresh", "", cell) for cell in arrived if covered and pieces[cell].letter]
+            + [("taken", "", cell) for cell in taken]
             + [("changed", "", cell) for cell in changed]
             + [("threat", region.sign, cell) for region in regions if region.kind == "threat" for cell in region.cells]
             + [("target", "", index[name]) for name in targets]

@@ -1,4 +1,4 @@
-"""What a board looks like beside its cells: chequered squares, the lines of a board of points, the sides of Hex."""
+"""What a board looks like beside its cells: chequered squares, a board of points, the sides of Hex, felt, a rack."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ from arbiter.drawing.shapes import element, number
 from arbiter.drawing.skeleton import UNIT, Skeleton, tile
 from arbiter.games.contract import AnyGame, Look
 
-TILES: Final = {Look.POINTS: "wood", Look.CHEQUERED: "pale"}  #: the class of the symbol `tile`, where it is another
+TILES: Final = {
+    Look.POINTS: "wood",
+    Look.CHEQUERED: "pale",
+    Look.FELT: "felt",
+    Look.RACK: "rack",
+}  #: the class of the symbol `tile`, where it is another
+
+HOLE: Final = 0.41 * UNIT  #: radius of a hole in a rack
 
 STARS: Final = {9: (2, 4, 6), 13: (3, 6, 9), 19: (3, 9, 15)}
 """By the number of lines of a board of points: the lines on which its star points lie, from 0."""
@@ -47,11 +54,13 @@ def under(game: AnyGame, shape: Skeleton) -> Iterator[str]:
 
 
 def over(game: AnyGame, shape: Skeleton) -> Iterator[str]:
-    """Yield what lies on the cells, under everything that stands there: lines and star points, and coloured sides."""
+    """Yield what lies on the cells, under everything that stands there: lines, star points, coloured sides, holes."""
     if game.facts.look is Look.POINTS:
         yield from _lines(game, shape)
     if game.facts.look is Look.SIDES:
         yield from _sides(game, shape)
+    if game.facts.look is Look.RACK:
+        yield from (element("circle", class_="paper", cx=x, cy=y, r=HOLE) for x, y in shape.centres)
 
 
 def _lines(game: AnyGame, shape: Skeleton) -> Iterator[str]:

@@ -44,7 +44,7 @@ class Palette(NamedTuple):
     """The colours of everything but pieces. ground: of the lowest and the highest height. edges: outlines of pieces.
 
     Pieces without an entry in `edges` have the outline of `INKS`. squares: light and dark ones. wood, line: of a board
-    of points.
+    of points. felt: of Othello. rack: of discs that are dropped.
     """
 
     paper: str
@@ -60,6 +60,8 @@ class Palette(NamedTuple):
     squares: tuple[str, str] = ("#e6ecee", "#9fb3bd")
     wood: str = "#e9cf9c"
     line: str = "#6b5430"
+    felt: str = "#7fb596"
+    rack: str = "#5f8fc9"
 
     def ink(self, name: str) -> Ink:
         """Return the colours of pieces, with their outline on this board."""
@@ -92,6 +94,8 @@ DARK: Final = Palette(
     squares=("#5b6c75", "#37464e"),
     wood="#8d7145",
     line="#2b2010",
+    felt="#3c6b52",
+    rack="#2c4a78",
 )
 
 SHADES: Final = 12  #: heights from here on have the same shade and the same bricks, and differ by their number
@@ -120,6 +124,9 @@ def css(palette: Palette) -> str:
         ".pale": f"fill:{palette.squares[0]}",
         ".dark": f"fill:{palette.squares[1]}",
         ".wood": f"fill:{palette.wood};stroke:{palette.wood};stroke-width:1",
+        ".felt": f"fill:{palette.felt};stroke:{palette.paper};stroke-width:2",
+        ".rack": f"fill:{palette.rack};stroke:{palette.rack};stroke-width:1",
+        ".fresh": f"fill:none;stroke:{palette.accent};stroke-width:5",
         ".shut": f"fill:none;stroke:{palette.text};stroke-width:7;stroke-linecap:round;opacity:.75",
         ".line": f"fill:none;stroke:{palette.line};stroke-width:1.5",
         ".star": f"fill:{palette.line}",

@@ -8,6 +8,7 @@ without a position, whatever pieces it has. The letter of a piece without a shap
 | `tile`, `tile-dark` | an empty cell |
 | `h0` … `h12` | the ground of a cell with so many tiles, and bricks to count; `height`: its number |
 | `land1`, `land2` | a cell of a seat's territory |
+| `fresh` | the piece on a cell that the last move reached, where pieces cover their cells |
 | `mark` | a cell with a property, such as a lily |
 | `from`, `to` | a cell that the last move left, or reached |
 | `K.1`, `F3.2`, `T.1.3` | a piece with a shape of its own: the name of the shape, the seat, and where it faces |
@@ -34,7 +35,12 @@ from arbiter.drawing.skeleton import UNIT, angle, tile
 from arbiter.games.contract import AnyGame, Look, Piece
 
 RADIUS: Final = 0.305 * UNIT  #: of a piece
-RADII: Final = {Look.POINTS: 0.465 * UNIT, Look.SIDES: 0.38 * UNIT}  #: of a piece, where it is another
+RADII: Final = {
+    Look.POINTS: 0.465 * UNIT,
+    Look.SIDES: 0.38 * UNIT,
+    Look.FELT: 0.4 * UNIT,
+    Look.RACK: 0.39 * UNIT,
+}  #: of a piece, where it is another
 BRICK: Final = 0.072 * UNIT  #: pixels from one brick to the next
 LETTER: Final = 0.38 * UNIT  #: font sizes: of a letter, and of a text of more characters
 LONGER: Final = 0.3 * UNIT
@@ -127,10 +133,14 @@ def _symbols(board: Board, seats: tuple[str, str, str], look: Look) -> dict[str,
         "mark-arrow": Symbol(element("path", class_="shut", d=_cross(0.3 * UNIT))),
         "from": Symbol(polygon(tile(board.tile, scale=0.92), class_="from")),
         "to": Symbol(polygon(tile(board.tile, scale=0.92), class_="to")),
+        "fresh": Symbol(
+            element("circle", class_="piece", r=0.45 * radius, fill="none", stroke_width=10.0)
+            + element("circle", class_="fresh", r=0.45 * radius)
+        ),
         "land1": Symbol(_land(board.tile, 1)),
         "land2": Symbol(_land(board.tile, 2)),
         "taken": Symbol(element("path", class_="taken", d=_cross(0.16 * UNIT))),
-        "changed": Symbol(element("circle", class_="changed", r=RADIUS + 6)),
+        "changed": Symbol(element("circle", class_="changed", r=min(radius + 6, 0.45 * UNIT))),
         "threat": Symbol(
             element("circle", class_="threat", cx=0.3 * UNIT, cy=-0.28 * UNIT, r=0.13 * UNIT),
             "warning",

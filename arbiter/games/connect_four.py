@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from arbiter.boards.squares import squares
-from arbiter.games.contract import Basis, EndReason, Facts, Game, Outcome, Piece, Ruling, Seat, Step, Value
+from arbiter.games.contract import Basis, EndReason, Facts, Game, Look, Outcome, Piece, Ruling, Seat, Step, Value
 from arbiter.games.rows import Rows, other, read_fields, read_seat
 
 REASONS = (
@@ -49,6 +49,7 @@ class ConnectFour(Game[ConnectFourPosition]):
         summary="Drop discs into columns until four of yours are in a line.",
         seats=("Yellow", "Red"),
         parameters=(),
+        look=Look.RACK,
         reasons=REASONS,
         rulings=RULINGS,
         letters={"D": "disc"},

@@ -36,12 +36,14 @@ class Basis(StrEnum):
 
 
 class Look(StrEnum):
-    """How a board is drawn: plain cells, chequered squares, points where lines cross, or with coloured sides."""
+    """How a board is drawn: plain, chequered, points where lines cross, coloured sides, felt, a rack with holes."""
 
     PLAIN = "plain"
     CHEQUERED = "chequered"
     POINTS = "points"
     SIDES = "sides"
+    FELT = "felt"
+    RACK = "rack"
 
 
 class Outcome(NamedTuple):
@@ -199,8 +201,7 @@ def _refuse(word: str) -> Any:
 class Facts:
     """Facts that hold for every variant of a game. `seats` names the players of seat 1 and seat 2, as the rules do.
 
-    `position_text` and `cell_text` say how positions are written and cells are called, for a game that does not do it
-    as the others on such a board.
+    `position_text` and `cell_text` say how positions are written and cells are called, if not as in other games.
     `designer` is '' for a traditional game, and 'unknown' where nobody knows. `aliases` has examples of texts that
     `Game.canonical` reads as moves, each with the move.
     """
@@ -369,10 +370,8 @@ class Game(ABC, Generic[P]):
 
     def malformed_move(self, move: str) -> Refusal:
         """Return the refusal for a text that is not a move of this game."""
-        shown = shortened(move)
-        return Refusal(
-            Reason.MOVE_MALFORMED, f"{shown!r} is not a move of {self.variant}", move=shown, game=self.variant
-        )
+        shown, game = shortened(move), self.variant
+        return Refusal(Reason.MOVE_MALFORMED, f"{shown!r} is not a move of {game}", move=shown, game=game)
 
     def illegal_move(self, position: P, move: str, why: str) -> Refusal:
         """Return the refusal for a well-formed move that the rules forbid in this position; `why` is a clause."""

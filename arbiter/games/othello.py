@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from arbiter.boards.board import rays
 from arbiter.boards.squares import squares
-from arbiter.games.contract import Basis, EndReason, Facts, Game, Outcome, Piece, Ruling, Seat, Step, Value
+from arbiter.games.contract import Basis, EndReason, Facts, Game, Look, Outcome, Piece, Ruling, Seat, Step, Value
 from arbiter.games.rows import EMPTY, Rows, other, read_fields, read_seat
 
 REASONS = (
@@ -51,6 +51,7 @@ class Othello(Game[OthelloPosition]):
         summary="Flank the other's discs and turn them over; most discs win.",
         seats=("Black", "White"),
         parameters=(),
+        look=Look.FELT,
         reasons=REASONS,
         rulings=RULINGS,
         letters={"D": "disc"},

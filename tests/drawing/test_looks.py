@@ -122,6 +122,15 @@ def test_stones_stand_on_lines_with_star_points(size: int, stars: int) -> None:
     assert size in STARS
 
 
+def test_discs_lie_on_felt_and_in_a_rack_with_holes_and_the_last_one_has_a_ring() -> None:
+    assert len(of_class(drawn("othello"), "felt")) == 64
+    assert len(of_class(drawn("connect-four"), "rack")) == len(of_class(drawn("connect-four"), "paper")) - 1 == 42
+    game = registry.game("connect-four")
+    after = game.play(game.initial(), "d")
+    root = Xml.fromstring(svg(game, after, game.steps(game.initial(), "d"), game.initial()))
+    assert len(of_class(root, "fresh")) == 1
+
+
 def test_the_sides_of_hex_have_the_colours_of_the_seats() -> None:
     root = drawn("hex")
     assert len(of_class(root, "side-red")) == len(of_class(root, "side-navy")) == 2

@@ -29,8 +29,27 @@ LINES: Final = {
         "a1:da2b2,ma2 a6:ma5,da4b4 e1:me2,me3 e6:mf5,mf4 e3:me2,me1 f4:mf5,me6 e1:me2,me3 e6:mf5,mf4 e3:me2,me1 "
         "f4:mf5,me6"
     ),
+    "chess": "h2h4 g7g5 h4g5 h7h6 g5h6 f8g7 h6g7 f7f6 g7h8q b7b6 h8g8",
+    "go": "e5 pass pass",
+    "othello": "d3 e3 f3 c3 b3 f4 f5 d6 d7",
+    "hex(size=3)": "b3 c3 b2 a1 c1",
+    "connect-four": "d a d a d a d",
+    "breakthrough": "c2-c3 a7-b6 c3-c4 e7-f6 c4-c5 f8-e7 c5-d6 a8-a7 d6-e7 b6-c5 e7-d8",
+    "checkers": (
+        "b6-c5 e3-f4 c7-b6 g3-h4 d8-c7 f4-g5 h6xf4 h4-g5 f6xh4 h2-g3 f4xh2 f2-e3 d6-e5 e1-f2 b6-a5 c3-d4 e5xc3xe1 "
+        "e3-f4 e1xg3xe5 g1-f2 h2-g1 a3-b4 g1xe3 b4xd6 e7xc5 c1-d2 e3xc1xa3 a1-b2 a3xc1"
+    ),
+    "amazons": (
+        "d1-c1/c10 g10-i8/i10 c1-c6/a8 i8-g10/d7 c6-c9/c1 j7-h7/h8 j4-g7/f8 h7-e10/i6 g7-f7/g8 e10-a6/e2 f7-j7/j4 "
+        "a6-d6/f4 j7-h7/j7 a7-a6/c6 c9-b9/b7 d10-c9/f6 h7-f5/c5 g10-f9/e8 f5-d3/e3 a6-b5/a5 d3-d4/e5 b5-b6/a6 "
+        "a4-b3/a3 d6-a9/d6 g1-g7/e7 b6-c7/b6 g7-f7/h7 c9-b8/c8 b3-d3/f5 b8-d10/d8 f7-c4/d5 f9-f10/e9 d3-d2/e1 "
+        "f10-g9/j9 d4-a1/a2 g9-i9/h10 d2-c3/b2 i9-j10/i9 c3-d2/d3 d10-a7/c9 d2-d1/d2 a9-a10/b10 b9-b8/a9 a10-b9/a10 "
+        "c4-c3/c4"
+    ),
 }
-"""Short complete games; the person has seat 1. In the last one the position occurs for the third time."""
+"""Short complete games; the person has seat 1. In that of Elevation the position occurs for the third time; in chess a
+pawn becomes a queen, in Go the person passes.
+"""
 
 BEEPS: Final = """
 window.beeps = 0;
@@ -38,7 +57,7 @@ window.AudioContext = class extends AudioContext { constructor() { super(); wind
 """
 """Counts the sounds of a page."""
 
-IN_SHORT: Final = ("pods(size=3)",)  #: moves of several parts are played in the explorer
+IN_SHORT: Final = ("pods(size=3)", "chess")  #: moves of several parts are played in the explorer
 LONGER: Final = tuple(variant for variant in LINES if variant not in IN_SHORT)
 
 
@@ -99,7 +118,7 @@ async def test_a_whole_game_by_clicks_against_a_bot(server: Served, browser: Ope
             if position.turn == 1:
                 await expect(page.locator(".pick").first).to_be_attached()
                 await compose(page, game, position, move)
-            await expect(listed.nth(ply)).to_have_text(move)
+            await expect(listed.nth(ply)).to_contain_text(game.notation(position, move))
             position = game.play(position, move)
         reason = position.outcome.reason.replace("_", " ")
         end = "walter wins" if position.outcome.winner == 1 else "a draw"
