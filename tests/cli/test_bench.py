@@ -125,6 +125,7 @@ def test_every_goal_has_its_figure(
     )
 
 
+@pytest.mark.soak
 def test_two_servers_on_one_store_have_every_figure_of_each_part(
     bench: Bench, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -122,14 +122,15 @@ def tokens(server: Server) -> tuple[str, str]:
         )
 
 
-async def test_a_model_plays_every_seed_game_over_standard_input(server: Server) -> None:
+@pytest.mark.parametrize("games", [("pods",), pytest.param(tuple(SEED), marks=pytest.mark.soak)])
+async def test_a_model_plays_games_over_standard_input(server: Server, games: tuple[str, ...]) -> None:
     mine, bobs = tokens(server)
     environment = server.environment | {"ARBITER_TOKEN": mine}
     process = StdioServerParameters(command=str(BIN / "arbiter"), args=["mcp"], env=environment)
     async with opponent(server, bobs), Client(process) as agent:
         assert (await ask(agent, "overview"))["you"] == "model"
         assert {each["id"] for each in (await ask(agent, "games"))["games"]} >= set(SEED)
-        for game in SEED:
+        for game in games:
             assert (await ask(agent, "rules", game=game))["rules"].startswith(f"# {game}")
             await ask(agent, "challenge", opponent="bob", game=game, time_control="1h", seat=1)
             if game == "pods":

@@ -52,7 +52,7 @@ sys.exit(run(words))
 """
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.soak)])
 async def source(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, ...]:
     """Return the options for a store that has finished matches, on either kind of database."""
     url, ring = str(request.getfixturevalue(request.param)), tmp_path / "arbiter.keys"

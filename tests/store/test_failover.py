@@ -49,7 +49,7 @@ from tests.store.workload import (
 NAMES = ("server-0", "server-1", "server-2")
 WRONG_MS = (1_000, -1_000, 0)  #: how far the clocks of the three servers are ahead
 BETWEEN_DEATHS = 3  #: answers from one kill to the next, before anybody knows of the first
-KILLS_EACH = 4  #: of these servers, for one of a server alone
+KILLS_EACH = 2  #: of these servers, for one of a server alone
 HOLDS_S = 4  #: more than a server may be silent
 VISITORS = ("visitor", "host")  #: the players of matches without a stream
 VISIT = "visit"  #: the label of these matches, and the name of requests that a server refuses while it is cut off
