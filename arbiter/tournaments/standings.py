@@ -308,7 +308,7 @@ def _rounds(tournament: Tournament, player: str) -> Iterator[Encounter]:
 
 
 def points_text(points: int) -> str:
-    """Return half points as people write them: 5 is '2½', 1 is '½'."""
+    """Return half points as people write them: 5 is '2½', 1 is '½', −3 is '−1½'."""
     return _mixed(points, 2, ("", "½"))
 
 
@@ -318,5 +318,5 @@ def quarters_text(quarters: int) -> str:
 
 
 def _mixed(number: int, unit: int, fractions: Sequence[str]) -> str:
-    whole, rest = divmod(number, unit)
-    return f"{whole or ''}{fractions[rest]}" or "0"
+    whole, rest = divmod(abs(number), unit)
+    return f"{'−' if number < 0 else ''}{whole or ''}{fractions[rest]}" or "0"

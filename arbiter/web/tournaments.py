@@ -11,6 +11,7 @@ from arbiter.tournaments.early_leavers import early_leavers
 from arbiter.tournaments.game_ends import GameResult
 from arbiter.tournaments.meetings import ScheduledGame
 from arbiter.tournaments.rulings import change_in_words
+from arbiter.tournaments.standings import points_text
 from arbiter.tournaments.tournament import Tournament
 
 MOST_IN_CROSSTABLE: Final = 24  #: players; a larger table is wider than a screen
@@ -152,9 +153,8 @@ def ending(tournament: Tournament, game: ScheduledGame, result: GameResult, call
 
 
 def points(halves: int) -> str:
-    """Return half points as people write them: `2`, `½`, `3½`."""
-    whole, half = divmod(halves, 2)
-    return f"{whole or '' if half else whole}{'½' if half else ''}"
+    """Return half points as people write them: `2`, `½`, `3½`, `−½`."""
+    return points_text(halves)
 
 
 def _newest_round(tournament: Tournament) -> int:

@@ -25,7 +25,7 @@ from arbiter.tournaments.game_ends import WALKOVER
 from arbiter.tournaments.lots import Lots
 from arbiter.tournaments.rulings import change_in_words
 from arbiter.tournaments.spec import Format
-from arbiter.tournaments.standings import StandingsRow, rated_games, standings
+from arbiter.tournaments.standings import StandingsRow, points_text, rated_games, standings
 from tests.tournaments.test_rulings import rule, run_of
 
 OTHERS = (Format.ROUND_ROBIN, Format.GAUNTLET, Format.SWISS, Format.ARENA, Format.LADDER)
@@ -273,6 +273,7 @@ def test_points_are_given_and_taken_and_nobody_else_has_other_ones(format_: Form
     assert others[0].pop(last.player) != others[1].pop(last.player)
     assert others[0] == others[1]
     correct(run, Award(last.player, -40))
+    assert [points_text(each) for each in (-3, -2, -1, 0, 1, 5)] == ["−1½", "−1", "−½", "0", "½", "2½"]
     assert standings(run.tournament).rows == before.rows
     assert violations(run.log) == []
 
