@@ -1,7 +1,8 @@
 """The tables of a tournament as files, at addresses that stay: standings, crosstable, games and pairings.
 
 `/tournaments/TOURNAMENT/standings.csv`, `.json` and `.md`, and so the others; `?round=N` leaves the games and pairings
-of one round. `arbiter.table_text` has the forms. Points are numbers, and half a point is 0.5.
+of one round. `tournament.trf` is the report of a Swiss or a round robin (`arbiter.tournaments.trf`).
+`arbiter.table_text` has the forms. Points are numbers, and half a point is 0.5.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from starlette.responses import Response
 
 from arbiter.service.gate.gate import Gate
 from arbiter.table_text import Cell, Columns, TableForm, table_text
+from arbiter.tournaments import trf
 from arbiter.tournaments.rulings import change_in_words
 from arbiter.tournaments.standings import StandingsRow, Table
 from arbiter.tournaments.tournament import Tournament
@@ -140,6 +142,8 @@ class TableFiles:
     async def file(self, request: Request) -> Response:
         """Return a table of a tournament in one of the forms."""
         call, path = call_of(request), request.path_params
+        if (path["table"], path["form"]) == ("tournament", "trf"):
+            return await self._report(request)
         if path["table"] not in TABLES or path["form"] not in [*TableForm]:
             raise HTTPException(404)
         form = TableForm(path["form"])
@@ -152,6 +156,22 @@ class TableFiles:
         kind = "attachment" if form is TableForm.CSV else "inline"
         named = f'{kind}; filename="{path["table"]}.{form.value}"'
         return Response(text, media_type=MEDIA_TYPES[form], headers={"content-disposition": named})
+
+    async def _report(self, request: Request) -> Response:
+        """Return a Swiss or a round robin that has begun as a report for other pairing programs."""
+        call, name = call_of(request), request.path_params["tournament"]
+        tournament = await self._gate.tournaments.get(call, name)
+        if (
+            tournament.spec.format not in trf.FORMATS
+            or not tournament.seeds
+            or len(tournament.seeds) > trf.MOST_PLAYERS
+        ):
+            raise HTTPException(404, "there are reports of a Swiss and of a round robin, from their start on")
+        _, table = await self._gate.tournaments.standings(call, name)
+        text = trf.write(trf.report_of(tournament, table))
+        return Response(
+            text, media_type="text/plain", headers={"content-disposition": 'inline; filename="tournament.trf"'}
+        )
 
 
 def _points(row: StandingsRow) -> float:

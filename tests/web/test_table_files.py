@@ -14,6 +14,7 @@ from arbiter_client.values.reading import read
 
 from arbiter.cli import tournament_view as view
 from arbiter.testing.tournaments import TournamentRun, drawn
+from arbiter.tournaments import trf
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.standings import Table, standings
 from arbiter.tournaments.tournament import Tournament
@@ -107,5 +108,13 @@ async def test_the_files_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyP
         second = (await served.get("/tournaments/t1/pairings.json?round=2")).json()
         assert {row["round"] for row in second} == {2}
         assert [row["state"] for row in second] == ["ended", "ended", "bye"]
+        answer = await served.get(f"/tournaments/{tournament.id}/tournament.trf")
+        assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+        assert answer.text == trf.write(trf.report_of(tournament, table))
+        assert f'href="/tournaments/{tournament.id}/tournament.trf"' in page
+        tournament = TournamentRun(Spec("cup", Format.KNOCKOUT, ("hop-it",), "1s"), 4, random.Random(1)).play()
+        table = standings(tournament)
+        assert "reports of a Swiss" in (await served.get("/tournaments/t1/tournament.trf")).text
+        assert "tournament.trf" not in (await served.get("/tournaments/t1")).text
         for path in ("games.xml", "players.csv", "games.CSV"):
             assert (await served.get(f"/tournaments/t1/{path}")).status_code == 404
