@@ -13,7 +13,7 @@ from rich.text import Text
 from arbiter.cli.counts import counted
 from arbiter.cli.ratings_view import interval, signed
 from arbiter.cli.table_options import AnyTableOptions
-from arbiter.cli.terminal import drawn_table, say, table
+from arbiter.cli.terminal import drawn_table, remark, table
 from arbiter.table_text import Cell
 from arbiter.tournaments.formats import PAIRERS, Pairer
 from arbiter.tournaments.spec import Format, Options
@@ -238,7 +238,7 @@ def show_changes(
         output,
     )
     for each in later:
-        say(later_in_words(each))
+        remark(later_in_words(each), output)
 
 
 def later_in_words(later: arb.LaterPairings) -> str:
