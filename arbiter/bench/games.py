@@ -50,6 +50,7 @@ class Course:
     games_a_second: float | None = None
     lister: Lister = every_move
     remark: str = ""
+    move_us: float | None = None
 
 
 COURSES: Final = (
@@ -63,8 +64,8 @@ COURSES: Final = (
     Course("connect-four"),
     Course("breakthrough"),
     Course("hex"),
-    Course("chess", 40),
-    Course("go", 30),
+    Course("chess", move_us=40),
+    Course("go", move_us=30),
     Course("checkers"),
     Course("amazons"),
 )
@@ -75,6 +76,7 @@ class Figures:
     """The results: microseconds, and games a second with their number of plies."""
 
     play_us: float
+    move_us: float
     list_us: float
     listed: float
     games_a_second: float
@@ -84,13 +86,14 @@ class Figures:
 def bench_games(write: Callable[[str], object], courses: Sequence[Course] = COURSES, games_s: float = GAMES_S) -> None:
     """Measure every course and write a table, row by row as the results arrive. Takes about a minute."""
     write(f"Rules on one core, Python {sys.version.split()[0]}, seed {SEED}. A goal stands behind each figure.\n\n")
-    heading = f"{'game':<16}{'play µs':>16}{'list µs':>10}{'moves':>8}{'games/s':>18}{'plies':>8}\n"
+    heading = f"{'game':<16}{'play µs':>16}{'move µs':>16}{'list µs':>10}{'moves':>8}{'games/s':>18}{'plies':>8}\n"
     write(heading + "-" * (len(heading) - 1) + "\n")
     for course in courses:
         found = measure(course, games_s)
         write(
             f"{course.variant:<16}"
             f"{_with_goal(found.play_us, course.play_us, found.play_us <= (course.play_us or 0)):>16}"
+            f"{_with_goal(found.move_us, course.move_us, found.move_us <= (course.move_us or 0)):>16}"
             f"{found.list_us:>10,.1f}{found.listed:>8,.0f}"
             f"{_with_goal(found.games_a_second, course.games_a_second, _fast(found, course)):>18}"
             f"{found.plies:>8,.0f}{'  ' + course.remark if course.remark else ''}\n"
@@ -101,7 +104,7 @@ def bench_games(write: Callable[[str], object], courses: Sequence[Course] = COUR
 def measure(course: Course, games_s: float = GAMES_S) -> Figures:
     """Return the figures of a course."""
     game = registry.game(course.variant)
-    plays: list[int] = []
+    plays: list[tuple[int, int]] = []
     lists: list[int] = []
     listed: list[int] = []
     started = process_time()
@@ -114,7 +117,8 @@ def measure(course: Course, games_s: float = GAMES_S) -> Figures:
         plies += len(_draw_game(game, course.lister, random))
         games += 1
     seconds = process_time() - started
-    return Figures(median(plays) / 1_000, median(lists) / 1_000, median(listed), games / seconds, plies / games)
+    play, move = (median(times) / 1_000 for times in zip(*plays, strict=True))
+    return Figures(play, move, median(lists) / 1_000, median(listed), games / seconds, plies / games)
 
 
 def _drawn_games(game: AnyGame, lister: Lister) -> Iterator[list[str]]:
@@ -132,7 +136,12 @@ def _draw_game(game: AnyGame, lister: Lister, random: Random) -> list[str]:
 
 
 def _time_one(
-    game: AnyGame, moves: Sequence[str], lister: Lister, plays: list[int], lists: list[int], listed: list[int]
+    game: AnyGame,
+    moves: Sequence[str],
+    lister: Lister,
+    plays: list[tuple[int, int]],
+    lists: list[int],
+    listed: list[int],
 ) -> None:
     """Replay a random game on positions that have not computed their moves yet, and time its middle third."""
     position = game.initial()
@@ -140,8 +149,10 @@ def _time_one(
         started = perf_counter_ns()
         after = game.play(position, move)
         ended = perf_counter_ns()
+        _, _ = after.outcome, game.text(after)
+        written = perf_counter_ns()
         if len(moves) <= 3 * ply < 2 * len(moves):
-            plays.append(ended - started)
+            plays.append((ended - started, written - started))
             if len(lists) < LISTINGS:
                 started = perf_counter_ns()
                 listed.append(len(lister(game, position)))
