@@ -216,6 +216,15 @@ class Schedule:
     too_few: Annotated[TooFew, Option("With too few players then: wait for more, or cancel the tournament.")] = (
         TooFew.WAIT
     )
+    every: Annotated[
+        str,
+        Option(
+            "When it takes place again and again: as it starts, the next one is there. Without `start`, the first one "
+            "starts when this says so next.",
+            allowed="a weekday or `daily`, a time and a time zone; or a cron expression of five fields and a time zone",
+            example='`every = "friday 18:00 Europe/Berlin"`, `every = "0 18 1 * * Europe/Berlin"`',
+        ),
+    ] = ""
 
 
 @dataclass(frozen=True, slots=True)

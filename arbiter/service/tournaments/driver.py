@@ -27,11 +27,12 @@ from arbiter.service.tournaments.pairing_input import PairingInput
 from arbiter.service.tournaments.plugin_adjudication import PluginAdjudication
 from arbiter.service.tournaments.ports import Dependencies, PairingFailed
 from arbiter.service.tournaments.queued_command import QueuedCommand
+from arbiter.service.tournaments.series import Create, Succession
 from arbiter.service.tournaments.trial import PairTest
 from arbiter.service.tournaments.unpaired import why_unpaired
 from arbiter.tournaments import commands as do
+from arbiter.tournaments import engine, formats
 from arbiter.tournaments import events as ev
-from arbiter.tournaments import formats
 from arbiter.tournaments.meetings import ScheduledGame
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
 from arbiter.tournaments.unpaired import Why
@@ -48,7 +49,9 @@ MOST_PATIENCE_S: Final = 60.0  #: longest pause before a game is played again th
 class TournamentDriver:
     """A tournament and the task that drives it. games: the numbers of the games under way, by match."""
 
-    def __init__(self, dependencies: Dependencies, log: StoredLog, listener: Listener) -> None:
+    def __init__(self, dependencies: Dependencies, log: StoredLog, listener: Listener, create: Create) -> None:
+        self._succession = Succession(create, dependencies.clock)
+        self._succeeding = False  # the next tournament of the series is being made
         self._dependencies = dependencies
         self._state = TournamentLog(
             dependencies.journal, dependencies.feed, dependencies.clock, log, listener, dependencies.log
@@ -225,7 +228,8 @@ class TournamentDriver:
                 refusals += [self._decide(each.command) for each in self._cancels]
                 waiting += self._cancels
                 self._cancels = []
-                self._decide(self._verdict() or do.Tick(), now)  # the verdict counts also after the last game
+                if not self._succession.is_due(self._newest):
+                    self._decide(self._verdict() or do.Tick(), now)  # the verdict counts also after the last game
                 following = self._next_command()
                 if following is not None and self._decide(following) is None:
                     self.wake()  # more may follow
@@ -329,6 +333,9 @@ class TournamentDriver:
     def _start_work(self) -> None:
         """Start the tasks that follow from the state: pairing in another process, creating matches."""
         tournament = self._newest
+        if self._succession.is_due(tournament) and not self._succeeding:
+            self._succeeding = True
+            self._spawn(self._succeed())
         self._hold()
         if self._closing(self._dependencies.clock.now_ms()):
             self._hurry.set()
@@ -354,6 +361,21 @@ class TournamentDriver:
                 self._hold()
                 self._dependencies.capacity.take(players)
                 self._spawn(self._make(game, tournament.attempts.get(game.number, 0) + 1))
+
+    async def make_next(self) -> None:
+        """Make the next tournament of a series, before this one starts. Raises Refusal."""
+        if self.tournament.phase is TournamentPhase.ENTRY and not engine.too_few(self.tournament):
+            await self._succession.make(self.tournament)
+
+    async def _succeed(self) -> None:
+        try:
+            await self._succession.make(self.tournament)
+        except Refusal as failure:
+            self._log.warning("next_not_made", error=str(failure))
+            await asyncio.sleep(RETRY_S)
+        finally:
+            self._succeeding = False
+            self.wake()
 
     def _hold(self) -> None:
         self._dependencies.capacity.hold(self.id, len(self._making | self._newest.running.keys()))

@@ -24,6 +24,7 @@ from arbiter.matches.time_control import TimeControl
 from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.ports.journal import RETRY_MS
 from arbiter.service.record.tournaments import MAKER, maker
+from arbiter.service.tournaments.rhythm import check_rhythm
 from arbiter.tournaments.commands import ReportResult
 from arbiter.tournaments.game_ends import Winner
 from arbiter.tournaments.meetings import ScheduledGame
@@ -94,6 +95,8 @@ def check(spec: Spec, policy: Policy, plugins: Collection[str]) -> None:
     if plugin and plugin not in plugins:
         known = ", ".join(sorted(plugins)) or "none is installed"
         raise parameter_invalid(plugin, "adjudication.plugin", f"the name of an installed plug-in: {known}")
+    if spec.schedule.every:
+        check_rhythm(spec.schedule.every)
     policy_of(spec, policy)
     longest = sorted({spec.time, *spec.time_odds.values()}, key=len)[-2:]  # as a pair they are the longest text
     time_control.parse_pair(":".join(longest))

@@ -10,7 +10,6 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -42,11 +41,12 @@ from arbiter.service.tournaments.driver import HAS_JUST_ENDED, TournamentDriver
 from arbiter.service.tournaments.log import Listener, TournamentLog
 from arbiter.service.tournaments.matches import abort, check, tournament_of
 from arbiter.service.tournaments.ports import Dependencies
+from arbiter.service.tournaments.rhythm import as_before, with_start
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.snapshot import snapshot
-from arbiter.tournaments.spec import OpeningOrder, Spec
+from arbiter.tournaments.spec import Spec
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
 from arbiter.tournaments.unpaired import Unpaired
 
@@ -172,7 +172,8 @@ class TournamentRegistry:
         if len(self._drivers) >= most:
             raise _crowded(most)
         tournament_id = self._ids.new(tournament_log.ID_PREFIX)
-        tournament, made = engine.create(tournament_id, spec, creator, request, self._dependencies.clock.now_ms())
+        now = self._dependencies.clock.now_ms()
+        tournament, made = engine.create(tournament_id, with_start(spec, now), creator, request, now)
         chain = Chain(tournament_id)
         limits = self._dependencies.others.counted(OpenLimits(tournaments=most))
         append = Append(chain.seal(made.events), tournament=tournament_log.summary_of(tournament), open_limits=limits)
@@ -199,10 +200,7 @@ class TournamentRegistry:
         if row is None:
             return None
         tournament = await self.get(row.tournament_id)
-        asked = spec
-        if tournament.spec.openings.order is OpeningOrder.MEETING:  # it was created by an older server
-            asked = replace(spec, openings=replace(spec.openings, order=OpeningOrder.MEETING))
-        if tournament.spec != asked:
+        if tournament.spec != as_before(spec, tournament.spec):
             raise Refusal(
                 Reason.REQUEST_ID_REUSED,
                 f"request id {request!r} has created another tournament: choose a new one",
@@ -219,6 +217,8 @@ class TournamentRegistry:
             raise DRAINING
         tournament = await self.get(tournament_id)
         driver = self._drivers.get(tournament_id)
+        if driver is not None and isinstance(command, do.Start):
+            await driver.make_next()
         if driver is None and isinstance(command, do.AfterTheEnd):
             return await self._shielded.run(self._decide_after_the_end(tournament_id, command))
         if driver is None:  # it has ended: the request changes nothing
@@ -369,7 +369,7 @@ class TournamentRegistry:
             return tournament
         driver = self._drivers.get(tournament.id)
         if driver is None:
-            driver = TournamentDriver(self._dependencies, log, self._call_listeners)
+            driver = TournamentDriver(self._dependencies, log, self._call_listeners, self.create)
             if not self._stopped:
                 self._drivers[tournament.id] = driver
                 driver.start(self._driver_ended)

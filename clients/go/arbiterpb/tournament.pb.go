@@ -1196,7 +1196,13 @@ type Schedule struct {
 	// When entry closes; 0: at the start, or, in formats with late entry, at the end.
 	EntryClosesMs int64 `protobuf:"varint,2,opt,name=entry_closes_ms,json=entryClosesMs,proto3" json:"entry_closes_ms,omitempty"`
 	// What happens if it has too few players when it is to start.
-	TooFew        TooFewRule `protobuf:"varint,3,opt,name=too_few,json=tooFew,proto3,enum=arbiter.v1.TooFewRule" json:"too_few,omitempty"`
+	TooFew TooFewRule `protobuf:"varint,3,opt,name=too_few,json=tooFew,proto3,enum=arbiter.v1.TooFewRule" json:"too_few,omitempty"`
+	// When it takes place again and again; empty for once. A weekday or "daily", a time, and a time zone of the IANA
+	// database, such as "friday 18:00 Europe/Berlin"; or a cron expression of five fields and a time zone, such as
+	// "0 18 1 * * Europe/Berlin". Before the tournament starts, or is cancelled for lack of players, the next one is
+	// created, with the same specification and creator; who cancels one that has not started ends the series. Without
+	// start_ms, the first one starts when this says so next.
+	Every         string `protobuf:"bytes,4,opt,name=every,proto3" json:"every,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1250,6 +1256,13 @@ func (x *Schedule) GetTooFew() TooFewRule {
 		return x.TooFew
 	}
 	return TooFewRule_TOO_FEW_RULE_UNSPECIFIED
+}
+
+func (x *Schedule) GetEvery() string {
+	if x != nil {
+		return x.Every
+	}
+	return ""
 }
 
 // When the arbiter ends a game by rule: with cause ORGANISER, directly after a move. The record of each match contains
@@ -4278,11 +4291,12 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\n" +
 	"PlayerPair\x12\x14\n" +
 	"\x05first\x18\x01 \x01(\tR\x05first\x12\x16\n" +
-	"\x06second\x18\x02 \x01(\tR\x06second\"~\n" +
+	"\x06second\x18\x02 \x01(\tR\x06second\"\x94\x01\n" +
 	"\bSchedule\x12\x19\n" +
 	"\bstart_ms\x18\x01 \x01(\x03R\astartMs\x12&\n" +
 	"\x0fentry_closes_ms\x18\x02 \x01(\x03R\rentryClosesMs\x12/\n" +
-	"\atoo_few\x18\x03 \x01(\x0e2\x16.arbiter.v1.TooFewRuleR\x06tooFew\"\xb6\x02\n" +
+	"\atoo_few\x18\x03 \x01(\x0e2\x16.arbiter.v1.TooFewRuleR\x06tooFew\x12\x14\n" +
+	"\x05every\x18\x04 \x01(\tR\x05every\"\xb6\x02\n" +
 	"\fAdjudication\x12\x14\n" +
 	"\x05plies\x18\x01 \x01(\x05R\x05plies\x12\x1a\n" +
 	"\bmaterial\x18\b \x01(\x05R\bmaterial\x12%\n" +

@@ -169,12 +169,14 @@ class EntryRules:
 class Schedule:
     """The times of a tournament. 0: the organiser starts it, and entry closes with the start.
 
-    too_few: what happens if it has too few players when it is to start.
+    too_few: what happens if it has too few players when it is to start. every: when it takes place again and again,
+    such as `friday 18:00 Europe/Berlin`, or a cron expression and a time zone; '' for once.
     """
 
     start_ms: int = 0
     entry_closes_ms: int = 0
     too_few: TooFewRule = TooFewRule.WAIT
+    every: str = ""
 
 
 @dataclass(frozen=True, slots=True)

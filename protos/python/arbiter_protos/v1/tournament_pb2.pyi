@@ -743,22 +743,31 @@ class Schedule(_message.Message):
     START_MS_FIELD_NUMBER: _builtins.int
     ENTRY_CLOSES_MS_FIELD_NUMBER: _builtins.int
     TOO_FEW_FIELD_NUMBER: _builtins.int
+    EVERY_FIELD_NUMBER: _builtins.int
     start_ms: _builtins.int
     """When it starts; 0: when its organiser starts it."""
     entry_closes_ms: _builtins.int
     """When entry closes; 0: at the start, or, in formats with late entry, at the end."""
     too_few: Global___TooFewRule.ValueType
     """What happens if it has too few players when it is to start."""
+    every: _builtins.str
+    """When it takes place again and again; empty for once. A weekday or "daily", a time, and a time zone of the IANA
+    database, such as "friday 18:00 Europe/Berlin"; or a cron expression of five fields and a time zone, such as
+    "0 18 1 * * Europe/Berlin". Before the tournament starts, or is cancelled for lack of players, the next one is
+    created, with the same specification and creator; who cancels one that has not started ends the series. Without
+    start_ms, the first one starts when this says so next.
+    """
     def __init__(
         self,
         *,
         start_ms: _builtins.int = ...,
         entry_closes_ms: _builtins.int = ...,
         too_few: Global___TooFewRule.ValueType = ...,
+        every: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["entry_closes_ms", b"entry_closes_ms", "start_ms", b"start_ms", "too_few", b"too_few"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["entry_closes_ms", b"entry_closes_ms", "every", b"every", "start_ms", b"start_ms", "too_few", b"too_few"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
