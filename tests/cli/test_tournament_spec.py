@@ -52,9 +52,15 @@ def test_bots_are_bundled_or_programs_of_the_organiser(file: Path) -> None:
 
 
 def test_the_start_time_of_the_page_is_read(file: Path) -> None:
-    file.write_text(SPEC.replace("[options]", f"{block('deploy/TOURNAMENTS.md', '[schedule]')}\n[options]"))
+    file.write_text(SPEC.replace("[options]", f"{block('deploy/TOURNAMENTS.md', 'start = ')}\n[options]"))
     schedule = read_all(file).tournament.schedule
     assert (schedule.start_ms, schedule.too_few) == (1_796_148_000_000, arb.TooFewRule.CANCEL)
+
+
+def test_the_rhythm_of_the_page_is_read(file: Path) -> None:
+    file.write_text(SPEC.replace("[options]", f"{block('deploy/TOURNAMENTS.md', 'every = ')}\n[options]"))
+    schedule = read_all(file).tournament.schedule
+    assert (schedule.every, schedule.too_few) == ("friday 18:00 Europe/Berlin", arb.TooFewRule.CANCEL)
 
 
 @pytest.mark.parametrize("name", ["start", "start_ms"])

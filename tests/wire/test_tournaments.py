@@ -62,6 +62,7 @@ forbidden = [["ann", "ben"]]
 badge = true
 
 [schedule]
+every = "friday 18:00 Europe/Berlin"
 start_ms = 1_800_000_000_000
 entry_closes_ms = 1_700_000_000_000
 
