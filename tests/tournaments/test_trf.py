@@ -32,7 +32,7 @@ def reports(draw: st.DrawFn) -> Report:
             number,
             draw(st.text(PLAIN, max_size=NAME)),
             draw(st.integers(0, 9_999)),
-            draw(st.integers(0, 199)),
+            draw(st.integers(-19, 199)),
             draw(st.integers(0, 9_999)),
             tuple(draw(st.lists(cell, min_size=rounds, max_size=rounds))),
         )
