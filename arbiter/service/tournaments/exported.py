@@ -7,7 +7,6 @@ signature of that line; the last two only once the tournament has ended. `protos
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -25,8 +24,7 @@ STANDINGS: Final = "tournament_standings"
 
 async def final_table(tournament: Tournament, rater: Rater) -> Table:
     """Return the final standings with the ratings by the tournament's own games. Raises what the rater raises."""
-    ratings = await own_ratings(tournament, rater)
-    return await asyncio.to_thread(standings, tournament, ratings)
+    return standings(tournament, await own_ratings(tournament, rater))
 
 
 def standings_line(tournament: str, revision: int, previous: str, table: Table) -> bytes:
@@ -57,14 +55,14 @@ def _row(values: Mapping[str, Any]) -> dict[str, Json]:
     return row
 
 
-async def ending(tournament: Tournament, chain: Chain, signer: Signer, rater: Rater) -> bytes:
-    """Return the last two lines of a tournament that has ended: the standings, and the signature.
+def ending(tournament: Tournament, chain: Chain, signer: Signer, table: Table) -> bytes:
+    """Return the last two lines of a tournament that has ended: its final standings, and the signature.
 
-    chain: the end of its log. Raises what the rater raises.
+    chain: the end of its log.
     """
     assert tournament.end is not None
     ended_at = tournament.end.at
-    last = standings_line(tournament.id, chain.revision, chain.digest, await final_table(tournament, rater))
+    last = standings_line(tournament.id, chain.revision, chain.digest, table)
     key = next(key for key in signer.public_keys() if key.valid_at(ended_at))
     statement = Statement(tournament.id, chain.revision + 1, digest(last), key.key_id, form=FORM)
     signature = Signature(statement, signer.sign(key.key_id, statement.message()))
@@ -73,4 +71,5 @@ async def ending(tournament: Tournament, chain: Chain, signer: Signer, rater: Ra
 
 async def exported(log: StoredLog, bodies: Sequence[bytes], signer: Signer, rater: Rater) -> bytes:
     """Return the file of a tournament that has ended. bodies: the records of its log. Raises what the rater raises."""
-    return b"".join(body + b"\n" for body in bodies) + await ending(log.tournament, log.chain, signer, rater)
+    table = await final_table(log.tournament, rater)
+    return b"".join(body + b"\n" for body in bodies) + ending(log.tournament, log.chain, signer, table)

@@ -11,10 +11,11 @@ from arbiter.service.matches.transcripts import Signer
 from arbiter.service.ports.journal import Journal, RecordDamaged, Subject
 from arbiter.service.record.tournaments import Chain
 from arbiter.service.tournaments.exported import ending
-from arbiter.service.tournaments.own_ratings import Rater
+from arbiter.service.tournaments.own_ratings import Rater, own_ratings
 from arbiter.service.tournaments.registry import TournamentRegistry
 from arbiter.tournaments.codec import MalformedLogError
 from arbiter.tournaments.snapshot import snapshot
+from arbiter.tournaments.standings import standings
 from arbiter.tournaments.tournament import Tournament
 
 PAGE: Final = 50  #: events in one part of a file
@@ -53,12 +54,14 @@ class TournamentFiles:
             yield await self._ending(tournament, chain)
 
     async def _ending(self, tournament: Tournament, chain: Chain) -> bytes:
-        """Return the last two lines, computed once for all readers, one tournament at a time."""
+        """Return the last two lines, computed in a thread once for all readers, one tournament at a time."""
         async with self._turn:
             state = tournament.id, chain.revision
             known = self._endings.get(state)
             if known is None:
-                known = self._endings[state] = await ending(tournament, chain, self._signer, self._rater)
+                ratings = await own_ratings(tournament, self._rater)
+                table = await asyncio.to_thread(standings, tournament, ratings)
+                known = self._endings[state] = ending(tournament, chain, self._signer, table)
                 if len(self._endings) > KEPT:
                     self._endings.popitem(last=False)
             return known
