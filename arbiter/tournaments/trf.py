@@ -21,9 +21,9 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from arbiter.plain_text import plain
+from arbiter.tournaments import formats
 from arbiter.tournaments.game_ends import DRAW, LOSS, WIN
 from arbiter.tournaments.meetings import Meeting
-from arbiter.tournaments.spec import Format
 from arbiter.tournaments.standings import Table
 from arbiter.tournaments.tournament import Tournament
 
@@ -32,7 +32,6 @@ WIDTH: Final = 10  #: of a round
 NAME: Final = 33  #: characters of a name
 MOST_PLAYERS: Final = 9_999
 RESULTS: Final = "1=0WDL+-UFHZ "
-FORMATS: Final = (Format.SWISS, Format.ROUND_ROBIN)
 
 
 class TrfError(ValueError):
@@ -148,7 +147,7 @@ def _number(line: str, number: int, start: int, end: int, what: str) -> int:
 
 def is_reported(tournament: Tournament) -> bool:
     """Return whether there is a report of a tournament: of a Swiss or a round robin that has begun."""
-    return tournament.spec.format in FORMATS and 0 < len(tournament.seeds) <= MOST_PLAYERS
+    return formats.of(tournament.spec).reported and 0 < len(tournament.seeds) <= MOST_PLAYERS
 
 
 def report_of(tournament: Tournament, table: Table) -> Report:
@@ -158,7 +157,7 @@ def report_of(tournament: Tournament, table: Table) -> Report:
     round of its own, since its games are what counts there. A void game is written as none.
     """
     numbers = {player: number for number, player in enumerate(tournament.seeds, 1)}
-    by_game = tournament.spec.format is Format.ROUND_ROBIN
+    by_game = not formats.of(tournament.spec).in_rounds
     each_round = max((len(meeting.games) for meeting in tournament.meetings), default=1) if by_game else 1
     blank = Cell(0, "-", "Z")
     cells = {player: [blank] * (tournament.rounds * each_round) for player in tournament.seeds}

@@ -161,11 +161,7 @@ class TableFiles:
         """Return a Swiss or a round robin that has begun as a report for other pairing programs."""
         call, name = call_of(request), request.path_params["tournament"]
         tournament = await self._gate.tournaments.get(call, name)
-        if (
-            tournament.spec.format not in trf.FORMATS
-            or not tournament.seeds
-            or len(tournament.seeds) > trf.MOST_PLAYERS
-        ):
+        if not trf.is_reported(tournament):
             raise HTTPException(404, "there are reports of a Swiss and of a round robin, from their start on")
         _, table = await self._gate.tournaments.standings(call, name)
         text = trf.write(trf.report_of(tournament, table))

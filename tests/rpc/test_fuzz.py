@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from arbiter.bootstrap import World
 from arbiter.config import Limits, Settings
-from arbiter.errors import Reason
+from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
 from arbiter.keys.key_ring import open_ring
 from arbiter.matches.commands import Abort
@@ -62,6 +62,9 @@ MOVES = [
 ]
 
 
+CALLERS = ("alice", "bob", "carol", "org", "observer", "root")
+
+
 class FuzzTarget:
     """A server that is fuzzed, and its callers."""
 
@@ -85,12 +88,22 @@ class FuzzTarget:
         await served.token("carol")
         return self
 
+    async def is_whole(self) -> bool:
+        """Return whether no call has deleted a caller."""
+        try:
+            return all([await self.arbiter.accounts.player(name) for name in CALLERS])
+        except Refusal:
+            return False
+
     async def prepare(self) -> Words:
         """Make sure that the callers may call and that matches are under way; return the valid texts of this world."""
         matches = self.arbiter.matches
-        for name in ("alice", "bob", "carol", "org", "observer", "root"):
-            if (await self.arbiter.accounts.player(name)).suspended:
+        for name in CALLERS:
+            player = await self.arbiter.accounts.player(name)
+            if player.suspended:
                 await self.arbiter.accounts.suspend(name, suspended=False)
+            if player.retired:
+                await self.arbiter.accounts.profiles.show(name, retired=False, hidden=None)
         for match in matches.unfinished("alice")[8:]:
             await matches.act(match.id, Abort("org", "away"))
         while len(matches.unfinished("alice")) < 2:
@@ -196,10 +209,27 @@ class ErrorLog(logging.Handler):
 class Fuzz:
     """The server of these tests, for tests that are not coroutines because Hypothesis calls them."""
 
-    def __init__(self, runner: asyncio.Runner, target: FuzzTarget, errors: ErrorLog) -> None:
-        self.target = target
+    def __init__(self, runner: asyncio.Runner, folder: Path, errors: ErrorLog) -> None:
         self.errors = errors
         self._runner = runner
+        self._folder = folder
+        self._begin()
+
+    def _begin(self) -> None:
+        self._serving = served(lambda settings: world(settings, self._folder), limits=LIMITS)
+        stubs = Stubs(self._runner.run(self._serving.__aenter__()))
+        self.target = self._runner.run(FuzzTarget(stubs).enter())
+
+    def end(self) -> None:
+        """Stop the server."""
+        self._runner.run(self._serving.__aexit__(None, None, None))
+
+    def prepare(self) -> Words:
+        """Return the valid texts of the server; if a call has deleted a caller, of a new one."""
+        if not self._runner.run(self.target.is_whole()):
+            self.end()
+            self._begin()
+        return self.run(self.target.prepare())
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Return what a coroutine returns; fail if anything was logged as an error meanwhile."""
@@ -215,12 +245,11 @@ def fuzz(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuzz]:
     structlog.configure(processors=[errors.take])
     logging.getLogger().addHandler(errors)
     with asyncio.Runner() as runner:
-        running = served(lambda settings: world(settings, folder), limits=LIMITS)
-        stubs = Stubs(runner.run(running.__aenter__()))
+        fuzz = Fuzz(runner, folder, errors)
         try:
-            yield Fuzz(runner, runner.run(FuzzTarget(stubs).enter()), errors)
+            yield fuzz
         finally:
-            runner.run(running.__aexit__(None, None, None))
+            fuzz.end()
             logging.getLogger().removeHandler(errors)
             structlog.configure(processors=before)
     errors.check()
@@ -259,7 +288,7 @@ def credentials(name: str, tokens: dict[str, Metadata]) -> st.SearchStrategy[Met
 @effort(0.15)
 @given(data=st.data())
 def test_every_call_is_answered_or_refused_with_a_reason(fuzz: Fuzz, name: str, data: st.DataObject) -> None:
-    words = fuzz.run(fuzz.target.prepare())
+    words = fuzz.prepare()
     kind, method = METHODS[name].input_type, method_of(name)
     several = st.lists(messages(kind, words), min_size=not method.client_streams, max_size=4)
     drawn = data.draw(several if method.client_streams else messages(kind, words).map(lambda one: [one]))
@@ -272,7 +301,7 @@ def test_every_call_is_answered_or_refused_with_a_reason(fuzz: Fuzz, name: str, 
 @effort(0.06)
 @given(data=garbage())
 def test_malformed_messages(fuzz: Fuzz, name: str, data: bytes) -> None:
-    fuzz.run(fuzz.target.prepare())
+    fuzz.prepare()
     ended = fuzz.run(call(fuzz.target.stubs.served, method_of(name), [data], fuzz.target.tokens["admin"]))
     try:
         GetMessageClass(METHODS[name].input_type).FromString(data)
@@ -283,7 +312,7 @@ def test_malformed_messages(fuzz: Fuzz, name: str, data: bytes) -> None:
 @pytest.mark.parametrize("name", METHODS)
 def test_too_large_messages(fuzz: Fuzz, name: str) -> None:
     large = b"\xc2\x3e\xf0\xff\x07" + b"x" * 131_056  # field 1000, which does not exist
-    fuzz.run(fuzz.target.prepare())
+    fuzz.prepare()
     ended = fuzz.run(call(fuzz.target.stubs.served, method_of(name), [large], fuzz.target.tokens["admin"]))
     assert ended == "REFUSAL_REASON_MESSAGE_TOO_LARGE"
 
@@ -291,7 +320,7 @@ def test_too_large_messages(fuzz: Fuzz, name: str) -> None:
 @effort(0.5)
 @given(data=st.data())
 def test_any_messages_after_the_hello_of_a_play_stream(fuzz: Fuzz, data: st.DataObject) -> None:
-    words = fuzz.run(fuzz.target.prepare())
+    words = fuzz.prepare()
     method, kind = method_of("PlayService.Play"), METHODS["PlayService.Play"].input_type
     hello = play_pb2.PlayAct(hello=play_pb2.ClientHello(protocol_version="1.0"))
     if data.draw(st.booleans()):

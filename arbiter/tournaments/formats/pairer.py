@@ -92,6 +92,7 @@ class Pairer(ABC):
     pairs_by_strength: ClassVar[bool] = False  #: `FreePlayers.strengths` is used
     drops_early_leavers: ClassVar[bool] = False  #: `arbiter.tournaments.early_leavers` applies
     own_points: ClassVar[bool] = False  #: players are ordered by points of the format's own, as in an arena
+    reported: ClassVar[bool] = False  #: pairing programs of others know it: a report of it can be written
     ends_by_test: ClassVar[bool] = False  #: a sequential test of the two players' games ends it
     rules: ClassVar[str] = ""  #: the published pairing rules, with their edition, for the record
     tie_breaks: ClassVar[tuple[TieBreak, ...]] = ()  #: default tie-breaks, in order

@@ -22,6 +22,7 @@ class RoundRobin(Pairer):
     purpose = "Everybody meets everybody. For a small field: scores are comparable."
     by_round = True
     drops_early_leavers = True
+    reported = True
     tie_breaks = (TieBreak.DIRECT, TieBreak.SONNEBORN_BERGER, TieBreak.WINS)
 
     def meetings_to_come(self, options: Options, rounds: int, players: int, present: int) -> int:

@@ -46,6 +46,7 @@ class Swiss(Pairer):
     rules = RULES
     late_entry = True
     in_rounds = True
+    reported = True
     tie_breaks = (TieBreak.BUCHHOLZ_CUT_1, TieBreak.BUCHHOLZ, TieBreak.SONNEBORN_BERGER, TieBreak.WINS)
 
     def invalid_option(self, options: Options) -> InvalidOption | None:
