@@ -365,6 +365,9 @@ class Settings(BaseSettings):
     bus_authority: Path | None = Field(
         default=None, description="PEM file of the authority of the bus, for tls://; default: those of the system"
     )
+    books: Path | None = Field(
+        default=None, description="folder of opening books, which tournaments name in openings.book; default: none"
+    )
     keys: Path | None = Field(
         default=None,
         description="the file of the signing keys; without this setting, beside an SQLite file, or DATABASE.keys "

@@ -224,11 +224,11 @@ def _pawns(permille: int, seat: int) -> str:
 
 def read(lines: Iterable[str]) -> Iterator[PgnGame]:
     """Yield the games of a text, without playing them. `play` plays one."""
-    for number, (first, part) in enumerate(_parts(lines), 1):
+    for number, (first, part) in enumerate(parts(lines), 1):
         yield _parsed(number, first, part)
 
 
-def _parts(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+def parts(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
     """Yield the first line and the lines of each game: tags after moves, or `1.` after a result, begin the next one."""
     part: list[str] = []
     first, in_moves, over = 1, False, False

@@ -166,7 +166,7 @@ class _Check(EarlierRounds):
             self.say(f"game {event.game} was begun, but never paired")
             return
         game = next(game for game in meeting.games if game.number == event.game)
-        self.wrong.extend(self._openings.begun(game, event.opening))
+        self.wrong.extend(self._openings.begun(game, event.opening, event.position, event.entry))
 
     def _ended(self, event: ev.EndedGame) -> None:
         if event.game in self.results:

@@ -79,6 +79,8 @@ def _read(kind: type[Any], values: Mapping[str, Any]) -> ev.Event:
         "byes": (),
         "seeds": (),
         "opening": (),
+        "position": "",
+        "entry": 0,
         "points": (),
         "versions": (),
         "caller": "",

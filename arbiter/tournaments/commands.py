@@ -137,12 +137,14 @@ class Arrange:
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """The match of a game was created; `opening`: its first moves."""
+    """The match of a game was created; `opening`: its first moves; `position`, `entry`: as in `events.Begun`."""
 
     game: int
     attempt: int
     match: str
     opening: tuple[str, ...] = ()
+    position: str = ""
+    entry: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -293,7 +293,7 @@ def _begin(tournament: Tournament, command: do.Begin, at: int) -> list[ev.Event]
         return []
     if tournament.is_stranded(tournament.games[game - 1]):
         return []
-    return [ev.Begun(at, game, attempt, command.match, command.opening)]
+    return [ev.Begun(at, game, attempt, command.match, command.opening, command.position, command.entry)]
 
 
 def _decide_trial(tournament: Tournament, command: do.Decide, at: int) -> list[ev.Event]:

@@ -167,7 +167,8 @@ class Paired:
 class Begun:
     """The match of a game was created. `attempt` counts from 1: a void match is played again.
 
-    opening: the moves with which the match begins. () for the initial position, and in older records.
+    opening: the moves with which the match begins. () for the initial position, and in older records. position: the
+    text of the position before them, '' for the initial one. entry: of the book, from 1; 0 if there is no book.
     """
 
     kind: ClassVar[TournamentEventKind] = TournamentEventKind.BEGUN
@@ -176,6 +177,8 @@ class Begun:
     attempt: int
     match: str
     opening: tuple[str, ...] = ()
+    position: str = ""
+    entry: int = 0
 
 
 @dataclass(frozen=True, slots=True)

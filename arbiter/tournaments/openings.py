@@ -168,6 +168,8 @@ def different(openings: Openings, game: str, most: int) -> int:
 
     Raises Refusal as the registry of games does.
     """
+    if openings.book:
+        return max(1, min(most, openings.book_size))
     lines = openings.lines.get(game)
     if lines:
         return min(most, len(set(lines)))
@@ -187,6 +189,8 @@ def few(spec: Spec, meetings: int | None) -> dict[str, int]:
     """
     found: dict[str, int] = {}
     for game in spec.games:
+        if spec.openings.book and not spec.openings.book_size:
+            continue  # its size is known once the tournament is created
         lines = spec.openings.lines.get(game)
         most = MOST_LISTED if meetings is None else ceil(meetings / (1 if spec.paired else 2))
         if not lines:

@@ -74,6 +74,27 @@ class Openings:
             stored=OpeningOrder.MEETING,
         ),
     ] = OpeningOrder.SEQUENTIAL
+    book: Annotated[
+        str,
+        Option(
+            "An opening book instead: a file in the server's folder of books (EPD, FEN, PGN, SGF, or lines with a "
+            "variant and its moves). Each pair goes through it on its own. Only with one game.",
+            example='`book = "8moves_v3.pgn"`',
+        ),
+    ] = ""
+    book_first: Annotated[
+        int, Option("The entry of the book to begin with, in sequential order.", bounds=(1, 1 << 32))
+    ] = 1
+    book_plies: Annotated[
+        int, Option("At most so many moves of each of the book's games or lines; 0: all of them.", bounds=(0, 1_000))
+    ] = 0
+    book_hash: Annotated[
+        str,
+        Option("The SHA-256 that the book must have, in hexadecimal digits; the record has it in any case."),
+    ] = ""
+    book_size: Annotated[
+        int, Option("The number of the book's entries; the server fills it in.", bounds=(0, 1 << 32))
+    ] = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ LONGEST_NAME: Final = 100  #: maximum characters of names and of other single wo
 MOST_POLICY: Final = 50  #: maximum fields of a policy
 MOST_LINES: Final = 1_000  #: maximum opening lines of a tournament
 MOST_LINE_MOVES: Final = 100  #: maximum moves of an opening line
+BOOK_NAME: Final = re.compile(r"[A-Za-z0-9_+-][A-Za-z0-9._+-]{0,99}", re.ASCII)
 MOST_OPENING_MOVES: Final = 5_000  #: maximum moves of all opening lines together
 MOST_TABLE: Final = 100  #: maximum fields of a part of the specification
 #: an instant before it, in March 1973, can only have been meant in seconds (in these it is in the year 5138)
@@ -84,8 +85,11 @@ def check(spec: Spec) -> None:
         raise _invalid("true", "options.third_place", "false in a double elimination, which has a third place anyway")
     if spec.openings.plies and not spec.openings.seed:
         raise _invalid("", "openings.seed", "a text that the random plies are drawn from")
-    if spec.openings.order is OpeningOrder.RANDOM and not (spec.openings.lines and spec.openings.seed):
-        if spec.openings.lines:
+    _check_book(spec)
+    if spec.openings.order is OpeningOrder.RANDOM and not (
+        (spec.openings.lines or spec.openings.book) and spec.openings.seed
+    ):
+        if spec.openings.lines or spec.openings.book:
             raise _invalid("", "openings.seed", "a text by which the lines are shuffled")
         raise _invalid("random", "openings.order", "sequential where no lines are given; plies are random anyway")
     if spec.openings.plies and spec.openings.lines:
@@ -93,6 +97,26 @@ def check(spec: Spec) -> None:
     for game in spec.openings.lines:
         if game not in spec.games:
             raise _invalid(game, "openings.lines", "the name of one of the tournament's games")
+
+
+def _check_book(spec: Spec) -> None:
+    """Raise Refusal PARAMETER_INVALID for a book beside other openings or for several games, or parts of no book."""
+    openings = spec.openings
+    if not openings.book:
+        for name, default in (("book_first", 1), ("book_plies", 0), ("book_hash", "")):
+            value = getattr(openings, name)
+            if value != default:
+                raise _invalid(str(value), f"openings.{name}", "left out where no openings.book is given")
+        return
+    if not BOOK_NAME.fullmatch(openings.book):
+        allowed = "the name of a file: letters, digits, `.`, `_`, `+` and `-`, and none of `.` at the beginning"
+        raise _invalid(openings.book, "openings.book", allowed)
+    if openings.plies or openings.lines:
+        raise _invalid(openings.book, "openings.book", "left out where plies or lines are given")
+    if len(spec.games) != 1:
+        raise _invalid(openings.book, "openings.book", "a tournament of one game")
+    if openings.book_hash and not re.fullmatch("[0-9a-f]{64}", openings.book_hash):
+        raise _invalid(openings.book_hash, "openings.book_hash", "64 hexadecimal digits in lower case")
 
 
 def write_spec(spec: Spec) -> dict[str, Any]:

@@ -87,7 +87,14 @@ def _paired(event: ev.Paired, message: pb.TournamentEvent) -> None:
 @_fill.register
 def _begun(event: ev.Begun, message: pb.TournamentEvent) -> None:
     message.begun.CopyFrom(
-        pb.GameBegun(number=event.game, match_id=event.match, attempt=event.attempt, opening=event.opening)
+        pb.GameBegun(
+            number=event.game,
+            match_id=event.match,
+            attempt=event.attempt,
+            opening=event.opening,
+            position=event.position,
+            entry=event.entry,
+        )
     )
 
 

@@ -6,19 +6,23 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 from arbiter.service.ports.journal import Journal, StoredRecord, Subject
 from arbiter.service.ports.meter import NO_METER, Meter
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.record.tournaments import Chain, StoredLog
-from arbiter.service.tournaments.ports import PairingFailed
+from arbiter.service.tournaments.books import BookFacts, BookProblem, Books, NoBooks
+from arbiter.service.tournaments.ports import PairingFailed, looked_at, opened
 from arbiter.tournaments import formats
+from arbiter.tournaments.book_order import Opening
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.formats import FreePlayers
 from arbiter.tournaments.openings import Turn, opening
 from arbiter.tournaments.spec import Openings
 from arbiter.tournaments.tournament import Tournament, replay
+from arbiter.workers.book_files import BookFiles
 from arbiter.workers.pool import JobProcess
 from arbiter.workers.process import Jobs
 
@@ -32,8 +36,10 @@ class PairingProcess:
     The worker keeps the state of the tournaments, so that a job has to send only the new records.
     """
 
-    def __init__(self, journal: Journal, meter: Meter = NO_METER) -> None:
+    def __init__(self, journal: Journal, meter: Meter = NO_METER, books: Path | None = None) -> None:
+        """Take the folder of opening books."""
         self._journal = journal
+        self._books = books
         self._revisions: OrderedDict[str, int] = OrderedDict()  # revisions of the tournaments that the worker keeps
         self._jobs = JobProcess(
             "arbiter.workers.pairing", "pairs", LONGEST_S, PairingFailed, self._revisions.clear, meter
@@ -48,12 +54,17 @@ class PairingProcess:
         proposal: Arrange | None = await self._jobs.ask_then("propose", partial(self._arguments, tournament.id, field))
         return proposal
 
-    async def opening(self, openings: Openings, game: str, turn: Turn) -> tuple[str, ...]:
+    async def opening(self, openings: Openings, game: str, turn: Turn) -> Opening:
         """Return the opening of a meeting's games; see the port."""
-        if not openings.plies:
-            return opening(openings, game, turn)  # choosing a line from a list is fast enough for the event loop
-        moves: tuple[str, ...] = await self._jobs.ask("opening", (openings, game, turn))
-        return moves
+        if not openings.plies and not openings.book:  # choosing a line from a list is fast enough for the event loop
+            return Opening(opening(openings, game, turn))
+        found: Opening = _found(await self._jobs.ask("opening", (self._books, openings, game, turn)))
+        return found
+
+    async def book(self, name: str, game: str, plies: int) -> BookFacts:
+        """Return the facts of an opening book; see the port."""
+        facts: BookFacts = _found(await self._jobs.ask("book", (self._books, name, game, plies)))
+        return facts
 
     async def load(self, tournament: str, records: Sequence[StoredRecord]) -> StoredLog:
         """Return the log of a tournament; see the port.
@@ -73,6 +84,13 @@ class PairingProcess:
         return tournament, [record.body for record in records], field, forget
 
 
+def _found(answer: Any) -> Any:
+    """Return the answer of a job about books. Raises PairingFailed if it is what is wrong with one."""
+    if isinstance(answer, BookProblem):
+        raise PairingFailed(str(answer))
+    return answer
+
+
 # In the process
 
 
@@ -81,6 +99,7 @@ class PairingJobs:
 
     def __init__(self) -> None:
         self._tournaments: dict[str, tuple[Tournament, Chain]] = {}
+        self._books: BookFiles | None = None
 
     def propose(
         self, tournament: str, bodies: Sequence[bytes], field: FreePlayers, forget: Iterable[str]
@@ -99,14 +118,31 @@ class PairingJobs:
         self._tournaments[tournament] = followed, chain
         return formats.of(followed.spec).propose(followed, field)
 
-    def opening(self, openings: Openings, game: str, turn: Turn) -> tuple[str, ...]:
+    def opening(self, folder: Path | None, openings: Openings, game: str, turn: Turn) -> Opening | BookProblem:
         """Return the opening of a meeting's games."""
-        return opening(openings, game, turn)
+        try:
+            return opened(self._of(folder), openings, game, turn)
+        except BookProblem as problem:
+            return problem
+
+    def book(self, folder: Path | None, name: str, game: str, plies: int) -> BookFacts | BookProblem:
+        """Return the facts of an opening book."""
+        try:
+            return looked_at(self._of(folder), name, game, plies)
+        except BookProblem as problem:
+            return problem
+
+    def _of(self, folder: Path | None) -> Books:
+        if folder is None:
+            return NoBooks()
+        if self._books is None:
+            self._books = BookFiles(folder)
+        return self._books
 
     @property
     def jobs(self) -> Jobs:
         """Return the job handlers, by kind."""
-        return {"propose": self.propose, "opening": self.opening}
+        return {"propose": self.propose, "opening": self.opening, "book": self.book}
 
 
 def jobs() -> Jobs:

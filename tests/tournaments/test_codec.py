@@ -45,7 +45,7 @@ FIELDS = {
     "paused": ("caller", "request"),
     "continued": ("caller", "request"),
     "paired": ("round", "meetings", "byes", "free"),
-    "game_begun": ("game", "attempt", "match", "opening"),
+    "game_begun": ("game", "attempt", "match", "opening", "position", "entry"),
     "game_ended": ("game", "match", "winner", "reason", "cause", "moves", "versions"),
     "game_voided": ("game", "attempt", "match", "reason"),
     "ruled": ("game", "decision", "points", "note", "caller", "request"),

@@ -251,3 +251,28 @@ def test_the_checker_finds_every_fault_of_openings() -> None:
     plies = played(spec_of(Format.ROUND_ROBIN, Openings(1, "s"), cycles=4), 2)
     first = next(event.opening for event in plies.log if isinstance(event, ev.Begun))
     assert "before the pair has had all 61" in spoiled(plies, 3, first)[0]
+
+
+@pytest.mark.parametrize(
+    ("size", "entries", "fault"),
+    [
+        (4, (1, 2, 3, 4), ""),
+        (4, (1, 2, 3, 5), "that the specification does not give: 5"),
+        (4, (1, 2, 3, 0), "that the specification does not give: 0"),
+        (4, (1, 2, 3, 1), "before the pair has had all 4"),
+        (5_000, (1, 2, 3, 3), ""),  # an entry that the rules do not allow may have been left out
+    ],
+)
+def test_the_checker_finds_faults_of_books(size: int, entries: tuple[int, ...], fault: str) -> None:
+    spec = spec_of(Format.ROUND_ROBIN, Openings(), cycles=4)
+    of_book = dataclasses.replace(spec, openings=Openings(book="a.txt", book_hash="0" * 64, book_size=size))
+    log: list[ev.Event] = []
+    for event in played(spec, 2).log:
+        if isinstance(event, ev.Created):
+            event = dataclasses.replace(event, spec=of_book)
+        if isinstance(event, ev.Begun):
+            event = dataclasses.replace(event, opening=("a1",), entry=entries[event.game - 1])
+        log.append(event)
+    found = violations(log)
+    assert len(found) == bool(fault)
+    assert fault in "".join(found)

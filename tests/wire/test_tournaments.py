@@ -118,7 +118,18 @@ def test_an_enumeration_has_the_same_words_everywhere(words: list[str], enum: An
 def test_a_full_specification_is_converted_and_back() -> None:
     spec = read(FULL)
     message = spec_message(spec)
-    assert unset(message) == ["double", "plies", "seed"]  # these exclude a third place and opening lines
+    # these exclude a third place and opening lines
+    assert unset(message) == ["double", "plies", "seed", "book", "book_plies", "book_hash", "book_size"]
+    assert spec_of(message) == spec
+
+
+def test_an_opening_book_is_converted_and_back() -> None:
+    book = {"book": "a.epd", "book_first": 7, "book_plies": 4, "book_hash": "0f" * 32, "book_size": 9}
+    spec = read(
+        {"name": "cup", "format": "swiss", "games": ["chess"], "time": "1m", "openings": book, "options": {"rounds": 3}}
+    )
+    message = spec_message(spec)
+    assert {name: getattr(message.openings, name) for name in book} == book
     assert spec_of(message) == spec
 
 

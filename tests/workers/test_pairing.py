@@ -20,6 +20,7 @@ from arbiter.service.tournaments.ports import InProcessPairing, PairingFailed
 from arbiter.testing.memory import MemoryJournal
 from arbiter.testing.tournaments import TournamentRun
 from arbiter.tournaments import events as ev
+from arbiter.tournaments.book_order import Opening
 from arbiter.tournaments.formats import FreePlayers
 from arbiter.tournaments.openings import Turn, opening
 from arbiter.tournaments.spec import Format, Openings, Options, Spec
@@ -89,7 +90,7 @@ async def test_the_event_loop_goes_on_and_errors_and_cancelled_calls_do_not_affe
     swiss = Stored(journal, 1, Format.SWISS, players=100)
     await swiss.store()
     async with process(journal) as pairing:
-        assert await pairing.opening(DRAWN, "pods", Turn(0, 1)) == opening(DRAWN, "pods", Turn(0, 1))
+        assert await pairing.opening(DRAWN, "pods", Turn(0, 1)) == Opening(opening(DRAWN, "pods", Turn(0, 1)))
         drawing = asyncio.create_task(pairing.propose(swiss.tournament_run.tournament, FreePlayers()))
         turns = 0
         while not drawing.done():
@@ -102,7 +103,7 @@ async def test_the_event_loop_goes_on_and_errors_and_cancelled_calls_do_not_affe
         left = asyncio.create_task(pairing.opening(DRAWN, "pods", Turn(0, 2)))
         await asyncio.sleep(0)
         left.cancel()
-        assert await pairing.opening(DRAWN, "hop-it", Turn(0, 3)) == opening(DRAWN, "hop-it", Turn(0, 3))
+        assert await pairing.opening(DRAWN, "hop-it", Turn(0, 3)) == Opening(opening(DRAWN, "hop-it", Turn(0, 3)))
 
 
 async def test_a_caller_gets_an_error_when_the_process_is_killed_and_the_next_one_an_answer() -> None:
@@ -122,7 +123,7 @@ async def test_a_caller_gets_an_error_when_the_process_is_killed_and_the_next_on
             await waiting
         assert await pairing.propose(swiss.tournament_run.tournament, FreePlayers()) == first
         kill()  # now no caller waits
-        assert await pairing.opening(DRAWN, "pods", Turn(0, 1)) == opening(DRAWN, "pods", Turn(0, 1))
+        assert await pairing.opening(DRAWN, "pods", Turn(0, 1)) == Opening(opening(DRAWN, "pods", Turn(0, 1)))
 
 
 def kill() -> None:

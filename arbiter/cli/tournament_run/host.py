@@ -158,7 +158,8 @@ class Host:
             for bot in self._bots
         }
         sandbox = terms.sandbox and terms.sandbox._replace(hidden=_hidden_paths(folder, terms))
-        return Processes(folder, self._lock, port, terms.games, programs, sandbox, self._view.note)
+        settings = {"ARBITER_LIMITS__TOURNAMENT_GAMES": str(terms.games), "ARBITER_BOOKS": str(terms.base.resolve())}
+        return Processes(folder, self._lock, port, settings, programs, sandbox, self._view.note)
 
     async def _wait_for_bots(self, processes: Processes) -> None:
         """Wait until all bots are connected, in the expected versions. Raises Failure."""

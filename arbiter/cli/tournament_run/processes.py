@@ -56,8 +56,8 @@ class Processes:
     """The processes of a run. At the end of the context all of them are ended and waited for.
 
     programs: the bots' programs, by name, with their tokens. lock: an open file that locks the folder, for the server
-    too. games: games of tournaments at the same time. note: callback for a line of information for the user. deaths:
-    how often each bot has ended. hits: how often each bot has reached which limit of the sandbox.
+    too. settings: of the server, by the names of their environment variables. note: callback for a line of information
+    for the user. deaths: how often each bot has ended. hits: how often each bot has reached which limit of the sandbox.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Processes:
         folder: Folder,
         lock: int,
         port: int,
-        games: int,
+        settings: Mapping[str, str],
         programs: Mapping[str, Program],
         sandbox: Sandbox | None,
         note: Callable[[str], None],
@@ -74,7 +74,7 @@ class Processes:
         self._lock = lock
         self._port = port
         self._page_port = free_port()
-        self._games = games
+        self._settings = settings
         self._programs = programs
         self._sandbox = sandbox
         self._note = note
@@ -123,9 +123,8 @@ class Processes:
         addresses = ("--listen", self.address, "--web", f"{HOST}:{self._page_port}")
         arguments = ("serve", *addresses, "--store", self._folder.store, "--registration", "closed")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(_FORBIDDEN)}
-        limits = {"ARBITER_LIMITS__TOURNAMENT_GAMES": str(self._games)}
         # A second thread for matrices of a handful of players costs more than it gains.
-        environment = {**kept, **limits, "OPENBLAS_NUM_THREADS": "1"}
+        environment = {**kept, **self._settings, "OPENBLAS_NUM_THREADS": "1"}
         with self._folder.log(SERVER).open("ab") as log:
             # In its own process group, a child does not get the terminal's Ctrl-C: the server must end first.
             process = await asyncio.create_subprocess_exec(

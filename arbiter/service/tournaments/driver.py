@@ -33,6 +33,7 @@ from arbiter.service.tournaments.unpaired import why_unpaired
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine, formats
 from arbiter.tournaments import events as ev
+from arbiter.tournaments.book_order import Opening
 from arbiter.tournaments.meetings import ScheduledGame
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
 from arbiter.tournaments.unpaired import Why
@@ -394,12 +395,12 @@ class TournamentDriver:
     async def _make(self, game: ScheduledGame, attempt: int) -> None:
         """Create the match of a game, and record it in the log."""
         try:
-            match = await self._match_of(game, attempt)
-            if match is None:
+            made = await self._match_of(game, attempt)
+            if made is None:
                 return
-            while isinstance(
-                await self.submit(do.Begin(game.number, attempt, match.id, match.created.opening)), StoreFailed
-            ):
+            match, opening = made
+            begin = do.Begin(game.number, attempt, match.id, opening.moves, opening.position, opening.number)
+            while isinstance(await self.submit(begin), StoreFailed):
                 pass
             if self.games.get(match.id) == game.number:
                 await self._check_match(match.id, game.number)
@@ -412,22 +413,23 @@ class TournamentDriver:
             self._making.discard(game.number)
             self.wake()
 
-    async def _match_of(self, game: ScheduledGame, attempt: int) -> Match | None:
-        """Return the match of a game, created if needed; None if the tournament is about to end."""
+    async def _match_of(self, game: ScheduledGame, attempt: int) -> tuple[Match, Opening] | None:
+        """Return the match of a game, created if needed, and how it begins; None if the tournament is about to end."""
         dependencies, openings = self._dependencies, self._newest.spec.openings
         try:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._hurry.wait(), min(max(0, attempt - 2) * RETRY_S, MOST_PATIENCE_S))
-            opening: tuple[str, ...] = ()
-            if openings.plies or openings.lines:
+            opening = Opening()
+            if openings.plies or openings.lines or openings.book:
                 turn = self._pairer.turn(self._newest, game.meeting)
                 opening = await dependencies.pairing.opening(openings, game.game, turn)
             if self._hurry.is_set():
                 return None
-            return await dependencies.matches.create(
+            match = await dependencies.matches.create(
                 creation(self._newest, game, attempt, dependencies.policy, opening),
                 dependencies.capacity.accepted({game.seat1, game.seat2}),
             )
+            return match, opening
         finally:
             dependencies.capacity.release({game.seat1, game.seat2})
 

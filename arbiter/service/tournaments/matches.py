@@ -25,6 +25,7 @@ from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.ports.journal import RETRY_MS
 from arbiter.service.record.tournaments import MAKER, maker
 from arbiter.service.tournaments.rhythm import check_rhythm
+from arbiter.tournaments.book_order import Opening
 from arbiter.tournaments.commands import ReportResult
 from arbiter.tournaments.game_ends import Winner
 from arbiter.tournaments.meetings import ScheduledGame
@@ -55,9 +56,7 @@ def occasion_of(match: Match) -> GameAttempt:
     return GameAttempt(game, attempt)
 
 
-def creation(
-    tournament: Tournament, game: ScheduledGame, attempt: int, policy: Policy, opening: tuple[str, ...]
-) -> Create:
+def creation(tournament: Tournament, game: ScheduledGame, attempt: int, policy: Policy, opening: Opening) -> Create:
     """Return the command that creates the match of a game.
 
     policy: of the match, for all fields that the specification does not set.
@@ -74,7 +73,8 @@ def creation(
         rated=spec.rated and game.seat1 != game.seat2 and controls[0] == controls[1],
         label=tournament.id,
         chosen=tuple(spec.policy),
-        opening=opening,
+        opening=opening.moves,
+        position=opening.position,
         adjudication=rules_of(spec),
     )
 

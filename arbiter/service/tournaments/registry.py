@@ -40,7 +40,7 @@ from arbiter.service.shielding import Shielded
 from arbiter.service.tournaments.driver import HAS_JUST_ENDED, TournamentDriver
 from arbiter.service.tournaments.log import Listener, TournamentLog
 from arbiter.service.tournaments.matches import abort, check, tournament_of
-from arbiter.service.tournaments.ports import Dependencies
+from arbiter.service.tournaments.ports import Dependencies, with_book, with_book_of
 from arbiter.service.tournaments.rhythm import as_before, with_start
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine
@@ -171,6 +171,7 @@ class TournamentRegistry:
         most = self._limits.open_tournaments
         if len(self._drivers) >= most:
             raise _crowded(most)
+        spec = await with_book(spec, self._dependencies.pairing)
         tournament_id = self._ids.new(tournament_log.ID_PREFIX)
         now = self._dependencies.clock.now_ms()
         tournament, made = engine.create(tournament_id, with_start(spec, now), creator, request, now)
@@ -200,7 +201,7 @@ class TournamentRegistry:
         if row is None:
             return None
         tournament = await self.get(row.tournament_id)
-        if tournament.spec != as_before(spec, tournament.spec):
+        if tournament.spec != as_before(with_book_of(spec, tournament.spec), tournament.spec):
             raise Refusal(
                 Reason.REQUEST_ID_REUSED,
                 f"request id {request!r} has created another tournament: choose a new one",

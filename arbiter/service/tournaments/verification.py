@@ -24,6 +24,7 @@ from arbiter.service.tournaments.trial import PairTest
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine, formats
 from arbiter.tournaments import events as ev
+from arbiter.tournaments.book_order import Opening
 from arbiter.tournaments.checker import violations
 from arbiter.tournaments.codec import MalformedLogError
 from arbiter.tournaments.meetings import ScheduledGame
@@ -156,11 +157,22 @@ class _Replay:
     def _begun(self, event: ev.Begun) -> None:
         match = self._match(event.match)
         made, game = match.created, self._game(event.game)
-        wanted = creation(self.tournament, game, event.attempt, made.policy, event.opening)
+        wanted = creation(self.tournament, game, event.attempt, made.policy, Opening(event.opening, event.position))
         place = occasion_of(match) if made.request == wanted.request else None
         if place is None:
             raise ValueError(f"match {match.id} was made for {made.request[:60]!r}, expected {wanted.request!r}")
-        for name in ("game", "players", "time", "rated", "label", "creator", "opening", "adjudication", "policy"):
+        for name in (
+            "game",
+            "players",
+            "time",
+            "rated",
+            "label",
+            "creator",
+            "opening",
+            "position",
+            "adjudication",
+            "policy",
+        ):
             found, expected = getattr(made, name), getattr(wanted, name)
             if found != expected and not (name == "adjudication" and found is None):
                 raise ValueError(f"match {match.id} has {name} {found!r}, expected {expected!r}")

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from arbiter.games import registry
+from arbiter.tournaments.book_order import ALL_READ
 from arbiter.tournaments.meetings import Meeting, ScheduledGame
 from arbiter.tournaments.spec import OpeningOrder, Spec
 
@@ -38,14 +39,21 @@ class OpeningsCheck:
         self._times[meeting.number] = self._met[pair]
         self._met[pair] += 1
 
-    def begun(self, game: ScheduledGame, opening: Line) -> Iterator[str]:
-        """Yield what is wrong with the opening of a game of a noted meeting."""
+    def begun(self, game: ScheduledGame, opening: Line, position: str = "", entry: int = 0) -> Iterator[str]:
+        """Yield what is wrong with the opening of a game of a noted meeting.
+
+        Of a book only the numbers of its entries are known here. Their order is not checked. In a large book the next
+        entry takes the place of a wrong one, so there one may come again before all have come.
+        """
         openings = self._spec.openings
+        if openings.book:
+            opening = (str(entry), position, *opening)
         if openings.order is OpeningOrder.MEETING:
             return
         lines = list(dict.fromkeys(openings.lines.get(game.game, ())))
         where = f"game {game.number}"
-        if (lines and opening not in lines) or (not lines and len(opening) not in (0, openings.plies)):
+        given = entry in range(1, openings.book_size + 1) if openings.book else opening in lines
+        if (not given) if lines or openings.book else (entry or position or len(opening) not in (0, openings.plies)):
             yield f"{where} has an opening that the specification does not give: {' '.join(opening) or 'none'}"
             return
         times = self._times.get(game.meeting)
@@ -57,13 +65,15 @@ class OpeningsCheck:
             yield f"{where} has another opening than the other games of meeting {game.meeting}"
         if self._alike and self._of_all.setdefault((game.game, times), opening) != opening:
             yield f"{where} has another opening than other pairs that have met {times} times before"
-        if not opening:
+        if not opening or openings.book_size > ALL_READ:
             return
-        size = len(lines) or _count(openings.plies, game.game)
+        size = openings.book_size or len(lines) or _count(openings.plies, game.game)
         for earlier, line in had.items():
             if earlier == times or earlier // size != times // size:
                 continue
-            if line == opening and (lines or size < MOST_COUNTED or max(earlier, times) < MOST_COUNTED):
+            if line == opening and (
+                lines or openings.book or size < MOST_COUNTED or max(earlier, times) < MOST_COUNTED
+            ):
                 yield f"{where} has the opening of an earlier meeting, before the pair has had all {size}"
                 continue
             ordered = lines and openings.order is OpeningOrder.SEQUENTIAL

@@ -4031,7 +4031,11 @@ type GameBegun struct {
 	// The number of the attempt: 1 plus the number of void matches of this game.
 	Attempt int32 `protobuf:"varint,3,opt,name=attempt,proto3" json:"attempt,omitempty"`
 	// The moves with which the match begins; empty for the initial position, and in older records.
-	Opening       []string `protobuf:"bytes,4,rep,name=opening,proto3" json:"opening,omitempty"`
+	Opening []string `protobuf:"bytes,4,rep,name=opening,proto3" json:"opening,omitempty"`
+	// The position before these moves; empty for the game's initial one.
+	Position string `protobuf:"bytes,5,opt,name=position,proto3" json:"position,omitempty"`
+	// The entry of the tournament's opening book, from 1; 0 if it has no book.
+	Entry         int64 `protobuf:"varint,6,opt,name=entry,proto3" json:"entry,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4092,6 +4096,20 @@ func (x *GameBegun) GetOpening() []string {
 		return x.Opening
 	}
 	return nil
+}
+
+func (x *GameBegun) GetPosition() string {
+	if x != nil {
+		return x.Position
+	}
+	return ""
+}
+
+func (x *GameBegun) GetEntry() int64 {
+	if x != nil {
+		return x.Entry
+	}
+	return 0
 }
 
 // A game has its result.
@@ -5920,12 +5938,14 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"PairedGame\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x18\n" +
 	"\aplayers\x18\x02 \x03(\tR\aplayers\x12\x12\n" +
-	"\x04game\x18\x03 \x01(\tR\x04game\"r\n" +
+	"\x04game\x18\x03 \x01(\tR\x04game\"\xa4\x01\n" +
 	"\tGameBegun\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x19\n" +
 	"\bmatch_id\x18\x02 \x01(\tR\amatchId\x12\x18\n" +
 	"\aattempt\x18\x03 \x01(\x05R\aattempt\x12\x18\n" +
-	"\aopening\x18\x04 \x03(\tR\aopening\"\xb6\x01\n" +
+	"\aopening\x18\x04 \x03(\tR\aopening\x12\x1a\n" +
+	"\bposition\x18\x05 \x01(\tR\bposition\x12\x14\n" +
+	"\x05entry\x18\x06 \x01(\x03R\x05entry\"\xb6\x01\n" +
 	"\tGameEnded\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x19\n" +
 	"\bmatch_id\x18\x02 \x01(\tR\amatchId\x12\x16\n" +

@@ -931,8 +931,20 @@ type Openings struct {
 	Seed string `protobuf:"bytes,2,opt,name=seed,proto3" json:"seed,omitempty"`
 	// Opening lines instead, at most 1,000 for all games together.
 	Lines []*OpeningLine `protobuf:"bytes,3,rep,name=lines,proto3" json:"lines,omitempty"`
-	// The order of the lines; random only with lines.
-	Order         OpeningOrder `protobuf:"varint,4,opt,name=order,proto3,enum=arbiter.v1.OpeningOrder" json:"order,omitempty"`
+	// The order of the lines, or of the entries of the book; random only with these.
+	Order OpeningOrder `protobuf:"varint,4,opt,name=order,proto3,enum=arbiter.v1.OpeningOrder" json:"order,omitempty"`
+	// An opening book instead: the name of a file in the server's folder of books (EPD, FEN, PGN, SGF, or lines with a
+	// variant and its moves). Only for tournaments of one game. Empty: none.
+	Book string `protobuf:"bytes,5,opt,name=book,proto3" json:"book,omitempty"`
+	// The entry of the book to begin with in sequential order, from 1; absent: 1.
+	BookFirst *int64 `protobuf:"varint,6,opt,name=book_first,json=bookFirst,proto3,oneof" json:"book_first,omitempty"`
+	// At most so many moves of each of the book's games or lines, 0 to 1,000; 0: all of them.
+	BookPlies int32 `protobuf:"varint,7,opt,name=book_plies,json=bookPlies,proto3" json:"book_plies,omitempty"`
+	// The SHA-256 of the book, in hexadecimal digits. In a request the one that it must have, or empty; in an answer that
+	// of the file with which the tournament was created.
+	BookHash string `protobuf:"bytes,8,opt,name=book_hash,json=bookHash,proto3" json:"book_hash,omitempty"`
+	// In an answer the number of the book's entries. In a request it has no effect.
+	BookSize      int64 `protobuf:"varint,9,opt,name=book_size,json=bookSize,proto3" json:"book_size,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -993,6 +1005,41 @@ func (x *Openings) GetOrder() OpeningOrder {
 		return x.Order
 	}
 	return OpeningOrder_OPENING_ORDER_UNSPECIFIED
+}
+
+func (x *Openings) GetBook() string {
+	if x != nil {
+		return x.Book
+	}
+	return ""
+}
+
+func (x *Openings) GetBookFirst() int64 {
+	if x != nil && x.BookFirst != nil {
+		return *x.BookFirst
+	}
+	return 0
+}
+
+func (x *Openings) GetBookPlies() int32 {
+	if x != nil {
+		return x.BookPlies
+	}
+	return 0
+}
+
+func (x *Openings) GetBookHash() string {
+	if x != nil {
+		return x.BookHash
+	}
+	return ""
+}
+
+func (x *Openings) GetBookSize() int64 {
+	if x != nil {
+		return x.BookSize
+	}
+	return 0
 }
 
 // An opening line.
@@ -4272,12 +4319,20 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x0e_most_meetingsB\x10\n" +
 	"\x0e_same_openingsB\f\n" +
 	"\n" +
-	"_elo_parts\"\x93\x01\n" +
+	"_elo_parts\"\xb3\x02\n" +
 	"\bOpenings\x12\x14\n" +
 	"\x05plies\x18\x01 \x01(\x05R\x05plies\x12\x12\n" +
 	"\x04seed\x18\x02 \x01(\tR\x04seed\x12-\n" +
 	"\x05lines\x18\x03 \x03(\v2\x17.arbiter.v1.OpeningLineR\x05lines\x12.\n" +
-	"\x05order\x18\x04 \x01(\x0e2\x18.arbiter.v1.OpeningOrderR\x05order\"7\n" +
+	"\x05order\x18\x04 \x01(\x0e2\x18.arbiter.v1.OpeningOrderR\x05order\x12\x12\n" +
+	"\x04book\x18\x05 \x01(\tR\x04book\x12\"\n" +
+	"\n" +
+	"book_first\x18\x06 \x01(\x03H\x00R\tbookFirst\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"book_plies\x18\a \x01(\x05R\tbookPlies\x12\x1b\n" +
+	"\tbook_hash\x18\b \x01(\tR\bbookHash\x12\x1b\n" +
+	"\tbook_size\x18\t \x01(\x03R\bbookSizeB\r\n" +
+	"\v_book_first\"7\n" +
 	"\vOpeningLine\x12\x12\n" +
 	"\x04game\x18\x01 \x01(\tR\x04game\x12\x14\n" +
 	"\x05moves\x18\x02 \x03(\tR\x05moves\"\xaa\x01\n" +
@@ -4798,6 +4853,7 @@ func file_arbiter_v1_tournament_proto_init() {
 	file_arbiter_v1_rating_proto_init()
 	file_arbiter_v1_tournament_proto_msgTypes[0].OneofWrappers = []any{}
 	file_arbiter_v1_tournament_proto_msgTypes[1].OneofWrappers = []any{}
+	file_arbiter_v1_tournament_proto_msgTypes[2].OneofWrappers = []any{}
 	file_arbiter_v1_tournament_proto_msgTypes[8].OneofWrappers = []any{}
 	file_arbiter_v1_tournament_proto_msgTypes[20].OneofWrappers = []any{}
 	file_arbiter_v1_tournament_proto_msgTypes[44].OneofWrappers = []any{}

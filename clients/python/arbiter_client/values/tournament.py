@@ -133,12 +133,22 @@ class OpeningLine:
 
 @dataclass(frozen=True, slots=True)
 class Openings:
-    """How games begin: with random plies, drawn from a seed, or with lines. Each pair goes through them on its own."""
+    """How games begin: with random plies from a seed, with lines, or from a book; each pair goes through them alone.
+
+    book: a file in the server's folder of books. book_first: its entry to begin with, in sequential order. book_plies:
+    at most so many moves of each, 0 for all. book_hash: its SHA-256, which the server fills in; book_size: as many
+    entries it has, which only the server says.
+    """
 
     plies: int = 0
     seed: str = ""
     lines: tuple[OpeningLine, ...] = ()
     order: OpeningOrder = OpeningOrder.SEQUENTIAL
+    book: str = ""
+    book_first: int = 1
+    book_plies: int = 0
+    book_hash: str = ""
+    book_size: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,13 +94,16 @@ class GamesPaired:
 class GameBegun:
     """The match of a game was made. attempt: 1, and one more for every match of it that was void.
 
-    opening: the moves with which it begins.
+    opening: the moves with which it begins, from `position`, '' for the initial one. entry: of the tournament's book, 0
+    if it has none.
     """
 
     number: int
     match_id: str
     attempt: int
     opening: tuple[str, ...] = ()
+    position: str = ""
+    entry: int = 0
 
 
 @dataclass(frozen=True, slots=True)

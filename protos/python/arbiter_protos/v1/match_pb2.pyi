@@ -1960,12 +1960,18 @@ class GameBegun(_message.Message):
     MATCH_ID_FIELD_NUMBER: _builtins.int
     ATTEMPT_FIELD_NUMBER: _builtins.int
     OPENING_FIELD_NUMBER: _builtins.int
+    POSITION_FIELD_NUMBER: _builtins.int
+    ENTRY_FIELD_NUMBER: _builtins.int
     number: _builtins.int
     """The game, as it was paired."""
     match_id: _builtins.str
     """Its match."""
     attempt: _builtins.int
     """The number of the attempt: 1 plus the number of void matches of this game."""
+    position: _builtins.str
+    """The position before these moves; empty for the game's initial one."""
+    entry: _builtins.int
+    """The entry of the tournament's opening book, from 1; 0 if it has no book."""
     @_builtins.property
     def opening(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The moves with which the match begins; empty for the initial position, and in older records."""
@@ -1977,10 +1983,12 @@ class GameBegun(_message.Message):
         match_id: _builtins.str = ...,
         attempt: _builtins.int = ...,
         opening: _abc.Iterable[_builtins.str] | None = ...,
+        position: _builtins.str = ...,
+        entry: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "match_id", b"match_id", "number", b"number", "opening", b"opening"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "entry", b"entry", "match_id", b"match_id", "number", b"number", "opening", b"opening", "position", b"position"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

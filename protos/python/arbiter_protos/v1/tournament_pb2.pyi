@@ -606,6 +606,11 @@ class Openings(_message.Message):
     SEED_FIELD_NUMBER: _builtins.int
     LINES_FIELD_NUMBER: _builtins.int
     ORDER_FIELD_NUMBER: _builtins.int
+    BOOK_FIELD_NUMBER: _builtins.int
+    BOOK_FIRST_FIELD_NUMBER: _builtins.int
+    BOOK_PLIES_FIELD_NUMBER: _builtins.int
+    BOOK_HASH_FIELD_NUMBER: _builtins.int
+    BOOK_SIZE_FIELD_NUMBER: _builtins.int
     plies: _builtins.int
     """The number of random plies before the clocks start, 0 to 100."""
     seed: _builtins.str
@@ -613,7 +618,21 @@ class Openings(_message.Message):
     and refused otherwise, because it would have no effect.
     """
     order: Global___OpeningOrder.ValueType
-    """The order of the lines; random only with lines."""
+    """The order of the lines, or of the entries of the book; random only with these."""
+    book: _builtins.str
+    """An opening book instead: the name of a file in the server's folder of books (EPD, FEN, PGN, SGF, or lines with a
+    variant and its moves). Only for tournaments of one game. Empty: none.
+    """
+    book_first: _builtins.int
+    """The entry of the book to begin with in sequential order, from 1; absent: 1."""
+    book_plies: _builtins.int
+    """At most so many moves of each of the book's games or lines, 0 to 1,000; 0: all of them."""
+    book_hash: _builtins.str
+    """The SHA-256 of the book, in hexadecimal digits. In a request the one that it must have, or empty; in an answer that
+    of the file with which the tournament was created.
+    """
+    book_size: _builtins.int
+    """In an answer the number of the book's entries. In a request it has no effect."""
     @_builtins.property
     def lines(self) -> _containers.RepeatedCompositeFieldContainer[Global___OpeningLine]:
         """Opening lines instead, at most 1,000 for all games together."""
@@ -625,12 +644,19 @@ class Openings(_message.Message):
         seed: _builtins.str = ...,
         lines: _abc.Iterable[Global___OpeningLine] | None = ...,
         order: Global___OpeningOrder.ValueType = ...,
+        book: _builtins.str = ...,
+        book_first: _builtins.int | None = ...,
+        book_plies: _builtins.int = ...,
+        book_hash: _builtins.str = ...,
+        book_size: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_book_first", b"_book_first", "book_first", b"book_first"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["lines", b"lines", "order", b"order", "plies", b"plies", "seed", b"seed"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_book_first", b"_book_first", "book", b"book", "book_first", b"book_first", "book_hash", b"book_hash", "book_plies", b"book_plies", "book_size", b"book_size", "lines", b"lines", "order", b"order", "plies", b"plies", "seed", b"seed"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__book_first: _TypeAlias = _typing.Literal["book_first"]  # noqa: Y015
+    _WhichOneofArgType__book_first: _TypeAlias = _typing.Literal["_book_first", b"_book_first"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__book_first) -> _WhichOneofReturnType__book_first | None: ...
 
 Global___Openings: _TypeAlias = Openings  # noqa: Y015
 
