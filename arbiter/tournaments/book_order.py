@@ -12,13 +12,11 @@ from the seed "SEED/GAME", or "SEED/GAME/PAIR" for pairs from number 1 on (`arbi
 from __future__ import annotations
 
 from math import gcd
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from arbiter.tournaments.lots import Lots
 from arbiter.tournaments.openings import Turn
 from arbiter.tournaments.spec import OpeningOrder, Openings
-
-ALL_READ: Final = 1_000  #: entries of a book that are read by the rules before a tournament is created, the first ones
 
 
 class Opening(NamedTuple):

@@ -17,6 +17,9 @@ ATTEMPTS: Final = 3  #: the default of `Spec.attempts`
 MOST_ATTEMPTS: Final = 100  #: also in older records, in which the number was not bounded
 MOST_PLAYERS: Final = 10_000
 LONGEST_MS: Final = 3_650 * 86_400_000  #: milliseconds of ten years, the longest duration
+ALL_READ: Final = (
+    1_000  #: entries of an opening book that the rules read before a tournament is created, the first ones
+)
 DATE: Final = "2026-12-01T18:00:00Z"  #: how a date and time is written in a file
 _INSTANT: Final = (0, 1 << 53)
 

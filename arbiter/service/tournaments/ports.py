@@ -19,11 +19,11 @@ from arbiter.service.record.tournaments import StoredLog
 from arbiter.service.tournaments.adjudicators import Adjudicators
 from arbiter.service.tournaments.books import BookFacts, BookProblem, Books, NoBooks, WrongEntry
 from arbiter.service.tournaments.capacity import Capacity
-from arbiter.tournaments.book_order import ALL_READ, Opening, number
+from arbiter.tournaments.book_order import Opening, number
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.formats import FreePlayers, Strength, of
 from arbiter.tournaments.openings import Turn, opening
-from arbiter.tournaments.spec import Openings, Spec
+from arbiter.tournaments.spec import ALL_READ, Openings, Spec
 from arbiter.tournaments.tournament import Tournament
 
 MOST_WRONG: Final = 100  #: wrong entries of a book in a row that are left out

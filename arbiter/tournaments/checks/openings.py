@@ -12,9 +12,8 @@ from functools import lru_cache
 from typing import Final
 
 from arbiter.games import registry
-from arbiter.tournaments.book_order import ALL_READ
 from arbiter.tournaments.meetings import Meeting, ScheduledGame
-from arbiter.tournaments.spec import OpeningOrder, Spec
+from arbiter.tournaments.spec import ALL_READ, OpeningOrder, Spec
 
 MOST_COUNTED: Final = 1_000  #: random openings of which none comes again; beyond them one may come again by chance
 MOST_POSITIONS: Final = 20_000
