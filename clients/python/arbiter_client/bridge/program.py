@@ -150,17 +150,20 @@ class Program:
         """End it and all that it has started, and wait until it has ended.
 
         asyncio waits for the end of its output too, which never comes where more was written than is read, or where a
-        process that has left the group holds it. So its pipes are closed, after what it wrote is read.
+        process that has left the group holds it. So its pipes are closed, after what it wrote is read. If it has ended
+        before, asyncio may not have closed its own part yet.
         """
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         if asyncio.current_task() is not self._listening:
             await asyncio.wait([self._listening], timeout=FAREWELL_S)
+        transport = self._process._transport  # type: ignore[attr-defined]  # no public way
         for end in (0, 1):
-            pipe = self._process._transport.get_pipe_transport(end)  # type: ignore[attr-defined]  # no public way
+            pipe = transport.get_pipe_transport(end)
             if pipe is not None:
                 pipe.close()
         await self._process.wait()
+        transport.close()
 
     async def _writes_at_the_end(self) -> bool:
         """Close its input, end it, and return whether it wrote a line before: one that had waited in a buffer."""
