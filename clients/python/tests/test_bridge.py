@@ -316,15 +316,6 @@ async def test_a_process_that_a_program_has_left_behind_is_not_waited_for(tmp_pa
     os.kill(int(program._misread.split("'")[1]), signal.SIGKILL)
 
 
-async def test_nothing_is_left_open_of_a_program_that_has_ended_before() -> None:
-    program = await Program.start(["sh", "-c", "(setsid sleep 600 & echo $!); echo ready"], bridge.Words(), 240)
-    while program.running:  # noqa: ASYNC110
-        await asyncio.sleep(0)
-    await program.kill()
-    assert program._process._transport.is_closing()  # type: ignore[attr-defined]
-    os.kill(int(program._misread.split("'")[1]), signal.SIGKILL)
-
-
 async def test_a_program_may_introduce_itself_before_it_reads(tmp_path: Path) -> None:
     file = tmp_path / "program.py"
     file.write_text("print('a banner'); print('name early'); print('ready', flush=True); input(); input()")
