@@ -28,7 +28,6 @@ from arbiter.cli.terminal import (
 from arbiter.cli.tournament_spec import read_all
 from arbiter.cli.tournament_watch import watch_live, watch_plainly
 from arbiter.table_text import Cell, Columns
-from arbiter.tournaments.rulings import RESULTS
 from arbiter.tournaments.spec import Format
 
 app = App(name="tournament", help="Make tournaments on a server, enter them, watch them.")
@@ -211,47 +210,6 @@ def cancel(tournament_id: str, /, *, note: str = "", connection: Connection | No
     with connected(connection) as client:
         tournament_id = ids.tournament_id(client, tournament_id)
         say(view.state(client.cancel_tournament(tournament_id, note)))
-
-
-@app.command
-def rule(
-    tournament_id: str,
-    game: int,
-    result: str,
-    /,
-    *,
-    note: str = "",
-    revision: int = 0,
-    preview: Annotated[bool, Parameter(negative=())] = False,
-    output: AnyTableOptions | None = None,
-    connection: Connection | None = None,
-) -> None:
-    """Rule on a game that has a result, also after the end of its tournament, and show which places change.
-
-    The match stays as it was played. The ruling is an event of the tournament's log; `stands` takes back earlier ones.
-
-    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
-    :param game: The number of the game, as `arbiter tournament watch` and the page show it.
-    :param result: 1-0, 0-1, 1/2-1/2, 1/2-0, 0-1/2, 0-0 (seat 1 first), void or stands.
-    :param note: Why; everybody can read it.
-    :param revision: Refuse if the result of the game has changed since this revision of the tournament.
-    :param preview: Only show what would change.
-    """
-    if result not in RESULTS:
-        raise Failure(f"{result} is no ruling: say one of {', '.join(RESULTS)}")
-    decision, points = RESULTS[result]
-    with connected(connection) as client:
-        tournament_id = ids.tournament_id(client, tournament_id)
-        ruled = client.rule_on_game(
-            tournament_id,
-            game,
-            arb.RulingDecision[decision.name],
-            points,
-            note=note,
-            revision=revision,
-            preview=preview,
-        )
-    view.show_changes(ruled.changes, ruled.later, output, preview=preview)
 
 
 @app.command(name="list")

@@ -1,7 +1,8 @@
-"""`arbiter tournament disqualify`, `reinstate`, `replay`, `points`, `lot`: an organiser's corrections."""
+"""`arbiter tournament rule`, `disqualify`, `reinstate`, `replay`, `points`, `lot`: what organisers put right."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import arbiter_client as arb
@@ -14,9 +15,58 @@ from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import Failure
 from arbiter.cli.table_options import AnyTableOptions
 from arbiter.cli.tournament import app
+from arbiter.tournaments.rulings import RESULTS
 
-Preview = Annotated[bool, Parameter(negative=())]
 ResultsName = Literal["stand", "forfeit", "void"]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class DecisionOptions:
+    """What all decisions of an organiser have in common."""
+
+    note: Annotated[str, Parameter(help="Why; everybody can read it.")] = ""
+    revision: Annotated[
+        int,
+        Parameter(help="Refuse if what it is about has changed since this revision of the tournament."),
+    ] = 0
+    preview: Annotated[bool, Parameter(negative=(), help="Only show what would change.")] = False
+
+
+@app.command
+def rule(
+    tournament_id: str,
+    game: int,
+    result: str,
+    /,
+    *,
+    decision: DecisionOptions | None = None,
+    output: AnyTableOptions | None = None,
+    connection: Connection | None = None,
+) -> None:
+    """Rule on a game that has a result, also after the end of its tournament, and show which places change.
+
+    The match stays as it was played. The ruling is an event of the tournament's log; `stands` takes back earlier ones.
+
+    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
+    :param game: The number of the game, as `arbiter tournament watch` and the page show it.
+    :param result: 1-0, 0-1, 1/2-1/2, 1/2-0, 0-1/2, 0-0 (seat 1 first), void or stands.
+    """
+    if result not in RESULTS:
+        raise Failure(f"{result} is no ruling: say one of {', '.join(RESULTS)}")
+    ruling, points = RESULTS[result]
+    how = decision or DecisionOptions()
+    with connected(connection) as client:
+        ruled = client.rule_on_game(
+            ids.tournament_id(client, tournament_id),
+            game,
+            arb.RulingDecision[ruling.name],
+            points,
+            note=how.note,
+            revision=how.revision,
+            preview=how.preview,
+        )
+    view.show_changes(ruled.changes, ruled.later, output, preview=how.preview)
 
 
 @app.command
@@ -28,9 +78,7 @@ def disqualify(
     from_start: Annotated[bool, Parameter(negative=())] = False,
     results: ResultsName = "stand",
     games_go_on: Annotated[bool, Parameter(negative=())] = False,
-    note: str = "",
-    revision: int = 0,
-    preview: Preview = False,
+    decision: DecisionOptions | None = None,
     output: AnyTableOptions | None = None,
     connection: Connection | None = None,
 ) -> None:
@@ -45,12 +93,9 @@ def disqualify(
     :param results: With --from-start: its results stand, it has lost all its games without play (forfeit), or its games
     do not count (void).
     :param games_go_on: Its games under way go on; otherwise they are stopped, and end as walkovers.
-    :param note: Why; everybody can read it.
-    :param revision: Refuse if an organiser has ruled or corrected since this revision of the tournament.
-    :param preview: Only show what would change.
     """
     what = arb.Disqualification(player, from_start, arb.DisqualifiedResults[results.upper()], games_go_on)
-    _correct(tournament_id, what, note, (revision, preview), output, connection)
+    _correct(tournament_id, what, decision, output, connection)
 
 
 @app.command
@@ -59,9 +104,7 @@ def reinstate(
     player: str,
     /,
     *,
-    note: str = "",
-    revision: int = 0,
-    preview: Preview = False,
+    decision: DecisionOptions | None = None,
     output: AnyTableOptions | None = None,
     connection: Connection | None = None,
 ) -> None:
@@ -69,11 +112,8 @@ def reinstate(
 
     :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     :param player: The player.
-    :param note: Why; everybody can read it.
-    :param revision: Refuse if an organiser has ruled or corrected since this revision of the tournament.
-    :param preview: Only show what would change.
     """
-    _correct(tournament_id, arb.Reinstatement(player), note, (revision, preview), output, connection)
+    _correct(tournament_id, arb.Reinstatement(player), decision, output, connection)
 
 
 @app.command
@@ -82,9 +122,7 @@ def replay(
     game: int,
     /,
     *,
-    note: str = "",
-    revision: int = 0,
-    preview: Preview = False,
+    decision: DecisionOptions | None = None,
     output: AnyTableOptions | None = None,
     connection: Connection | None = None,
 ) -> None:
@@ -94,11 +132,8 @@ def replay(
 
     :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     :param game: The number of the game, as `arbiter tournament watch` and the page show it.
-    :param note: Why; everybody can read it.
-    :param revision: Refuse if the result of the game has changed since this revision of the tournament.
-    :param preview: Only show what would change.
     """
-    _correct(tournament_id, arb.Replay(game), note, (revision, preview), output, connection)
+    _correct(tournament_id, arb.Replay(game), decision, output, connection)
 
 
 @app.command
@@ -108,9 +143,7 @@ def points(
     points: Annotated[float, Parameter(allow_leading_hyphen=True)],
     /,
     *,
-    note: str = "",
-    revision: int = 0,
-    preview: Preview = False,
+    decision: DecisionOptions | None = None,
     output: AnyTableOptions | None = None,
     connection: Connection | None = None,
 ) -> None:
@@ -119,13 +152,10 @@ def points(
     :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     :param player: The player.
     :param points: 1, 0.5, -1.5; in an arena, 0.5 is one of its own points.
-    :param note: Why; everybody can read it.
-    :param revision: Refuse if an organiser has ruled or corrected since this revision of the tournament.
-    :param preview: Only show what would change.
     """
     if 2 * points != int(2 * points):
         raise Failure(f"{points:g} is no number of points: say a whole one, or a half")
-    _correct(tournament_id, arb.PointsAward(player, int(2 * points)), note, (revision, preview), output, connection)
+    _correct(tournament_id, arb.PointsAward(player, int(2 * points)), decision, output, connection)
 
 
 @app.command
@@ -135,9 +165,7 @@ def lot(
     /,
     *,
     seed: str = "",
-    note: str = "",
-    revision: int = 0,
-    preview: Preview = False,
+    decision: DecisionOptions | None = None,
     output: AnyTableOptions | None = None,
     connection: Connection | None = None,
 ) -> None:
@@ -146,24 +174,21 @@ def lot(
     :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     :param players: All players who share the place.
     :param seed: The seed of the lot; it is on record, so that anybody can draw it again. [default: the server draws it]
-    :param note: Why; everybody can read it.
-    :param revision: Refuse if an organiser has ruled or corrected since this revision of the tournament.
-    :param preview: Only show what would change, with this seed.
     """
-    _correct(tournament_id, arb.LotDraw(players, seed), note, (revision, preview), output, connection)
+    _correct(tournament_id, arb.LotDraw(players, seed), decision, output, connection)
 
 
 def _correct(
     tournament_id: str,
     what: Decision,
-    note: str,
-    how: tuple[int, bool],
+    options: DecisionOptions | None,
     output: AnyTableOptions | None,
     connection: Connection | None,
 ) -> None:
-    """Make a correction, and print what it changes. how: the revision, and whether it is a preview."""
-    revision, preview = how
+    """Make a correction, and print what it changes."""
+    how = options or DecisionOptions()
     with connected(connection) as client:
-        tournament_id = ids.tournament_id(client, tournament_id)
-        made = client.correct_tournament(tournament_id, what, note=note, revision=revision, preview=preview)
-    view.show_changes(made.changes, made.later, output, preview=preview)
+        made = client.correct_tournament(
+            ids.tournament_id(client, tournament_id), what, note=how.note, revision=how.revision, preview=how.preview
+        )
+    view.show_changes(made.changes, made.later, output, preview=how.preview)

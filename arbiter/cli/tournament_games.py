@@ -15,13 +15,13 @@ from arbiter.cli.connection import Connection, connected
 from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import tell, write_text
+from arbiter.cli.tournament_view import result_of
 from arbiter.errors import Refusal
 from arbiter.matches import read
 from arbiter.matches.canonical import RecordError
 from arbiter.matches.pgn import write
 from arbiter.matches.transcript import split
 from arbiter.tournaments import events as ev
-from arbiter.tournaments.game_ends import GameResult, Winner
 from arbiter.tournaments.rulings import in_words
 
 RESULTS: Final = {(2, 0): "1-0", (0, 2): "0-1", (1, 1): "1/2-1/2"}
@@ -77,16 +77,11 @@ def played_games(client: arb.BlockingClient, found: arb.Tournament) -> tuple[lis
             ruled[event.what.number] = event.what
         if event.revision >= found.revision:
             break
-    rated = {number: end for number, end in sorted(ended.items()) if _was_played(end)}
+    rated = {number: end for number, end in sorted(ended.items()) if result_of(end).played}
     games_ = [
         PlayedGame(end.match_id, _tags(found.spec, *paired[number], ruled.get(number))) for number, end in rated.items()
     ]
     return games_, len(ended) - len(rated)
-
-
-def _was_played(end: arb.GameEnded) -> bool:
-    winner: Winner = 1 if end.winner == 1 else 2 if end.winner == 2 else 0
-    return GameResult(winner, end.match_id, end.reason, end.cause).played
 
 
 def _tags(spec: arb.TournamentSpec, round_: int, game: arb.PairedGame, ruled: arb.GameRuled | None) -> dict[str, str]:

@@ -16,6 +16,7 @@ from arbiter.cli.table_options import AnyTableOptions
 from arbiter.cli.terminal import drawn_table, remark, table
 from arbiter.table_text import Cell
 from arbiter.tournaments.formats import PAIRERS, Pairer
+from arbiter.tournaments.game_ends import GameResult, Winner
 from arbiter.tournaments.spec import Format, Options
 from arbiter.tournaments.standings import points_text, quarters_text
 
@@ -246,3 +247,9 @@ def later_in_words(later: arb.LaterPairings) -> str:
     where = f"Round {later.round} stays" if later.round else "The bracket stays"
     made, instead = (", ".join(f"{p.first}–{p.second}" for p in pairs) for pairs in (later.pairs, later.instead))
     return f"{where}: {f'with {later.result}, ' if later.result else ''}{instead} would be paired instead of {made}."
+
+
+def result_of(end: arb.GameEnded) -> GameResult:
+    """Return the result of a game, without what organisers have decided on it."""
+    winner: Winner = 1 if end.winner == 1 else 2 if end.winner == 2 else 0
+    return GameResult(winner, end.match_id, end.reason, end.cause, end.moves)

@@ -43,6 +43,9 @@ MOST_STEPS: Final = 50  #: repetitions for a distribution of a normalised Elo; a
 ENOUGH: Final = 1e-10  #: change of a share at which they end
 
 
+MILLE: Final = 1_000  #: error rates in a specification are in thousandths
+
+
 class Verdict(StrEnum):
     """The current verdict of a sequential test."""
 
@@ -63,6 +66,11 @@ class Hypotheses(NamedTuple):
     alpha: float = 0.05
     beta: float = 0.05
     normalised: bool = False
+
+
+def hypotheses_in_parts(elo: tuple[int, int], parts: int, errors: tuple[int, int], normalised: bool) -> Hypotheses:
+    """Return hypotheses as a specification has them: Elo in parts of a point, error rates (alpha, beta) per mille."""
+    return Hypotheses(elo[0] / parts, elo[1] / parts, errors[0] / MILLE, errors[1] / MILLE, normalised)
 
 
 class Standing(NamedTuple):

@@ -1,7 +1,7 @@
 """What an organiser can decide after the fact, besides rulings on single games, as values.
 
 Nothing is edited: each decision is an event of the tournament's log (`events.Corrected`), with who, when and why, and
-the state of the tournament follows from all of them in order. `arbiter.tournaments.correcting` says in which phases and
+the state of the tournament follows from all of them in order. `arbiter.tournaments.correction_rules` says in which phases and
 formats each one is allowed.
 
 | correction | what follows |

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from arbiter.errors import Reason, Refusal, argument_invalid, parameter_invalid, with_article
 from arbiter.tournaments import commands as do
-from arbiter.tournaments import correcting, formats, rulings
+from arbiter.tournaments import correction_rules, formats, rulings
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.entry import EntryChange, why_not, wrong_byes
 from arbiter.tournaments.game_reports import report
@@ -239,13 +239,13 @@ def _rule(tournament: Tournament, command: do.Rule, at: int) -> list[ev.Event]:
 
 
 def _correct(tournament: Tournament, command: do.Correct, at: int) -> list[ev.Event]:
-    invalid = correcting.invalid(tournament, command.what)
+    invalid = correction_rules.invalid(tournament, command.what)
     if invalid is not None:
         raise argument_invalid(*invalid)
-    refused = correcting.why_not(tournament, command.what)
+    refused = correction_rules.why_not(tournament, command.what)
     if refused:
         raise closed(tournament, refused)
-    since, newer = correcting.decided_at(tournament, command.what)
+    since, newer = correction_rules.decided_at(tournament, command.what)
     if 0 < command.revision < since:
         raise changed(tournament, command.revision, newer)
     return [ev.Corrected(at, command.what, command.note, command.caller, command.request)]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from arbiter.tournaments import corrections as cor
 from arbiter.tournaments import events as ev
-from arbiter.tournaments.counting import Disqualified, counting
+from arbiter.tournaments.counting_result import Disqualified, counting_result
 from arbiter.tournaments.game_ends import DRAW, LOSS, UNPLAYED, WALKOVER, WIN, GameResult
 from arbiter.tournaments.meetings import Meeting, ScheduledGame
 
@@ -309,7 +309,7 @@ class Tournament:
         self.running.pop(event.game, None)
         how = (event.reason, event.cause, event.moves, event.versions)
         result = self.as_played[event.game] = GameResult(event.winner, event.match, *how)
-        self.results[event.game] = self._counting(event.game)
+        self.results[event.game] = self._counting_result(event.game)
         self.changed[event.game] = self.revision + 1
         game = self.games[event.game - 1]
         for seat, player in ((1, game.seat1), (2, game.seat2)):
@@ -367,18 +367,18 @@ class Tournament:
         games = (game.number for meeting in self.meetings_of[player] for game in meeting.games)
         return [number for number in games if number in self.results]
 
-    def _counting(self, number: int) -> GameResult:
+    def _counting_result(self, number: int) -> GameResult:
         game = self.games[number - 1]
         seats = [self.disqualified.get(player) for player in game[2:4]] if game.seat1 != game.seat2 else []
         rulings = self.rulings.get(number, ())
-        return counting(self.as_played[number], seats, rulings, self.ruled_at.get(number, 0))
+        return counting_result(self.as_played[number], seats, rulings, self.ruled_at.get(number, 0))
 
     def _recount(self, numbers: Iterable[int]) -> None:
         """Set the results of some games to what counts after the decision that is applied now."""
         for number in numbers:
             if self._bracket_has_gone_on(number):
                 self.bracket_results.setdefault(number, self.results[number])
-            self.results[number] = self._counting(number)
+            self.results[number] = self._counting_result(number)
             self.changed[number] = self.revision + 1
 
     def _bracket_has_gone_on(self, number: int) -> bool:

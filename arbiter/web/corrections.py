@@ -7,7 +7,7 @@ from typing import Final
 
 from arbiter.errors import argument_invalid
 from arbiter.tournaments.commands import Correct, Rule
-from arbiter.tournaments.correcting import allowed
+from arbiter.tournaments.correction_rules import allowed
 from arbiter.tournaments.corrections import Award, Correction, Disqualify, DrawLots, Reinstate, Replay, Results
 from arbiter.tournaments.rulings import RESULTS
 from arbiter.tournaments.tournament import Tournament

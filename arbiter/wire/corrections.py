@@ -11,7 +11,7 @@ from arbiter.errors import argument_invalid
 from arbiter.tournaments.commands import Correct, Rule
 from arbiter.tournaments.corrections import Award, Correction, Disqualify, DrawLots, Reinstate, Replay, Results
 from arbiter.tournaments.events import Decision
-from arbiter.tournaments.later import LaterPairings
+from arbiter.tournaments.later_pairings import LaterPairings
 from arbiter.tournaments.meetings import Pair
 from arbiter.tournaments.standings import PlaceChange
 

@@ -57,6 +57,17 @@ def test_the_pairs_are_those_of_the_arbiter(paired: bool, normalised: bool, seed
     assert f"LLR {test._standing.ratio:.2f} (-2.94 to 2.94) for -30 against 30" in line.line()
 
 
+def test_a_pair_does_not_count_if_both_bots_left_one_of_its_games() -> None:
+    """Neither is there: neither has won, and it is no draw."""
+    spec = arb.TournamentSpec(name="t", format=arb.TournamentFormat.TRIAL, games=("pods",), time="1s")
+    line = TrialLine(spec, ("a", "b"))
+    games = tuple(arb.PairedGame(n, ("a", "b") if n % 2 else ("b", "a"), "pods") for n in range(1, 5))
+    line.take(of_tournament(arb.GamesPaired(1, games, ())))
+    for number, cause in enumerate(["rules", "rules", "rules", "absence"], 1):
+        line.take(of_tournament(arb.GameEnded(number, f"m{number}", 0, "x", cause, (), f"moves {number}")))
+    assert (line.games, line.pairs.total) == (4, 1)
+
+
 def test_the_line_says_all_that_engine_testers_look_for(capsys: pytest.CaptureFixture[str]) -> None:
     spec = arb.TournamentSpec(
         name="t",

@@ -10,7 +10,7 @@ import pytest
 
 from arbiter.errors import Reason
 from arbiter.testing.tournaments import TournamentRun, drawn
-from arbiter.tournaments import codec, correcting, engine, formats
+from arbiter.tournaments import codec, correction_rules, engine, formats
 from arbiter.tournaments import commands as do
 from arbiter.tournaments.checker import violations
 from arbiter.tournaments.corrections import (
@@ -39,7 +39,7 @@ EXAMPLES: dict[str, Correction] = {
 }
 
 
-@pytest.mark.parametrize(("name", "format_", "phase"), list(product(correcting.TABLE, Format, TournamentPhase)))
+@pytest.mark.parametrize(("name", "format_", "phase"), list(product(correction_rules.TABLE, Format, TournamentPhase)))
 def test_the_whole_table_of_corrections(name: str, format_: Format, phase: TournamentPhase) -> None:
     players = 2 if format_ is Format.TRIAL else 4
     run = run_of(format_, players, rounds=3) if phase is not TournamentPhase.ENTRY else _open(format_)
@@ -54,12 +54,12 @@ def test_the_whole_table_of_corrections(name: str, format_: Format, phase: Tourn
     what = Replay(min(run.tournament.results, default=1)) if name == "replay" else EXAMPLES[name]
     refused = correct(run, what).refusal
     assert run.tournament.phase is phase
-    if correcting.TABLE[name][phase](formats.PAIRERS[format_]):
+    if correction_rules.TABLE[name][phase](formats.PAIRERS[format_]):
         assert not refused
     else:
         assert refused is not None
         assert refused.reason is Reason.TOURNAMENT_CLOSED
-    assert set(correcting.TABLE) == set(EXAMPLES)
+    assert set(correction_rules.TABLE) == set(EXAMPLES)
 
 
 def _open(format_: Format) -> TournamentRun:

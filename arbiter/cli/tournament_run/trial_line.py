@@ -11,13 +11,13 @@ from typing import Final
 import arbiter_client as arb
 
 from arbiter.cli.counts import counted
+from arbiter.cli.tournament_view import result_of
 from arbiter.ratings.difference import difference
 from arbiter.ratings.pairs import Pairs, draw_ratio, normalised
-from arbiter.ratings.sprt import Hypotheses, Verdict, judge
-from arbiter.tournaments.game_ends import HALF_POINTS, NO_SHOW
+from arbiter.ratings.sprt import Verdict, hypotheses_in_parts, judge
+from arbiter.tournaments.formats.trial import pair_of
 
 EVERY: Final = 10  #: games between two lines
-MILLE: Final = 1_000
 _VERDICTS: Final = {Verdict.UNDECIDED: "", Verdict.H0: ": H0 is accepted", Verdict.H1: ": H1 is accepted"}
 
 
@@ -25,14 +25,10 @@ class TrialLine:
     """The statistics of a trial. players: A and B."""
 
     def __init__(self, spec: arb.TournamentSpec, players: tuple[str, str]) -> None:
-        options = spec.options
         self.pairs = Pairs()
-        self.hypotheses = Hypotheses(
-            options.elo0 / options.elo_parts,
-            options.elo1 / options.elo_parts,
-            options.alpha / MILLE,
-            options.beta / MILLE,
-            options.normalised,
+        options = spec.options
+        self.hypotheses = hypotheses_in_parts(
+            (options.elo0, options.elo1), options.elo_parts, (options.alpha, options.beta), options.normalised
         )
         self.games = 0
         self._players = players
@@ -85,14 +81,9 @@ class TrialLine:
                 self._count([game for game in games if game.game == variant])
 
     def _count(self, games: list[arb.PairedGame]) -> None:
-        ends = [self._ended[game.number] for game in games]
-        undecided = judge(self.pairs, self.hypotheses).verdict is Verdict.UNDECIDED
-        if not undecided or not all(end.match_id and end.reason != NO_SHOW for end in ends):
+        if judge(self.pairs, self.hypotheses).verdict is not Verdict.UNDECIDED:
             return
-        both = list(zip(games, ends, strict=True))
-        played = {(game.game, game.players[0], end.moves) for game, end in both}
-        repeated = played <= self._seen and all(end.moves for end in ends)
-        self._seen |= played
-        if not repeated:
-            points = sum(HALF_POINTS[end.winner][game.players.index(self._players[0])] for game, end in both)
-            self.pairs = self.pairs.with_pair(points)
+        results = [(game.players[0], result_of(self._ended[game.number])) for game in games]
+        pair = pair_of(games[0].game, self._players[0], results, self._seen)
+        if pair is not None and not pair.repeated:
+            self.pairs = self.pairs.with_pair(pair.half_points)

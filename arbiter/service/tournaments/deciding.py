@@ -12,7 +12,7 @@ from arbiter.service.tournaments.standings_cache import StandingsCache
 from arbiter.tournaments.commands import Correct, Rule
 from arbiter.tournaments.corrections import DrawLots
 from arbiter.tournaments.events import Corrected
-from arbiter.tournaments.later import LaterPairings, later_pairings
+from arbiter.tournaments.later_pairings import LaterPairings, later_pairings
 from arbiter.tournaments.snapshot import snapshot
 from arbiter.tournaments.standings import PlaceChange, place_changes
 from arbiter.tournaments.tournament import Tournament

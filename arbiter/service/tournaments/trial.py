@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from arbiter.ratings.pairs import Pairs
-from arbiter.ratings.sprt import Hypotheses, Standing, Verdict, judge
+from arbiter.ratings.sprt import Standing, Verdict, hypotheses_in_parts, judge
 from arbiter.tournaments.formats.trial import TrialPairs, sides
 from arbiter.tournaments.openings import different
 from arbiter.tournaments.tournament import Tournament
 
-MILLE: Final = 1_000  #: error rates in a specification are in thousandths
 MOST_REPEATS: Final = 100  #: repeated pairs in a row after which new ones are unlikely, however many openings there are
 
 
@@ -24,12 +23,8 @@ class PairTest:
     def __init__(self, tournament: Tournament, *, patient: bool = False) -> None:
         self._tournament = tournament
         options = tournament.spec.options
-        self._hypotheses = Hypotheses(
-            options.elo0 / options.elo_parts,
-            options.elo1 / options.elo_parts,
-            options.alpha / MILLE,
-            options.beta / MILLE,
-            options.normalised,
+        self._hypotheses = hypotheses_in_parts(
+            (options.elo0, options.elo1), options.elo_parts, (options.alpha, options.beta), options.normalised
         )
         self._reader = TrialPairs(tournament, patient=patient)
         self._pairs = Pairs()

@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.formats.pairer import FreePlayers, InvalidOption, Pairer, arrange
-from arbiter.tournaments.game_ends import NO_SHOW
+from arbiter.tournaments.game_ends import NO_SHOW, GameResult
 from arbiter.tournaments.meetings import Pair, ScheduledGame
 from arbiter.tournaments.openings import few
 from arbiter.tournaments.spec import Options, Spec, TieBreak
@@ -93,6 +93,22 @@ class TrialPair(NamedTuple):
     repeated: bool
 
 
+def pair_of(
+    variant: str, a: str, games: Sequence[tuple[str, GameResult]], seen: set[tuple[str, str, str]]
+) -> TrialPair | None:
+    """Return the pair of two games; None if one was not played.
+
+    a: player A. games: who had seat 1, and the result. seen: variant, seat 1 and moves of earlier games; these are
+    added.
+    """
+    if not all(result.played for _, result in games):
+        return None
+    played = {(variant, seat1, result.moves) for seat1, result in games}
+    repeated = played <= seen and all(result.moves for _, result in games)
+    seen |= played
+    return TrialPair(variant, sum(result.half_points(1 if seat1 == a else 2) for seat1, result in games), repeated)
+
+
 class TrialPairs:
     """The pairs of a trial in the order of their numbers, up to the first pair that has not ended.
 
@@ -129,16 +145,9 @@ class TrialPairs:
             self._count_missed([game for meeting in those for game in meeting.games])
             for name in tournament.spec.games:
                 games = [game for meeting in those for game in meeting.games if game.game == name]
-                results = [tournament.results[game.number] for game in games]
-                if not all(result.played for result in results):
-                    continue
-                played = {(name, game.seat1, each.moves) for game, each in zip(games, results, strict=True)}
-                repeated = played <= self._seen and all(result.moves for result in results)
-                self._seen |= played
-                points = sum(
-                    result.half_points(1 if game.seat1 == a else 2) for game, result in zip(games, results, strict=True)
-                )
-                yield TrialPair(name, points, repeated)
+                pair = pair_of(name, a, [(game.seat1, tournament.results[game.number]) for game in games], self._seen)
+                if pair is not None:
+                    yield pair
 
     def _count_missed(self, games: Sequence[ScheduledGame]) -> None:
         """Count the games in a row to which a player did not come. One whose matches were void tells nothing."""

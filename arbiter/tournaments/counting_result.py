@@ -27,7 +27,7 @@ class Disqualified(NamedTuple):
     revision: int
 
 
-def counting(
+def counting_result(
     result: GameResult, seats: Sequence[Disqualified | None], rulings: Sequence[ev.Ruled], ruled_at: int
 ) -> GameResult:
     """Return the result of a game that counts: the newest ruling on it, or disqualification of its players, decides.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from arbiter.tournaments import commands as do
 from arbiter.tournaments.corrections import Disqualify, Replay, Results
 from arbiter.tournaments.events import Decision
-from arbiter.tournaments.later import later_pairings
+from arbiter.tournaments.later_pairings import later_pairings
 from arbiter.tournaments.snapshot import snapshot
 from arbiter.tournaments.spec import Format
 from tests.tournaments.test_corrections import correct, until
