@@ -30,7 +30,7 @@ class Opening(NamedTuple):
     number: int = 0
 
 
-def number(openings: Openings, game: str, turn: Turn) -> int:
+def entry_number(openings: Openings, game: str, turn: Turn) -> int:
     """Return the number of the entry of a meeting, from 1.
 
     A pair that goes through a book of even size again begins one entry later, if it plays single games: so it gets each

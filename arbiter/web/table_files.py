@@ -19,6 +19,7 @@ from arbiter.service.gate.gate import Gate
 from arbiter.table_text import Cell, Columns, TableForm, table_text
 from arbiter.tournaments import trf
 from arbiter.tournaments.rulings import change_in_words
+from arbiter.tournaments.snapshot import snapshot
 from arbiter.tournaments.standings import StandingsRow, Table
 from arbiter.tournaments.tournament import Tournament
 from arbiter.web.callers import call_of
@@ -149,10 +150,8 @@ class TableFiles:
         form = TableForm(path["form"])
         tournament = await self._gate.tournaments.get(call, path["tournament"])
         _, table = await self._gate.tournaments.standings(call, path["tournament"])
-        columns = TABLES[path["table"]](
-            tournament, table, number(request.query_params.get("round", ""), 0, LARGEST_ROUND)
-        )
-        text = await asyncio.to_thread(table_text, form, {"": columns})
+        round_ = number(request.query_params.get("round", ""), 0, LARGEST_ROUND)
+        text = await asyncio.to_thread(_text, form, path["table"], snapshot(tournament), table, round_)
         kind = "attachment" if form is TableForm.CSV else "inline"
         named = f'{kind}; filename="{path["table"]}.{form.value}"'
         return Response(text, media_type=MEDIA_TYPES[form], headers={"content-disposition": named})
@@ -164,10 +163,18 @@ class TableFiles:
         if not trf.is_reported(tournament):
             raise HTTPException(404, "there are reports of a Swiss and of a round robin, from their start on")
         _, table = await self._gate.tournaments.standings(call, name)
-        text = trf.write(trf.report_of(tournament, table))
+        text = await asyncio.to_thread(_report_text, snapshot(tournament), table)
         return Response(
             text, media_type="text/plain", headers={"content-disposition": 'inline; filename="tournament.trf"'}
         )
+
+
+def _text(form: TableForm, name: str, tournament: Tournament, table: Table, round_: int) -> str:
+    return table_text(form, {"": TABLES[name](tournament, table, round_)})
+
+
+def _report_text(tournament: Tournament, table: Table) -> str:
+    return trf.write(trf.report_of(tournament, table))
 
 
 def _points(row: StandingsRow) -> float:

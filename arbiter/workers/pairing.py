@@ -13,8 +13,8 @@ from arbiter.service.ports.journal import Journal, StoredRecord, Subject
 from arbiter.service.ports.meter import NO_METER, Meter
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.record.tournaments import Chain, StoredLog
-from arbiter.service.tournaments.books import BookFacts, BookProblem, Books, NoBooks
-from arbiter.service.tournaments.ports import PairingFailed, looked_at, opened
+from arbiter.service.tournaments.books import BookFacts, BookProblem, Books, NoBooks, checked_facts, opening_of
+from arbiter.service.tournaments.ports import PairingFailed
 from arbiter.tournaments import formats
 from arbiter.tournaments.book_order import Opening
 from arbiter.tournaments.commands import Arrange
@@ -121,14 +121,14 @@ class PairingJobs:
     def opening(self, folder: Path | None, openings: Openings, game: str, turn: Turn) -> Opening | BookProblem:
         """Return the opening of a meeting's games."""
         try:
-            return opened(self._of(folder), openings, game, turn)
+            return opening_of(self._of(folder), openings, game, turn)
         except BookProblem as problem:
             return problem
 
     def book(self, folder: Path | None, name: str, game: str, plies: int) -> BookFacts | BookProblem:
         """Return the facts of an opening book."""
         try:
-            return looked_at(self._of(folder), name, game, plies)
+            return checked_facts(self._of(folder), name, game, plies)
         except BookProblem as problem:
             return problem
 

@@ -8,10 +8,18 @@ from pathlib import Path
 import pytest
 
 from arbiter.games import registry
-from arbiter.service.tournaments.books import BookFacts, BookProblem, NoBooks, WrongEntry
-from arbiter.service.tournaments.ports import MOST_WRONG, InProcessPairing, PairingFailed, looked_at, opened
+from arbiter.service.tournaments.books import (
+    MOST_WRONG,
+    BookFacts,
+    BookProblem,
+    NoBooks,
+    WrongEntry,
+    checked_facts,
+    opening_of,
+)
+from arbiter.service.tournaments.ports import InProcessPairing, PairingFailed
 from arbiter.testing.memory import MemoryJournal
-from arbiter.tournaments.book_order import Opening, number
+from arbiter.tournaments.book_order import Opening, entry_number
 from arbiter.tournaments.openings import Turn
 from arbiter.tournaments.spec import OpeningOrder, Openings
 from arbiter.workers.book_files import BookFiles
@@ -101,7 +109,7 @@ def test_lines_of_every_game(books: BookFiles) -> None:
 def test_what_is_wrong_is_named_with_file_and_line(tmp_path: Path, name: str, text: str, complaint: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(BookProblem) as caught:
-        looked_at(BookFiles(tmp_path), name, "chess", 0)
+        checked_facts(BookFiles(tmp_path), name, "chess", 0)
     assert complaint in str(caught.value)
 
 
@@ -125,11 +133,11 @@ def _openings(books: BookFiles, name: str, game: str, **values: object) -> Openi
 def test_a_wrong_entry_is_left_out_and_the_next_one_takes_its_place(books: BookFiles, tmp_path: Path) -> None:
     (tmp_path / "some.epd").write_text(f"{FEN}\nnonsense\n{FEN.replace(' 0 2', ' 0 5')}\n")
     openings = _openings(books, "some.epd", "chess")
-    found = [opened(books, openings, "chess", Turn(times, times)).number for times in range(4)]
+    found = [opening_of(books, openings, "chess", Turn(times, times)).number for times in range(4)]
     assert found == [1, 3, 3, 1]
     (tmp_path / "none.epd").write_text("nonsense\n" * (MOST_WRONG + 1))
     with pytest.raises(BookProblem, match=r"none\.epd, line 100: "):
-        opened(books, _openings(books, "none.epd", "chess"), "chess", Turn(0, 0))
+        opening_of(books, _openings(books, "none.epd", "chess"), "chess", Turn(0, 0))
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 10, 12])
@@ -137,18 +145,18 @@ def test_a_wrong_entry_is_left_out_and_the_next_one_takes_its_place(books: BookF
 def test_a_pair_plays_all_entries_before_it_plays_one_again(size: int, order: OpeningOrder) -> None:
     openings = Openings(book="b.epd", book_size=size, order=order, seed="s", book_first=2)
     for pair in range(4):
-        found = [number(openings, "chess", Turn(times, times, pair, pair)) for times in range(2 * size)]
+        found = [entry_number(openings, "chess", Turn(times, times, pair, pair)) for times in range(2 * size)]
         assert sorted(found[:size]) == sorted(found[size:]) == list(range(1, size + 1))
 
 
 def test_the_order_of_a_book() -> None:
     openings = Openings(book="b.epd", book_size=1_000, book_first=999)
-    assert [number(openings, "chess", Turn(times, times)) for times in range(4)] == [999, 1_000, 1, 2]
+    assert [entry_number(openings, "chess", Turn(times, times)) for times in range(4)] == [999, 1_000, 1, 2]
     single = Openings(book="b.epd", book_size=2)
-    assert [number(single, "chess", Turn(times, times, paired=False)) for times in range(4)] == [1, 2, 2, 1]
+    assert [entry_number(single, "chess", Turn(times, times, paired=False)) for times in range(4)] == [1, 2, 2, 1]
     shuffled = [
         [
-            number(
+            entry_number(
                 Openings(book="b", book_size=1_000, seed=seed, order=OpeningOrder.RANDOM), "chess", Turn(k, k, 0, pair)
             )
             for k in range(20)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from arbiter.errors import Refusal
 from arbiter.service.gate.admission import Admission, Call
 from arbiter.service.gate.players import PlayerView
 from arbiter.service.gate.rights import Action, Relation, check_relation
 from arbiter.service.play.sessions import Sessions
 from arbiter.service.players.accounts import Accounts
-from arbiter.service.ports.journal import StoreFailed
+from arbiter.service.tournaments.departures import withdraw_everywhere
 from arbiter.service.tournaments.registry import TournamentRegistry
-from arbiter.tournaments.commands import Withdraw
-
-LEAVES: Final = "leaves at revision "  #: request ids of withdrawals of players who retire or are deleted begin with it
 
 
 class AccountChange(NamedTuple):
@@ -49,7 +45,7 @@ class AccountGate:
         if wanted.retired is not None or wanted.hidden is not None:
             player = await profiles.show(name, wanted.retired, wanted.hidden)
         if wanted.retired:
-            await self._withdraw(player.name)
+            await withdraw_everywhere(self._tournaments, player.name)
         return PlayerView(player, self._sessions.is_live(player.name))
 
     async def delete(self, call: Call, name: str, preview: bool = False) -> PlayerView:
@@ -63,25 +59,12 @@ class AccountGate:
         if preview:
             return PlayerView(await self._accounts.player(name), self._sessions.is_live(name))
         player = await self._accounts.profiles.delete(name)
-        await self._withdraw(player.name)
+        await withdraw_everywhere(self._tournaments, player.name)
         return PlayerView(player, self._sessions.is_live(player.name))
 
     def recorded(self, name: str) -> str:
         """Return the name in records of the player that a name leads to."""
         return self._accounts.names.key(name)
-
-    async def _withdraw(self, player: str) -> None:
-        """Withdraw a player from all open tournaments. Raises StoreFailed."""
-        entered = [
-            each for each in self._tournaments.open() if player in each.entrants and not each.entrants[player].withdrawn
-        ]
-        for each in entered:
-            try:
-                await self._tournaments.act(each.id, Withdraw(player, player, f"{LEAVES}{each.revision}"))
-            except StoreFailed:
-                raise
-            except Refusal:  # it has ended, or the player is withdrawn, meanwhile
-                continue
 
     async def _owned(self, call: Call, action: Action, name: str) -> str:
         """Return the name in records of a player that the caller may change. Raises Refusal SCOPE_MISSING."""

@@ -17,8 +17,8 @@ from arbiter.service.play.stream_ends import StreamEnd
 from arbiter.service.players.accounts import NO_TOKEN, Accounts, Caller, Scope
 from arbiter.service.ports.directory import Challenge, Player, Token
 from arbiter.service.ports.environment import Clock
+from arbiter.service.tournaments.departures import follow_suspension
 from arbiter.service.tournaments.registry import TournamentRegistry
-from arbiter.service.tournaments.suspensions import reach
 from arbiter.tournaments.unpaired import Unpaired
 
 
@@ -143,7 +143,7 @@ class PlayerGate:
         """Suspend a player, or end its suspension; its tournaments follow at once. Raises Refusal PLAYER_NOT_FOUND."""
         caller = await self._admission.caller(call, Action.SUSPEND_PLAYER)
         player = await self._accounts.suspend(name, suspended)
-        await reach(self._tournaments, caller.player, player.name, suspended=suspended)
+        await follow_suspension(self._tournaments, caller.player, player.name, suspended=suspended)
         return self._view(player)
 
     async def grant_badge(self, call: Call, name: str, bot_version: str) -> PlayerView:

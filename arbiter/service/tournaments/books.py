@@ -24,12 +24,16 @@ from arbiter.games.line import follow
 from arbiter.matches.game_files import games_of
 from arbiter.matches.notation import NotationError, PlayedGame
 from arbiter.matches.pgn import parts as pgn_parts
-from arbiter.tournaments.book_order import Opening
+from arbiter.tournaments.book_order import Opening, entry_number
+from arbiter.tournaments.openings import Turn, opening
+from arbiter.tournaments.spec import ALL_READ, Openings
 
 BookForm = Literal["positions", "pgn", "sgf", "lines"]
 SUFFIXES: Final[dict[str, BookForm]] = {".epd": "positions", ".fen": "positions", ".pgn": "pgn", ".sgf": "sgf"}
 GAMES: Final[dict[BookForm, str]] = {"positions": "chess", "pgn": "chess", "sgf": "go"}
 """The game of a book whose lines name none."""
+
+MOST_WRONG: Final = 100  #: wrong entries of a book in a row that are left out
 
 _LINE: Final = re.compile(r"\s*(\S+)\s*(?:\[([^\]]*)\])?\s*(.*)")
 _COUNTS: Final = {"hmvc": "0", "fmvn": "1"}
@@ -186,3 +190,33 @@ def variant_of(game: str, variant: str) -> bool:
     Raises Refusal as the registry of games does.
     """
     return registry.game(game).variant == variant or (game in GAMES.values() and variant.partition("(")[0] == game)
+
+
+def opening_of(books: Books, openings: Openings, game: str, turn: Turn) -> Opening:
+    """Return the opening of a meeting's games: of the book, or as `arbiter.tournaments.openings` chooses it.
+
+    An entry of the book that the rules do not allow is left out: the next one that they allow takes its place. Raises
+    BookProblem for a book that is not there or is another one, and if too many entries in a row are wrong.
+    """
+    if not openings.book:
+        return Opening(opening(openings, game, turn))
+    first = entry_number(openings, game, turn)
+    for tried in range(MOST_WRONG):
+        entry = 1 + (first - 1 + tried) % openings.book_size
+        try:
+            return books.opening(openings.book, openings.book_hash, game, entry, openings.book_plies)
+        except WrongEntry as wrong:
+            if tried == MOST_WRONG - 1 or openings.book_size == 1:
+                raise BookProblem(str(wrong)) from None
+    raise AssertionError
+
+
+def checked_facts(books: Books, name: str, game: str, plies: int) -> BookFacts:
+    """Return the facts of a book, whose first entries are read by the rules. Raises BookProblem."""
+    facts = books.facts(name, game)
+    for entry in range(1, min(facts.size, ALL_READ) + 1):
+        try:
+            books.opening(name, facts.digest, game, entry, plies)
+        except WrongEntry as wrong:
+            raise BookProblem(str(wrong)) from None
+    return facts

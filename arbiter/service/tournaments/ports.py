@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Final, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-from arbiter.errors import parameter_invalid
 from arbiter.matches.policy import Policy
 from arbiter.service.alone import OtherServers
 from arbiter.service.matches.registry import MatchRegistry
@@ -17,16 +15,14 @@ from arbiter.service.ports.log import Logger
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.record.tournaments import StoredLog
 from arbiter.service.tournaments.adjudicators import Adjudicators
-from arbiter.service.tournaments.books import BookFacts, BookProblem, Books, NoBooks, WrongEntry
+from arbiter.service.tournaments.books import BookFacts, BookProblem, Books, NoBooks, checked_facts, opening_of
 from arbiter.service.tournaments.capacity import Capacity
-from arbiter.tournaments.book_order import Opening, number
+from arbiter.tournaments.book_order import Opening
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.formats import FreePlayers, Strength, of
-from arbiter.tournaments.openings import Turn, opening
-from arbiter.tournaments.spec import ALL_READ, Openings, Spec
+from arbiter.tournaments.openings import Turn
+from arbiter.tournaments.spec import Openings
 from arbiter.tournaments.tournament import Tournament
-
-MOST_WRONG: Final = 100  #: wrong entries of a book in a row that are left out
 
 
 class PairingWorker(Protocol):
@@ -39,7 +35,7 @@ class PairingWorker(Protocol):
         """
 
     async def opening(self, openings: Openings, game: str, turn: Turn) -> Opening:
-        """Return the opening of a meeting's games; see `opened` in this module. Raises PairingFailed."""
+        """Return the opening of a meeting's games; see `books.opening_of`. Raises PairingFailed."""
 
     async def book(self, name: str, game: str, plies: int) -> BookFacts:
         """Return the facts of an opening book for a variant. Raises PairingFailed, also if a first entry is wrong.
@@ -65,36 +61,6 @@ class PairingFailed(Exception):
     """The process that pairs has given no answer, or its code has raised an error; the message says which."""
 
 
-def opened(books: Books, openings: Openings, game: str, turn: Turn) -> Opening:
-    """Return the opening of a meeting's games: of the book, or as `arbiter.tournaments.openings` chooses it.
-
-    An entry of the book that the rules do not allow is left out: the next one that they allow takes its place. Raises
-    BookProblem for a book that is not there or is another one, and if too many entries in a row are wrong.
-    """
-    if not openings.book:
-        return Opening(opening(openings, game, turn))
-    first = number(openings, game, turn)
-    for tried in range(MOST_WRONG):
-        entry = 1 + (first - 1 + tried) % openings.book_size
-        try:
-            return books.opening(openings.book, openings.book_hash, game, entry, openings.book_plies)
-        except WrongEntry as wrong:
-            if tried == MOST_WRONG - 1 or openings.book_size == 1:
-                raise BookProblem(str(wrong)) from None
-    raise AssertionError
-
-
-def looked_at(books: Books, name: str, game: str, plies: int) -> BookFacts:
-    """Return the facts of a book, whose first entries are read by the rules. Raises BookProblem."""
-    facts = books.facts(name, game)
-    for entry in range(1, min(facts.size, ALL_READ) + 1):
-        try:
-            books.opening(name, facts.digest, game, entry, plies)
-        except WrongEntry as wrong:
-            raise BookProblem(str(wrong)) from None
-    return facts
-
-
 class InProcessPairing:
     """Pairs in the current process, where waiting does no harm, as in a simulation."""
 
@@ -108,14 +74,14 @@ class InProcessPairing:
     async def opening(self, openings: Openings, game: str, turn: Turn) -> Opening:
         """Return the opening of a meeting's games; see the port."""
         try:
-            return opened(self._books, openings, game, turn)
+            return opening_of(self._books, openings, game, turn)
         except BookProblem as problem:
             raise PairingFailed(str(problem)) from None
 
     async def book(self, name: str, game: str, plies: int) -> BookFacts:
         """Return the facts of an opening book; see the port."""
         try:
-            return looked_at(self._books, name, game, plies)
+            return checked_facts(self._books, name, game, plies)
         except BookProblem as problem:
             raise PairingFailed(str(problem)) from None
 
@@ -141,27 +107,3 @@ class Dependencies(NamedTuple):
     judges: Adjudicators
     others: OtherServers
     log: Logger
-
-
-async def with_book(spec: Spec, pairing: PairingWorker) -> Spec:
-    """Return a specification with the facts of its opening book, if it has one. Raises Refusal PARAMETER_INVALID."""
-    openings = spec.openings
-    if not openings.book:
-        return spec
-    try:
-        facts = await pairing.book(openings.book, spec.games[0], openings.book_plies)
-    except PairingFailed as failure:
-        allowed = f"an opening book of {spec.games[0]} ({failure})"
-        raise parameter_invalid(openings.book, "openings.book", allowed, of="a tournament") from None
-    if openings.book_hash not in ("", facts.digest):
-        raise parameter_invalid(openings.book_hash, "openings.book_hash", facts.digest, of="a tournament")
-    return replace(spec, openings=replace(openings, book_hash=facts.digest, book_size=facts.size))
-
-
-def with_book_of(asked: Spec, made: Spec) -> Spec:
-    """Return what was asked for with the facts of the book that the server has filled in before, for comparison."""
-    openings = asked.openings
-    if not openings.book or openings.book_hash not in ("", made.openings.book_hash):
-        return asked
-    facts = replace(openings, book_hash=made.openings.book_hash, book_size=made.openings.book_size)
-    return replace(asked, openings=facts)

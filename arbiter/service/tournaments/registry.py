@@ -40,8 +40,8 @@ from arbiter.service.shielding import Shielded
 from arbiter.service.tournaments.driver import HAS_JUST_ENDED, TournamentDriver
 from arbiter.service.tournaments.log import Listener, TournamentLog
 from arbiter.service.tournaments.matches import abort, check, tournament_of
-from arbiter.service.tournaments.ports import Dependencies, with_book, with_book_of
-from arbiter.service.tournaments.rhythm import as_before, with_start
+from arbiter.service.tournaments.ports import Dependencies
+from arbiter.service.tournaments.specification import as_before, filled_in
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine
 from arbiter.tournaments import events as ev
@@ -171,10 +171,10 @@ class TournamentRegistry:
         most = self._limits.open_tournaments
         if len(self._drivers) >= most:
             raise _crowded(most)
-        spec = await with_book(spec, self._dependencies.pairing)
-        tournament_id = self._ids.new(tournament_log.ID_PREFIX)
         now = self._dependencies.clock.now_ms()
-        tournament, made = engine.create(tournament_id, with_start(spec, now), creator, request, now)
+        spec = await filled_in(spec, self._dependencies.pairing, now)
+        tournament_id = self._ids.new(tournament_log.ID_PREFIX)
+        tournament, made = engine.create(tournament_id, spec, creator, request, now)
         chain = Chain(tournament_id)
         limits = self._dependencies.others.counted(OpenLimits(tournaments=most))
         append = Append(chain.seal(made.events), tournament=tournament_log.summary_of(tournament), open_limits=limits)
@@ -201,7 +201,7 @@ class TournamentRegistry:
         if row is None:
             return None
         tournament = await self.get(row.tournament_id)
-        if tournament.spec != as_before(with_book_of(spec, tournament.spec), tournament.spec):
+        if tournament.spec != as_before(spec, tournament.spec):
             raise Refusal(
                 Reason.REQUEST_ID_REUSED,
                 f"request id {request!r} has created another tournament: choose a new one",

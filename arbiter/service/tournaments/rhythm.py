@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 from cronsim import CronSim, CronSimError
 
 from arbiter.errors import parameter_invalid
-from arbiter.tournaments.spec import OpeningOrder, Spec
+from arbiter.tournaments.spec import Spec
 
 DAYS: Final = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
 LEAST_MINUTES: Final = 5  #: between two tournaments of a series
@@ -48,22 +48,6 @@ def next_start(every: str, after_ms: int) -> int:
     expression, zone = _parsed(every)
     after = datetime.fromtimestamp(after_ms // 1000, ZoneInfo(zone))
     return int(next(CronSim(expression, after)).timestamp()) * 1000
-
-
-def with_start(spec: Spec, now_ms: int) -> Spec:
-    """Return a specification with the start of the first tournament of its series, if it has a rhythm and no start."""
-    if not spec.schedule.every or spec.schedule.start_ms:
-        return spec
-    return replace(spec, schedule=replace(spec.schedule, start_ms=next_start(spec.schedule.every, now_ms)))
-
-
-def as_before(asked: Spec, made: Spec) -> Spec:
-    """Return a specification that is asked for again, with what was chosen by the server that had it first."""
-    if made.openings.order is OpeningOrder.MEETING:  # it was created by an older server
-        asked = replace(asked, openings=replace(asked.openings, order=OpeningOrder.MEETING))
-    if asked.schedule.every and asked.schedule.every == made.schedule.every and not asked.schedule.start_ms:
-        asked = replace(asked, schedule=replace(asked.schedule, start_ms=made.schedule.start_ms))
-    return asked
 
 
 def following(spec: Spec, now_ms: int) -> Spec:

@@ -6,7 +6,7 @@ import asyncio
 import random
 
 from arbiter.errors import Refusal
-from arbiter.service.tournaments.suspensions import NOTE, reach
+from arbiter.service.tournaments.departures import NOTE, follow_suspension
 from arbiter.testing.clock import run, virtually
 from arbiter.tournaments import commands as do
 from arbiter.tournaments.corrections import Disqualify, Replay, Results
@@ -53,15 +53,15 @@ async def test_nobody_waits_for_a_suspended_player_and_it_comes_back() -> None:
     tournament_id = await contest.start(spec_of(Format.ROUND_ROBIN, cycles=3))
     await asyncio.sleep(0.05)
     registry = contest.server.arbiter.tournaments
-    await reach(registry, "boss", "p001", suspended=True)
-    await reach(registry, "boss", "p001", suspended=True)
+    await follow_suspension(registry, "boss", "p001", suspended=True)
+    await follow_suspension(registry, "boss", "p001", suspended=True)
     [decision] = (await contest.tournament(tournament_id)).corrections
     assert (decision.what, decision.caller, decision.note) == (Disqualify("p001"), "boss", NOTE)
-    await reach(registry, "boss", "p001", suspended=False)
+    await follow_suspension(registry, "boss", "p001", suspended=False)
     assert not (await contest.tournament(tournament_id)).entrants["p001"].disqualified
     await contest.act(tournament_id, do.Correct("org", "out", Disqualify("p002"), "a cheat"))
-    await reach(registry, "boss", "p002", suspended=True)
-    await reach(registry, "boss", "p002", suspended=False)
+    await follow_suspension(registry, "boss", "p002", suspended=True)
+    await follow_suspension(registry, "boss", "p002", suspended=False)
     assert (await contest.tournament(tournament_id)).entrants["p002"].disqualified, "the organiser has said so"
     log = await contest.ended(tournament_id)
     assert any(result.reason == WALKOVER for result in log.tournament.results.values())
