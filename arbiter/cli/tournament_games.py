@@ -45,7 +45,7 @@ def games(
     """Write the games of a tournament into one file, in PGN: Ordo, BayesElo and programs for chess read it.
 
     White is seat 1, which moves first. Chess has its moves, other games have them as a comment. The result is that of
-    the newest ruling, if there is one. Games that nobody played are left out: who did not come shows no strength.
+    the newest ruling, if there is one. Games that nobody played are left out, since they show no strength.
 
     :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     :param out: Write to this file instead of standard output.

@@ -2,10 +2,10 @@
 
 This is the usual rule of federations for over-the-board chess. The games of who has completed less than half of them
 stay in the table, for ratings and the record, but the others have no points from them; of who has completed half or
-more, the games that are left are lost, and all count. Otherwise the players whom it had met while it was there would
-be compared with those who won without play. A player has completed a game that it has played, or has won because the
-other was not there. Who does not come to its games, and does not withdraw, has not left. Nor has who is disqualified:
-then the organiser says what becomes of the results.
+more, the games that are left are lost, and all count. Otherwise the players whom it had met while it was there would be
+compared with those who won without play. A player has completed a game that it has played, or has won because the other
+was not there. A player that does not come to its games, and does not withdraw, has not left. Nor has a disqualified
+one: then the organiser says what becomes of the results.
 
 Points, tie-breaks and places follow this rule. Ratings and the counts of games have every game. The player itself comes
 after all who have stayed or completed half of their games, in the order of what it has scored.

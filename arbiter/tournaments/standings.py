@@ -10,8 +10,7 @@
 | all others | games | points, tie-breaks |
 
 A won meeting or game counts one point, a drawn one half a point; `arbiter.tournaments.game_ends` says what the end of a
-game means, `arbiter.tournaments.counting_result` which result of it counts after an organiser's decisions. Who is disqualified
-from the start comes after all others. Points that the organiser gives or takes are added to a player's points, but not
+game means, `arbiter.tournaments.counting_result` which result of it counts after an organiser's decisions. A player that is disqualified from the start comes after all others. Points that the organiser gives or takes are added to a player's points, but not
 to what tie-breaks and pairings count. Players that are level in everything share a place, unless lots were drawn. In a
 Swiss a pairing-allocated bye counts as a won
 meeting, and a requested bye as a drawn one; a round before a late entry or after a withdrawal counts as lost. A

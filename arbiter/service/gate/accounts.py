@@ -35,8 +35,8 @@ class AccountGate:
     async def change(self, call: Call, name: str, wanted: AccountChange) -> PlayerView:
         """Rename, retire or hide a player, '' for the caller.
 
-        Who retires is withdrawn from all tournaments. Raises Refusal PLAYER_NOT_FOUND, PLAYER_EXISTS, ARGUMENT_INVALID,
-        RATE_LIMITED, and SCOPE_MISSING for another player.
+        A player that retires is withdrawn from all tournaments. Raises Refusal PLAYER_NOT_FOUND, PLAYER_EXISTS,
+        ARGUMENT_INVALID, RATE_LIMITED, and SCOPE_MISSING for another player.
         """
         name = await self._owned(call, Action.CHANGE_PLAYER, name)
         profiles, player = self._accounts.profiles, await self._accounts.player(name)

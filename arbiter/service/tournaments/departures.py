@@ -2,8 +2,8 @@
 
 A suspension is a correction like an organiser's, by the operator: disqualified from now on, its results stand, its
 games under way are stopped. So nobody waits for it round by round. The end of the suspension takes it back; walkovers
-in between stand, and the organiser can let such games be played again. Who had withdrawn, or was disqualified by an
-organiser, stays so. Who retires or is deleted is withdrawn.
+in between stand, and the organiser can let such games be played again. A player that had withdrawn, or was disqualified
+by an organiser, stays so. A player that retires or is deleted is withdrawn.
 """
 
 from __future__ import annotations

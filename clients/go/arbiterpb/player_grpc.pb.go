@@ -65,7 +65,7 @@ type PlayerServiceClient interface {
 	UpdateProfile(ctx context.Context, in *UpdateProfileRequest, opts ...grpc.CallOption) (*UpdateProfileResponse, error)
 	// Renames, retires or hides a player, or ends this. All names of a player lead to it, here and on pages, and lists of
 	// players show the newest; records of matches and tournaments keep the name under which it registered, because they are
-	// signed. Who retires is withdrawn from all tournaments, and can't be entered or challenged. Neither a retired nor a
+	// signed. A retired player is withdrawn from all tournaments, and can't be entered or challenged. Neither a retired nor a
 	// hidden player is in leaderboards; a hidden one is not in ListPlayers either. Needs scope play for the caller itself,
 	// scope admin for others. Refusals: PLAYER_NOT_FOUND, PLAYER_EXISTS, ARGUMENT_INVALID, RATE_LIMITED (it has had too
 	// many names), SCOPE_MISSING.
@@ -311,7 +311,7 @@ type PlayerServiceServer interface {
 	UpdateProfile(context.Context, *UpdateProfileRequest) (*UpdateProfileResponse, error)
 	// Renames, retires or hides a player, or ends this. All names of a player lead to it, here and on pages, and lists of
 	// players show the newest; records of matches and tournaments keep the name under which it registered, because they are
-	// signed. Who retires is withdrawn from all tournaments, and can't be entered or challenged. Neither a retired nor a
+	// signed. A retired player is withdrawn from all tournaments, and can't be entered or challenged. Neither a retired nor a
 	// hidden player is in leaderboards; a hidden one is not in ListPlayers either. Needs scope play for the caller itself,
 	// scope admin for others. Refusals: PLAYER_NOT_FOUND, PLAYER_EXISTS, ARGUMENT_INVALID, RATE_LIMITED (it has had too
 	// many names), SCOPE_MISSING.

@@ -1247,7 +1247,7 @@ type Schedule struct {
 	// When it takes place again and again; empty for once. A weekday or "daily", a time, and a time zone of the IANA
 	// database, such as "friday 18:00 Europe/Berlin"; or a cron expression of five fields and a time zone, such as
 	// "0 18 1 * * Europe/Berlin". Before the tournament starts, or is cancelled for lack of players, the next one is
-	// created, with the same specification and creator; who cancels one that has not started ends the series. Without
+	// created, with the same specification and creator; to cancel one that has not started ends the series. Without
 	// start_ms, the first one starts when this says so next.
 	Every         string `protobuf:"bytes,4,opt,name=every,proto3" json:"every,omitempty"`
 	unknownFields protoimpl.UnknownFields
