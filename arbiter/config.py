@@ -300,11 +300,20 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="ARBITER_", env_nested_delimiter="__", extra="forbid", frozen=True)
 
-    listen: str = Field(default="127.0.0.1:7400", description="the address to listen on, as HOST:PORT")
+    listen: str = Field(
+        default="127.0.0.1:7400",
+        description="the address to listen on, as HOST:PORT; empty: this server has no players, but the page of those "
+        "with which it shares a store",
+    )
     listen_proxies: tuple[Proxy, ...] = Field(
         default=(), description="the address or network of a proxy for gRPC whose header X-Forwarded-For is trusted"
     )
     web: str = Field(default="", description="the address of a page for browsers, as HOST:PORT; empty: no page")
+    web_process: bool = Field(
+        default=False,
+        description="let a process of its own have the page, beside those that have the players: they share a database "
+        "of PostgreSQL, as with `processes`",
+    )
     web_url: str = Field(
         default="",
         description="the address by which people reach the page where a proxy is before it, such as "
@@ -397,6 +406,11 @@ class Settings(BaseSettings):
     ratings: RatingSettings = RatingSettings()
 
     @property
+    def has_page_alone(self) -> bool:
+        """Whether this server has no players, but the page of servers that have them."""
+        return not self.listen
+
+    @property
     def reads_are_public(self) -> bool:
         """Whether calls that only read need no token."""
         return bool(self.web) if self.public is None else self.public
@@ -404,15 +418,20 @@ class Settings(BaseSettings):
     @property
     def supervised(self) -> bool:
         """Whether a parent process starts the servers, which share one address."""
-        return self.processes > 1 or self.postgres is not None
+        return self.processes > 1 or self.web_process or self.postgres is not None
+
+    @property
+    def all_processes(self) -> int:
+        """The number of server processes, with that of the page."""
+        return self.processes + self.web_process
 
     @property
     def metrics_addresses(self) -> tuple[str, ...]:
         """HOST:PORT of the metrics of each server process: the next one takes the next port. None without `metrics`."""
         host, _, port = self.metrics.rpartition(":")
         if not (port.isdecimal() and int(port)):
-            return (self.metrics,) * self.processes if self.metrics else ()
-        return tuple(f"{host}:{int(port) + number}" for number in range(self.processes))
+            return (self.metrics,) * self.all_processes if self.metrics else ()
+        return tuple(f"{host}:{int(port) + number}" for number in range(self.all_processes))
 
     @property
     def key_ring(self) -> Path:
@@ -458,9 +477,9 @@ def load(file: Path | None = None, **given: Any) -> Settings:
             return (*before, InitSettingsSource(settings_cls, values))
 
     try:
-        return _with_own_postgres(
-            FromFile(**{name: value for name, value in given.items() if value is not None}), given
-        )
+        settings = FromFile(**{name: value for name, value in given.items() if value is not None})
+        _check_page(settings)
+        return _with_own_postgres(settings, given)
     except ValidationError as error:
         lines = places(text_of(file.read_bytes())) if file is not None else {}
         wrong = "; ".join(
@@ -469,6 +488,20 @@ def load(file: Path | None = None, **given: Any) -> Settings:
         raise OperatorError(f"the configuration is wrong: {wrong}") from None
     except (SettingsError, RecursionError) as error:  # a section in the environment that is not JSON
         raise OperatorError(f"the environment is wrong: {error}") from None
+
+
+def _check_page(settings: Settings) -> None:
+    """Raise OperatorError for a page that no process can have."""
+    wrong = ""
+    if settings.web_process and not (settings.web and settings.listen):
+        missing = "web" if settings.listen else "listen"
+        wrong = f"`web_process` is for servers with a page and players, but `{missing}` is empty: name its address"
+    elif settings.has_page_alone and not settings.web:
+        wrong = "`listen` and `web` are both empty: name the address of one"
+    elif settings.has_page_alone and settings.supervised:
+        wrong = "a server without `listen` has the page of others: leave out `processes` and `postgres`"
+    if wrong:
+        raise OperatorError(f"the configuration is wrong: {wrong}")
 
 
 def _with_own_postgres(settings: Settings, given: Mapping[str, Any]) -> Settings:
@@ -484,13 +517,13 @@ def _with_own_postgres(settings: Settings, given: Mapping[str, Any]) -> Settings
             "the configuration is wrong: `postgres` starts a database and `store` names one: leave one of them out"
         )
     if named == ["store"]:
-        if settings.processes > 1 and settings.store.startswith("sqlite"):
+        if settings.all_processes > 1 and settings.store.startswith("sqlite"):
             raise OperatorError(
-                f"{settings.processes} processes can't share an SQLite file: name a store of PostgreSQL "
+                f"{settings.all_processes} processes can't share an SQLite file: name a store of PostgreSQL "
                 "(postgresql://USER@HOST/DATABASE), or name none: then one is started with the servers"
             )
         return settings.model_copy(update={"postgres": None})
-    if not named and settings.processes == 1:
+    if not named and settings.all_processes == 1:
         return settings
     folder = (settings.postgres or OWN_POSTGRES).absolute()
     store = f"postgresql://arbiter@/arbiter?host={quote(str(folder))}"

@@ -49,7 +49,8 @@ DRAIN_GRACE_S = 2.0  #: time for streams to finish
 class RunningServer(NamedTuple):
     """A server that accepts calls. `admin_token` is set only at the first start.
 
-    reading: done once all matches that continue are live. certificate: None without TLS.
+    port: that of gRPC, 0 if this server has the page alone. reading: done once all matches that continue are live.
+    certificate: None without TLS.
     """
 
     port: int
@@ -68,10 +69,11 @@ def gate_of(settings: Settings, world: World, arbiter: Arbiter) -> Gate:
 
 
 class ApiServers(NamedTuple):
-    """The servers for gRPC and, unless None, for browsers."""
+    """The servers for gRPC and for browsers; None for what a server does not have. gate: their calls."""
 
-    rpc: RpcServer
+    rpc: RpcServer | None
     web: WebServer | None
+    gate: Gate
 
 
 def api_servers(
@@ -93,12 +95,14 @@ def api_servers(
         TournamentServicer(gate.tournaments, unread, limits),
         RatingServicer(gate.ratings),
     )
-    rpc = RpcServer(servicers, settings, certificate, gate, unread, log, meter)
+    rpc = None
+    if not settings.has_page_alone:
+        rpc = RpcServer(servicers, settings, certificate, gate, unread, log, meter)
     if world.metrics is not None:
         from arbiter.bootstrap.gauges import add_gauges
 
         add_gauges(world.metrics, world, certificate, arbiter, gate, unread)
-    return ApiServers(rpc, _web(gate, servicers, settings, certificate, meter) if settings.web else None)
+    return ApiServers(rpc, _web(gate, servicers, settings, certificate, meter) if settings.web else None, gate)
 
 
 def _web(
@@ -124,24 +128,23 @@ async def serving(
     log = structlog.get_logger("arbiter")
     async with AsyncExitStack() as stack:
         if world is None:
-            world = partial(open_world, new=new, shared=may_be_shared(settings.store))
+            world = partial(open_world, new=new, shared=_is_shared(settings))
         opened_world: World = await stack.enter_async_context(world(settings))  # type: ignore[arg-type]
         arbiter = wire(settings, opened_world)
         certificate = ServedCertificate.of(settings)
         if not settings.supervised:  # else its parent has done so
             stack.enter_context(alone_at(settings.listen, "listen"))
             stack.enter_context(alone_at(settings.web, "web"))
-        server, web = api_servers(settings, certificate, opened_world, arbiter)
+        apis = api_servers(settings, certificate, opened_world, arbiter)
         sharing = [asyncio.create_task(duty) for duty in arbiter.life.first_duties()]
         stack.callback(_cancel, sharing)
         admin_token, matches = await started(arbiter)
         if matches:  # their clocks run as soon as their players are back
             await asyncio.gather(opened_world.rules.warm(), opened_world.turn_rules.warm())
-        await server.start()
+        port = await _accept(apis)
         page = metrics = ""
-        if web is not None:
-            await web.start()
-            page = f"{web.scheme}://{settings.web.rpartition(':')[0]}:{web.port}/"
+        if apis.web is not None:
+            page = f"{apis.web.scheme}://{settings.web.rpartition(':')[0]}:{apis.web.port}/"
             page = f"{settings.web_url.rstrip('/')}/" if settings.web_url else page
         if opened_world.metrics is not None:
             from arbiter.observability.metrics import shown
@@ -160,19 +163,29 @@ async def serving(
             log.warning(
                 "anchor_unknown", anchor=player, help="no effect until a player of that name plays a rated game"
             )
-        log.info("serving", port=server.port, matches=matches, modules="compiled" if is_compiled() else "interpreted")
+        log.info("serving", port=port, matches=matches, modules="compiled" if is_compiled() else "interpreted")
         try:
-            yield RunningServer(server.port, page, metrics, matches, admin_token, arbiter, reading, certificate)
+            yield RunningServer(port, page, metrics, matches, admin_token, arbiter, reading, certificate)
         finally:
             log.info("draining")
             _cancel((stall_detector, completing, reading))
-            drained = await _drain(arbiter, server, web)
+            drained = await _drain(arbiter, apis)
             _cancel(sharing)
             await asyncio.gather(reading, *sharing, return_exceptions=True)
             if drained:  # else the others stop the clocks, as of a server that is gone
                 with suppress(StoreFailed):  # then they notice it
                     await arbiter.life.leave()
             log.info("stopped")
+
+
+def _is_shared(settings: Settings) -> bool:
+    """Return whether several servers may use the store. Raises OperatorError if this one has the page of others."""
+    shared = may_be_shared(settings.store)
+    if settings.has_page_alone and not shared:
+        raise OperatorError(
+            "a server without `listen` has the page of other servers: name the PostgreSQL that they share in `store`"
+        )
+    return shared
 
 
 def _upkeep(
@@ -184,16 +197,26 @@ def _upkeep(
         yield certificate.watch(structlog.get_logger("arbiter.certificate"))
 
 
-async def _drain(arbiter: Arbiter, server: RpcServer, web: WebServer | None) -> bool:
+async def _accept(apis: ApiServers) -> int:
+    """Accept calls; return the port of gRPC, 0 if there is none. Raises OperatorError."""
+    if apis.rpc is not None:
+        await apis.rpc.start()
+    if apis.web is not None:
+        await apis.web.start()
+    return apis.rpc.port if apis.rpc is not None else 0
+
+
+async def _drain(arbiter: Arbiter, apis: ApiServers) -> bool:
     """Stop all clocks and end all streams, then the APIs; return whether every event of a match is durable."""
-    server.turn_away()
+    apis.gate.readiness.turn_away()
     await arbiter.tournaments.stop()
     drained = await arbiter.matches.drain(await arbiter.life.is_last())
     arbiter.sessions.end_all(DRAINING)
-    server.end_streams(DRAINING)
-    if web is not None:
-        await web.stop()
-    await server.stop(DRAIN_GRACE_S)
+    apis.gate.end_streams(DRAINING)
+    if apis.web is not None:
+        await apis.web.stop()
+    if apis.rpc is not None:
+        await apis.rpc.stop(DRAIN_GRACE_S)
     return drained
 
 

@@ -10,7 +10,7 @@ from structlog import get_logger as log
 
 from arbiter.bootstrap.life import Life, LifeAlone, SharedLife
 from arbiter.bootstrap.world import World
-from arbiter.config import Limits
+from arbiter.config import Settings
 from arbiter.service.alone import Alone, OtherServers
 from arbiter.service.cut_off import CutOff
 from arbiter.service.matches.live_match import MatchListener
@@ -71,14 +71,17 @@ class SharingParts:
         replicas: Replicas,
         connections: Connections,
         cut_off: CutOff,
-        limits: Limits,
+        settings: Settings,
         log_listeners: Sequence[LogListener],
     ) -> None:
+        limits = settings.limits
         clock, store = world.clock, world.store
         self.world = world
         has_stream = connections.by_player.__contains__
         self.news = News(world.bus, clock, has_stream, log("arbiter.bus")) if world.bus is not None else None
-        self.membership = Membership(replicas, world.ids, limits.server_silence_ms, cut_off, self.news)
+        self.membership = Membership(
+            replicas, world.ids, limits.server_silence_ms, cut_off, self.news, settings.has_page_alone
+        )
         long_s, is_alone = limits.stall_ms / 1_000, self.membership.is_alone
         self.follower = Follower(store.journal, log_listeners, log("arbiter.store"), long_s, is_alone, self.news)
         report = self.follower.stored if self.news is None else self.news.stored

@@ -71,7 +71,9 @@ def tracing(settings: Settings, now_ns: Callable[[], int]) -> Iterator[Traces]:
     url = settings.traces.rstrip("/")
     exporter = OTLPSpanExporter(url if url.endswith(PATH) else url + PATH, timeout=SEND_S)
     processor = BatchSpanProcessor(Reporting(exporter))
-    traces = Traces(processor, now_ns, settings.traces_share, f"{socket.gethostname()} {settings.listen}")
+    traces = Traces(
+        processor, now_ns, settings.traces_share, f"{socket.gethostname()} {settings.listen or settings.web}"
+    )
     with _making_spans(traces, processor, log):
         yield traces
 

@@ -125,7 +125,7 @@ class _Parts:
         self.cut_off = CutOff(hear.cut_off, hear.cut_off_over)
         replicas = world.store.replicas
         self.beside: AloneParts | SharingParts = (
-            SharingParts(world, replicas, self.connections, self.cut_off, self.limits, hear.log)
+            SharingParts(world, replicas, self.connections, self.cut_off, settings, hear.log)
             if replicas is not None
             else AloneParts(world, self.cut_off)
         )

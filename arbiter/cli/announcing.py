@@ -16,8 +16,8 @@ EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}
 class Serving(NamedTuple):
     """What is known of a server that accepts calls. store: where its matches are, as shown. matches: that go on.
 
-    page: its address, '' if there is none. metrics: their addresses. admin: a player whose first token is shown; the
-    token is '' except at the first start.
+    port: 0 if it has the page alone. page: its address, '' if there is none. metrics: their addresses. admin: a player
+    whose first token is shown; the token is '' except at the first start.
     """
 
     port: int
@@ -29,13 +29,17 @@ class Serving(NamedTuple):
     token: str
 
 
-def announce(serving: Serving, listen: str, save_token: bool, processes: int = 1) -> None:
-    """Say where a server listens, and show the token of its first start."""
+def announce(serving: Serving, listen: str, save_token: bool, processes: int = 1, page_apart: bool = False) -> None:
+    """Say where a server listens, and show the token of its first start. page_apart: one process has the page alone."""
+    if not serving.port:
+        _announce_page(serving)
+        return
     address = client_address(listen, serving.port)
     host = listen.rpartition(":")[0]
     going = counted(serving.matches, "unfinished match continues", "unfinished matches continue")
     matches = f"{going}." if serving.matches else "There are no unfinished matches."
     at = f"{host}:{serving.port}" + (f" with {processes} processes" if processes > 1 else "")
+    at += ", one of them for the page alone" if page_apart else ""
     say(f"Arbiter {__version__} listens on {at}, and stores its matches in {serving.store}. {matches}")
     if serving.page:
         say(f"The page is at {shown_page(serving.page)}")
@@ -44,6 +48,13 @@ def announce(serving: Serving, listen: str, save_token: bool, processes: int = 1
     if serving.token:
         _show_token(serving.admin, serving.token, address, save_token)
     say(f"Next: `arbiter play hop-it --server {address}`, `arbiter watch --all --server {address}`. Ctrl-C stops.")
+
+
+def _announce_page(serving: Serving) -> None:
+    say(f"Arbiter {__version__} has the page alone, at {shown_page(serving.page)}, of the matches in {serving.store}.")
+    if serving.metrics:
+        say(f"The metrics are at {', '.join(shown_page(each) for each in serving.metrics)}")
+    say("Players connect to the servers with which it shares the store. Ctrl-C stops.")
 
 
 def _show_token(admin: str, token: str, address: str, save: bool) -> None:

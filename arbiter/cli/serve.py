@@ -15,6 +15,7 @@ from arbiter.cli.announcing import announce
 from arbiter.cli.server_options import setting
 from arbiter.cli.terminal import say
 from arbiter.config import load
+from arbiter.errors import OperatorError
 
 STOPPING = "Stopping: all clocks are stopped, and every event is stored."
 
@@ -27,6 +28,7 @@ class ServerSettings:
     listen: Annotated[str | None, Parameter(**setting("listen"))] = None
     listen_proxies: Annotated[list[str] | None, Parameter(**setting("listen_proxies", name="--listen-proxy"))] = None
     web: Annotated[str | None, Parameter(**setting("web"))] = None
+    web_process: Annotated[bool | None, Parameter(**setting("web_process", negative=()))] = None
     web_url: Annotated[str | None, Parameter(**setting("web_url"))] = None
     web_proxies: Annotated[list[str] | None, Parameter(**setting("web_proxies", name="--web-proxy"))] = None
     web_origins: Annotated[list[str] | None, Parameter(**setting("web_origins", name="--web-origin"))] = None
@@ -73,6 +75,8 @@ def serve(
     settings = load(config, **vars(given or ServerSettings()))
     bots = tuple(dict.fromkeys(bot or ()))
     _check_bots(bots)
+    if bots and settings.has_page_alone:
+        raise OperatorError("a server without `listen` has no players: give --bot to one that has some")
     logs.configure(log_level)
     # Imported here, because the parent of several processes needs nothing of what a server imports.
     if settings.supervised:

@@ -54,7 +54,7 @@ async def _serve(settings: Settings, save_token: bool, options: dict[str, Any]) 
     async with AsyncExitStack() as stack:
         if settings.postgres is not None:
             await stack.enter_async_context(_database(settings, log))
-        servers = [_Server(settings, number, options) for number in range(settings.processes)]
+        servers = [_Server(settings, number, options) for number in range(settings.all_processes)]
         kept = [KeptProcess(server.name, server.spawn, server.ready, log) for server in servers]
         for each in kept:
             stack.callback(each.kill)  # where the next lines fail
@@ -70,8 +70,8 @@ async def _serve(settings: Settings, save_token: bool, options: dict[str, Any]) 
         loop.remove_signal_handler(signal.SIGHUP)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         say("Stopping: each server stops its clocks, and stores every event.")
-        # The last one stops all clocks that are left.
-        *others, last = kept
+        # The last one with players stops all clocks that are left: it is the first one here, so the page is another.
+        last, *others = kept
         await asyncio.gather(*(each.stop(signal.SIGTERM) for each in others))
         await last.stop(signal.SIGTERM)
         await asyncio.gather(*keeping)
@@ -88,17 +88,22 @@ def _announce(settings: Settings, servers: Sequence[_Server], save_token: bool) 
     said = [server.serving for server in servers if server.serving is not None]
     token = next((each.token for each in said if each.token), "")
     metrics = [address for each in said for address in each.metrics]
-    whole = said[0]._replace(token=token, metrics=metrics)
-    announce(whole, settings.listen, save_token, settings.processes)
+    page = next((each.page for each in said if each.page), "")
+    whole = said[0]._replace(token=token, metrics=metrics, page=page)
+    announce(whole, settings.listen, save_token, settings.all_processes, settings.web_process)
 
 
 class _Server:
     """One of the servers."""
 
     def __init__(self, settings: Settings, number: int, options: dict[str, Any]) -> None:
-        self.name = f"server {number + 1}"
+        has_page = settings.web_process and number == settings.processes
+        self.name = "page" if has_page else f"server {number + 1}"
         self.serving: Serving | None = None
         own = settings.model_copy(update={"metrics": settings.metrics_addresses[number] if settings.metrics else ""})
+        if settings.web_process:
+            changed = {"listen": ""} if has_page else {"web": "", "public": settings.reads_are_public}
+            own = own.model_copy(update=changed)
         plan = {"settings": own.model_dump(mode="json"), "number": number + 1, **options}
         if number:
             plan |= {"bots": (), "new": False}  # each bot plays once; the first server accepts a store as new
@@ -128,7 +133,7 @@ async def _database(settings: Settings, log: Any) -> AsyncIterator[None]:
     """Run the servers' own PostgreSQL during the context. Raises OperatorError."""
     assert settings.postgres is not None
     postgres = OwnPostgres(
-        settings.postgres, settings.postgres_programs, settings.postgres_user, servers=settings.processes
+        settings.postgres, settings.postgres_programs, settings.postgres_user, servers=settings.all_processes
     )
 
     async def spawn() -> Process:

@@ -25,7 +25,7 @@ from grpc_health.v1 import health, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from arbiter.config import Settings
-from arbiter.errors import OperatorError, Refusal
+from arbiter.errors import OperatorError
 from arbiter.rpc.health import Health
 from arbiter.rpc.interceptor import RefusalInterceptor
 from arbiter.rpc.unread import Unread
@@ -88,7 +88,6 @@ class RpcServer:
         """
         self._settings = settings
         self._certificate = certificate
-        self._gate = gate
         self._server = grpc.aio.server(
             interceptors=[RefusalInterceptor(settings.limits, unread, gate.waiting, gate.refusing, log, meter)],
             options=_options(settings),
@@ -125,14 +124,6 @@ class RpcServer:
         """Accept calls. Raises OperatorError if the address can't be bound."""
         self.port = self.port or self._bind()
         await self._server.start()
-
-    def end_streams(self, refusal: Refusal) -> None:
-        """End the open streams, except Play, with a reason."""
-        self._gate.end_streams(refusal)
-
-    def turn_away(self) -> None:
-        """Ask clients to go elsewhere: set the health of every service to NOT_SERVING."""
-        self._gate.readiness.turn_away()
 
     async def stop(self, grace_s: float) -> None:
         """Accept no new calls, and give the running ones some time."""

@@ -23,6 +23,7 @@ from arbiter.service.ports.replicas import (
     LostPlayer,
     PlaySession,
     Taken,
+    is_page,
     no_hand_overs,
 )
 from arbiter.store.dialects import POSTGRES
@@ -158,7 +159,8 @@ class SqlReplicas:
                 connection, [each for left in connection.execute(_ALIVE, me).scalars() for each in hand_overs(left)]
             )
             silences = {"silence_ms": silence_ms, "ended_ms": ENDED_MS, "since_ms": since_ms}
-            connection.execute(self._inherit, {**me, **silences}).close()
+            if not is_page(replica):
+                connection.execute(self._inherit, {**me, **silences}).close()
             gone = connection.execute(_MINE, me).scalars()
             sessions = _sessions(connection)
             others = tuple(connection.execute(_OTHERS, me).scalars())

@@ -67,12 +67,13 @@ class InMemoryArbiter:
         world = world._replace(bus=self.bus)
         return wire(self.settings, world)
 
-    def beside(self, clock: VirtualClock | None = None) -> InMemoryArbiter:
-        """Return another server over the same store, with a clock of its own if that is given.
+    def beside(self, clock: VirtualClock | None = None, **changed: Any) -> InMemoryArbiter:
+        """Return another server over the same store, with a clock of its own and other settings if these are given.
 
         It serves nothing yet, and faults are injected into each server alone.
         """
-        return InMemoryArbiter(self._store, self._signer, self._judges, self.ids, clock, self._broker, **self._given)
+        given = self._given | changed
+        return InMemoryArbiter(self._store, self._signer, self._judges, self.ids, clock, self._broker, **given)
 
     async def share(self) -> int:
         """Start as one of the servers that share the store; return the number of matches that go on."""

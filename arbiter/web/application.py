@@ -49,7 +49,7 @@ def application(gate: Gate, settings: Settings, calls: ASGIApp | None = None, me
     app: ASGIApp = _pages(gate, settings, meter)
     if calls is not None:
         app = WithCalls(app, calls, settings.web_origins)
-    app = Visits(_Headers(app), settings.limits, meter)
+    app = Visits(_Headers(app), settings.limits, meter, settings.has_page_alone)
     return PublicAddress(app, settings.web_url) if settings.web_url else app
 
 

@@ -7,8 +7,8 @@ Players' streams run in the same event loop. So that no visitor can stop play:
   `LONGEST_WAIT_MS`; the refusal comes as late.
 - until their answers begin, `AT_ONCE` requests are handled at once, `OF_ADDRESS` of one address. Others wait, and are
   refused likewise.
-- all requests together get `limits.page_percent` of the event loop's time: after a step that has taken longer than is
-  left of it, the next step of any request waits.
+- all requests together get `limits.page_percent` of the event loop's time, all of it where no player is: after a step
+  that has taken longer than is left of it, the next step of any request waits.
 """
 
 from __future__ import annotations
@@ -39,14 +39,18 @@ OF_ADDRESS: Final = 8
 
 
 class Visits:
-    """Passes requests on in turn; refuses those beyond the limits with a short text, and closes their connection."""
+    """Passes requests on in turn; refuses those beyond the limits with a short text, and closes their connection.
 
-    def __init__(self, app: ASGIApp, limits: Limits, meter: Meter) -> None:
+    alone: the server has no players.
+    """
+
+    def __init__(self, app: ASGIApp, limits: Limits, meter: Meter, alone: bool = False) -> None:
         self._app = app
         self._meter = meter
         self._rate = limits.page_requests_a_second
         self._requests = TokenBuckets(BURST_S * self._rate, BURST_S * SECOND_MS, "requests from one address")
-        self._work = TokenBucket(SECOND_MS * 1_000 * limits.page_percent // 100, SECOND_MS)  # a token: 1 µs
+        percent = 100 if alone else limits.page_percent
+        self._work = TokenBucket(SECOND_MS * 1_000 * percent // 100, SECOND_MS)  # a token: 1 µs
         self._line = asyncio.Lock()
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._slots_of: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()  # those in use

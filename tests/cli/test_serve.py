@@ -103,6 +103,13 @@ def test_mistakes_are_one_line(folder: Path, arbiter: Arbiter) -> None:
     assert "'here' is no address to listen on" in fails("--listen", "here", "--store", store)
     assert "without TLS" in fails("--listen", f"0.0.0.0:{free_port()}", "--store", store)
     assert f"{folder}/none does not exist" in fails("--listen", free, "--store", f"sqlite:///{folder}/none/arbiter.db")
+    page = ("--listen", "", "--web", free)
+    assert "`web` is empty: name its address" in fails("--web-process")
+    assert "`listen` and `web` are both empty" in fails("--listen", "")
+    assert "leave out `processes` and `postgres`" in fails(*page, "--processes", "2")
+    assert "name the PostgreSQL that they share" in fails(*page, "--store", store)
+    assert "a server without `listen` has no players" in fails(*page, "--bot", "random")
+    assert "2 processes can't share an SQLite file" in fails("--web", free, "--web-process", "--store", store)
     wrong = folder / "arbiter.toml"
     wrong.write_text("[limits]\npage_size = 0\n")
     assert "limits.page_size: " in arbiter("serve", "--config", str(wrong)).complaint

@@ -79,6 +79,11 @@ def test_a_server_has_the_setting_of_its_option(served: Callable[..., dict[str, 
     assert getattr(Settings(), name) != value, "it shows no effect, unless the default is another value"
 
 
+def test_the_page_has_a_process_of_its_own_by_the_option(served: Callable[..., dict[str, Any]]) -> None:
+    page = ("--web", "127.0.0.1:8")
+    assert [served(*page, *more)["settings"].web_process for more in ((), ("--web-process",))] == [False, True]
+
+
 def test_a_server_has_what_is_no_setting_from_its_options(
     served: Callable[..., dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,19 +17,24 @@ from typing import Any
 
 import arbiter_client as arb
 import pytest
+from playwright.async_api import Page, async_playwright, expect
 
 from arbiter.errors import OperatorError
+from arbiter.games import registry
 from arbiter.keys.key_ring import holds
 from arbiter.matches import transcript
 from arbiter.matches.signing import PublicKey, checking
 from arbiter.runtime.loopback import free_port
 from arbiter.runtime.own_postgres import LONGEST_SOCKET, OwnPostgres, running
+from arbiter.testing.server import PATIENT_MS
+from tests.clients.toolchains import require
 from tests.documents import block
 from tests.e2e.evidence import ENDS_OF_AN_OUTAGE, events_of
 from tests.e2e.processes import BIN, Server
 from tests.processes import WAIT_S, children, descendants, until, wait_for_end
 from tests.store.postgres import Cluster
 from tests.store.test_shared_servers import Observer, Slow
+from tests.web.chromium import challenge, play_last_move
 
 PLAYERS = ("anna", "ben", "cleo", "dan")
 MATCHES = 4
@@ -120,6 +125,58 @@ async def kill_the_database(server: Server, observer: Observer) -> None:
     (database,) = [number for number, line in children(server.process.pid).items() if "/postgres " in line]
     os.kill(database, signal.SIGKILL)
     await observer.moves(MOVES)
+
+
+@pytest.mark.toolchain
+@pytest.mark.timeout(4 * WAIT_S)
+async def test_the_process_that_has_the_page_alone_is_killed_and_no_player_notices(
+    own_postgres: None, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    require("chromium", why="a person plays in it")
+    monkeypatch.setenv("ARBITER_LIMITS__STALL_MS", str(PATIENT_MS))
+    file = folder / "arbiter.toml"
+    file.write_text(f'web = "127.0.0.1:{free_port()}"\nweb_process = true\npostgres = "{folder}/pg"\n')
+    server = Server(folder, free_port(), store=None, options=("--config", str(file), "--bot", "random"))
+    await asyncio.to_thread(server.start)
+    try:
+        async with async_playwright() as tools:
+            chromium = await tools.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+            await play_beside_the_page(server, await chromium.new_page(base_url=server.page))
+            await chromium.close()
+        assert await asyncio.to_thread(server.stop) == 0
+    except BaseException:
+        print(server.log.read_text())
+        server.kill()
+        raise
+
+
+async def play_beside_the_page(server: Server, page: Page) -> None:
+    """Let two bots play while a person plays another bot at the page, whose process is killed."""
+    async with arb.Client(server.address, token=server.admin_token) as client:
+        tokens = {name: (await client.create_token(name)).secret for name in PLAYERS[:2]}
+        playing = [
+            asyncio.create_task(arb.play(Slow(THINKS_S), server.address, token=token)) for token in tokens.values()
+        ]
+        match_id = (await client.create_match(GAME, PLAYERS[:2], time_control="5m+1s")).match_id
+        observer = Observer(server.address, server.admin_token)
+        await observer.moves(MOVES)
+        await challenge(page, "walter", "random", "hop-it")
+        await play_last_move(page, registry.game("hop-it"))
+        players, killed = sorted(servers(server))  # the page is started last
+        os.kill(killed, signal.SIGKILL)
+        await expect(page.locator(".lost")).to_contain_text("The connection is lost")
+        await observer.moves(MOVES)
+        await expect(page.locator(".lost")).to_have_count(0)
+        await play_last_move(page, registry.game("hop-it"))
+        assert len(servers(server)) == 2
+        assert set(servers(server)) & {players, killed} == {players}
+        kinds = [event["kind"] for event in events_of(await client.transcript(match_id))]
+        assert kinds.count("arrived") == 2
+        assert not {"interrupted", "left"} & {*kinds}
+        for task in (*playing, observer.task):
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
 
 
 def servers(server: Server) -> dict[int, str]:

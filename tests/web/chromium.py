@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from functools import partial
@@ -90,6 +91,29 @@ async def playing(server: Served, game: str) -> AsyncIterator[Played]:
         match = Played(server, (await arbiter.matches.create(command)).id)
         yield match
         await match.end()
+
+
+async def challenge(page: Page, person: str, opponent: str, game: str) -> None:
+    """Register a person, and have it begin a match with seat 1 against a bot."""
+    page.set_default_timeout(PATIENCE_MS)
+    await page.goto("/register")
+    await page.fill("[name=name]", person)
+    await page.keyboard.press("Enter")
+    await expect(page.locator("h1")).to_have_text(f"Welcome, {person}")
+    await page.goto("/play")
+    await page.fill("[name=named]", opponent)
+    await page.select_option("[name=game]", game)
+    await page.select_option("[name=seat]", "1")
+    await page.click("main button:text-is('Play')")
+    await page.wait_for_url(re.compile("/matches/"))
+
+
+async def play_last_move(page: Page, game: AnyGame) -> None:
+    """Play the last legal move of the position that a page of a match shows; wait until the opponent has moved too."""
+    listed = page.locator("[data-moves] li a")
+    position, plies = await shown_position(page, game), await listed.count()
+    await compose(page, game, position, game.moves(position)[-1])
+    await expect(listed).to_have_count(plies + 2)
 
 
 async def shown_position(page: Page, game: AnyGame) -> Any:

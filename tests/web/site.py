@@ -10,9 +10,10 @@ from contextlib import asynccontextmanager
 from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import httpx
+import pytest
 import structlog
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -28,7 +29,11 @@ from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
 from arbiter.web.application import application
 from arbiter.web.connections import DIRECT
-from tests.rpc.servers import read_all
+from tests.rpc.servers import ONE_OR_TWO, read_all
+
+APART: Final = 0
+SITES: Final = (*ONE_OR_TWO, pytest.param(APART, id="apart"))
+"""How many servers have pages and players, as parameters of a fixture; see `site`."""
 
 
 class Site(NamedTuple):
@@ -46,27 +51,31 @@ class Site(NamedTuple):
 async def site(folder: Path, servers: int = 1, kept: Store | None = None, **given: Any) -> AsyncIterator[Site]:
     """Serve pages in memory, with keys that sign. Requests go to several servers that share a store in turn.
 
-    kept: the store of an earlier server.
+    servers: those that have pages and players; for APART one has the pages alone, beside one with players. kept: the
+    store of an earlier server.
     """
+    shares = servers != 1
     journal = kept.journal if kept is not None else MemoryJournal()
     assert isinstance(journal, MemoryJournal)
-    store = kept or Store(journal, MemoryDirectory(), replicas=MemoryReplicas() if servers > 1 else None)
+    store = kept or Store(journal, MemoryDirectory(), replicas=MemoryReplicas() if shares else None)
     ring = open_ring(folder / "ring.keys", structlog.get_logger())
     server = InMemoryArbiter(store, ring, **{"web": "127.0.0.1:0", **given})
     all_servers = [server, *(server.beside() for _ in range(servers - 1))]
+    if servers == APART:
+        all_servers.append(server.beside(listen=""))
     gates = []
     for each in all_servers:
         rules = each.rules
         world = World(store, each.clock, each.ids, rules, rules, ring, InProcessPairing(), InProcessRating())
         gates.append(gate_of(each.settings, world, each.arbiter))
-        if servers > 1:
+        if shares:
             await each.share()
-    pages = [_whole(application(gate, server.settings)) for gate in gates]
+    pages = [_whole(application(gate, server.settings)) for gate in gates[-max(servers, 1) :]]
     level = partial(read_all, [each.arbiter for each in all_servers], journal)
-    transport = httpx.ASGITransport(pages[0] if servers == 1 else _in_turn(pages, level))
+    transport = httpx.ASGITransport(_in_turn(pages, level) if shares else pages[0])
     async with httpx.AsyncClient(transport=transport, base_url="http://page") as browser:
         yield Site(server, gates[0], browser)
-    for each in all_servers if servers > 1 else ():
+    for each in all_servers if shares else ():
         await each.die()
 
 

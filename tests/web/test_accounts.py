@@ -14,14 +14,13 @@ from arbiter.errors import Refusal
 from arbiter.service.gate.admission import Call
 from arbiter.service.players.accounts import Scope
 from arbiter.service.ports.directory import Player
-from tests.rpc.servers import ONE_OR_TWO
 from tests.test_plain_text import HOSTILE
-from tests.web.site import Elements, Site, played, site
+from tests.web.site import SITES, Elements, Site, played, site
 
 HERE = {"origin": "http://page"}
 
 
-@pytest.fixture(params=ONE_OR_TWO)
+@pytest.fixture(params=SITES)
 async def page(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Site]:
     async with site(tmp_path, request.param) as served:
         yield served

@@ -14,6 +14,8 @@ import httpx
 import orjson
 import pytest
 
+from arbiter.bootstrap import serving
+from arbiter.config import load
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.commands import Create, Play, Resign
 from arbiter.matches.events import Moved
@@ -26,12 +28,13 @@ from arbiter.service.gate.rights import Action, only_reads, open_to_all
 from arbiter.service.ports.journal import StoreFailed
 from arbiter.service.record.matches import load_match
 from arbiter.service.record.published import Published
+from arbiter.testing.memory import MemoryJournal
 from arbiter.testing.server import served
 from arbiter.web import boards, drawings
 from arbiter.web.drawings import Drawings
 from arbiter.web.states import state_of
 from tests.certificates import Identity
-from tests.rpc.servers import Servers, served_by
+from tests.rpc.servers import sharing
 from tests.rpc.test_matches import signing
 from tests.web.site import Elements, Site, played, site
 
@@ -180,10 +183,15 @@ def merged(received: list[tuple[int, dict[str, Any]]]) -> dict[str, Any]:
     return {name: value for _, data in received for name, value in data.items()}
 
 
-async def test_a_page_of_one_server_shows_live_what_is_played_at_another() -> None:
-    async with served_by(2, signing, web="127.0.0.1:0") as both, httpx.AsyncClient() as browser:
-        assert isinstance(both, Servers)
-        here, elsewhere = (server.running for server in both.servers)
+@pytest.mark.parametrize("listen", [pytest.param("127.0.0.1:0", id="with players"), pytest.param("", id="alone")])
+async def test_a_page_of_one_server_shows_live_what_is_played_at_another(listen: str) -> None:
+    world, page = sharing(MemoryJournal(), signing), "127.0.0.1:0"
+    async with (
+        serving(load(None, listen="127.0.0.1:0", web=page), world) as elsewhere,
+        serving(load(None, listen=listen, web=page), world) as here,
+        httpx.AsyncClient() as browser,
+    ):
+        assert bool(here.port) == bool(listen)
         matches = elsewhere.arbiter.matches
         command = Create("hop-it", ("ann", "ben"), "10m", "org", "make", elsewhere.arbiter.policy, False, "")
         match = await matches.create(command)

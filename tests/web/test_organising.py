@@ -13,15 +13,14 @@ from arbiter.matches.commands import Adjudicate, Play, ResultKind
 from arbiter.service.play.pings import silent
 from arbiter.service.players.accounts import Scope
 from arbiter.web.forms import MOST_FIELDS
-from tests.rpc.servers import ONE_OR_TWO
-from tests.web.site import Elements, Site, played, site
+from tests.web.site import SITES, Elements, Site, played, site
 
 HERE = {"origin": "http://page"}
 HOSTILE = "<img src=x onerror=alert(1)>\"'&"
 ORGANISER = (Scope.PLAY, Scope.OBSERVE, Scope.ORGANISE)
 
 
-@pytest.fixture(params=ONE_OR_TWO)
+@pytest.fixture(params=SITES)
 async def page(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Site]:
     async with site(tmp_path, request.param) as served:
         yield served

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from arbiter.service.players.accounts import Scope
-from tests.rpc.servers import ONE_OR_TWO
-from tests.web.site import Elements, Site, played, site
+from tests.web.site import SITES, Elements, Site, played, site
 from tests.web.test_accounts import form_of, post, sign_in, token_of
 
 
-@pytest.fixture(params=ONE_OR_TWO)
+@pytest.fixture(params=SITES)
 async def page(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Site]:
     async with site(tmp_path, request.param) as served:
         yield served

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import signal
 from pathlib import Path
 
@@ -28,18 +27,8 @@ async def test_a_person_plays_on_after_the_server_was_killed(tmp_path: Path) -> 
         async with async_playwright() as tools:
             browser = await tools.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
             page = await browser.new_page(base_url=f"http://{address}/")
-            page.set_default_timeout(chromium.PATIENCE_MS)
             listed = page.locator("[data-moves] li a")
-            await page.goto("/register")
-            await page.fill("[name=name]", "walter")
-            await page.keyboard.press("Enter")
-            await expect(page.locator("h1")).to_have_text("Welcome, walter")
-            await page.goto("/play")
-            await page.fill("[name=named]", "random")
-            await page.select_option("[name=game]", "hop-it")
-            await page.select_option("[name=seat]", "1")
-            await page.click("main button:text-is('Play')")
-            await page.wait_for_url(re.compile("/matches/"))
+            await chromium.challenge(page, "walter", "random", "hop-it")
             await page.click(f".pick[data-cell='{cell['b2']}']")
             await page.click(f".pick[data-cell='{cell['c2']}']")
             await expect(listed).to_have_count(2)
@@ -48,10 +37,7 @@ async def test_a_person_plays_on_after_the_server_was_killed(tmp_path: Path) -> 
             server = Server(tmp_path, *options, port=int(server.address.rpartition(":")[2]))
             await expect(page.locator(".lost")).to_have_count(0)
             await expect(page.locator("[data-result]")).to_have_text("under way")
-            game = registry.game("hop-it")
-            position = await chromium.shown_position(page, game)
-            await chromium.compose(page, game, position, game.moves(position)[-1])
-            await expect(listed).to_have_count(4)
+            await chromium.play_last_move(page, registry.game("hop-it"))
             await browser.close()
             assert server.stop() == 0
     finally:

@@ -18,8 +18,7 @@ from arbiter.tournaments.tournament import Tournament, TournamentPhase
 from arbiter.web.brackets import bracket
 from arbiter.web.tournament_pages import PHASES
 from arbiter.web.tournaments import MOST_GAMES, MOST_IN_CROSSTABLE, TIE_BREAKS, PairScore, crosstable, game_list, points
-from tests.rpc.servers import ONE_OR_TWO
-from tests.web.site import Elements, Site, site
+from tests.web.site import SITES, Elements, Site, site
 
 
 @pytest.mark.parametrize(("halves", "text"), [(0, "0"), (1, "½"), (2, "1"), (7, "3½")])
@@ -200,7 +199,7 @@ def test_every_tie_break_has_a_name() -> None:
     assert set(PHASES) == {each.value for each in TournamentPhase}
 
 
-@pytest.mark.parametrize("servers", ONE_OR_TWO)
+@pytest.mark.parametrize("servers", SITES)
 async def test_a_tournament_has_its_page(servers: int, tmp_path: Path) -> None:
     async with site(tmp_path, servers) as served:
         spec = Spec("Evening", Format.ROUND_ROBIN, ("hop-it",), "1s")

@@ -108,6 +108,16 @@ async def test_all_addresses_together_get_their_part_of_the_time(frozen: Frozen)
     assert 0.2 * spent_s >= frozen.work_s - 0.2 - 0.06, "but for what may be used at once, and the last request"
 
 
+async def test_where_no_player_is_requests_get_all_of_the_time(frozen: Frozen) -> None:
+    limits = Limits(page_requests_a_second=1_000, page_percent=20)
+    app, began = Visits(working(frozen, 0.05), limits, NO_METER, alone=True), frozen.now_ms
+    for number in range(100):
+        async with browser(app, f"192.0.2.{number}") as visitor:
+            assert (await visitor.get("/")).status_code == 200
+    assert frozen.work_s == pytest.approx(100 * 0.05)
+    assert (frozen.now_ms - began) / 1_000 < frozen.work_s
+
+
 async def test_a_failure_and_a_cancellation_reach_the_application(frozen: Frozen) -> None:
     seen: list[str] = []
     waiting = asyncio.Event()

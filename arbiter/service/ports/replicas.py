@@ -1,8 +1,9 @@
 """Replicas as a port: the servers that share a store, and which replica has each player's Play stream.
 
-Every replica writes its own rows and reads those of the others. Heartbeats are compared in the store's time. Instants
-at which players leave replicas are in the arbiter's time, as those in the record of a match, because they are compared
-with them.
+Every replica writes its own rows and reads those of the others. The id of a replica says whether it has players: one
+that has the page alone opens no Play stream, and leaves to the others what nobody asks for. Heartbeats are compared in
+the store's time. Instants at which players leave replicas are in the arbiter's time, as those in the record of a match,
+because they are compared with them.
 """
 
 from __future__ import annotations
@@ -10,8 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, Protocol
 
+PLAYERS: Final = "s"
+PAGE: Final = "page"
+"""How the id of a replica begins: one that has players, and one that has the page alone."""
+
 NOT_YET: Final = 2**53
 """Stands for the instant at which a player leaves its servers, as long as the next one has not opened its stream."""
+
+
+def is_page(replica: str) -> bool:
+    """Return whether a replica has the page alone."""
+    return replica.startswith(PAGE)
 
 
 class HandOver(NamedTuple):
@@ -92,6 +102,11 @@ class Heartbeat(NamedTuple):
         """Whether there is no other replica, there or gone."""
         return not (self.others or self.gone)
 
+    @property
+    def servers(self) -> int:
+        """The number of other replicas for players that nobody cleans up after."""
+        return sum(not is_page(replica) for replica in self.others)
+
 
 class Replicas(Protocol):
     """The rows of the replicas and of their Play streams. Every call raises StoreFailed if the store can't be used."""
@@ -104,6 +119,9 @@ class Replicas(Protocol):
 
         Players who have left it for another replica are not in doubt any more because of it. With that, the other one
         is told when their turns were handed over here.
+
+        A replica that has the page alone cleans up after none. If the last one for players is gone, the next one does
+        so when it starts: only then do its matches begin to wait for their players.
 
         A replica that has been silent for `silence_ms` is gone, or sooner if the store knows that its process has
         ended. The first replica that notices cleans up after it (`gone`), and then calls `forget`. If that replica is

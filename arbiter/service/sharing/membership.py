@@ -12,7 +12,17 @@ from arbiter.service.alone import PlayStream
 from arbiter.service.cut_off import NO_ANSWER, CutOff
 from arbiter.service.ports.environment import Ids
 from arbiter.service.ports.journal import StoreFailed
-from arbiter.service.ports.replicas import HandOvers, Heartbeat, LostPlayer, PlaySession, Replicas, Taken
+from arbiter.service.ports.replicas import (
+    PAGE,
+    PLAYERS,
+    HandOvers,
+    Heartbeat,
+    LostPlayer,
+    PlaySession,
+    Replicas,
+    Taken,
+    is_page,
+)
 from arbiter.service.sharing.news import News
 
 TAKEN_FOR_GONE: Final = "no heartbeat of this server has reached it for a while"
@@ -21,8 +31,9 @@ TAKEN_FOR_GONE: Final = "no heartbeat of this server has reached it for a while"
 class Membership:
     """A replica's rows in the store. silence_ms: a replica that has written nothing for this time is gone.
 
-    cut_off: whether the store has taken no heartbeat for that time. alone: there was no other replica at the last
-    heartbeat. news: the bus on which the other replicas hear of new streams, or None.
+    cut_off: whether the store has taken no heartbeat for that time. page: this replica has the page alone. alone: there
+    was no other replica at the last heartbeat. last: there was no other one for players, there or gone. news: the bus
+    on which the other replicas hear of new streams, or None.
     """
 
     def __init__(
@@ -32,6 +43,7 @@ class Membership:
         silence_ms: int,
         cut_off: CutOff,
         news: News | None = None,
+        page: bool = False,
     ) -> None:
         self._replicas = replicas
         self._ids = ids
@@ -39,7 +51,9 @@ class Membership:
         self.news: Final = news
         self.replica = ""
         self.cut_off: Final = cut_off
+        self.page: Final = page
         self.alone = False
+        self.last = False
         self._opening: Counter[str] = Counter()  # players whose stream has a row but is not open yet
 
     def is_alone(self) -> bool:
@@ -48,7 +62,7 @@ class Membership:
 
     async def enter(self) -> None:
         """Become a replica, with an id that was never used before. Raises StoreFailed."""
-        replica = self._ids.new("s")
+        replica = self._ids.new(PAGE if self.page else PLAYERS)
         await self._replicas.enter(replica)
         self.replica = replica
         if self.news is not None:
@@ -71,6 +85,7 @@ class Membership:
             raise StoreFailed(NO_ANSWER) from None
         if heartbeat is not None:
             self.alone = heartbeat.alone
+            self.last = not heartbeat.servers and all(map(is_page, heartbeat.gone))
             if self.news is not None:
                 self.news.expect(heartbeat.others)
         return heartbeat

@@ -15,7 +15,7 @@ when the next one has opened its stream. Until then its turns are those of the r
 fails, the player is nowhere, and nobody could tell it of a turn.
 
 A replica that can't use the store for that time ends its streams, so that its players connect to another one. The
-only replica of a store keeps its streams, because its players have no other server. A replica that the others have
+only replica for players keeps its streams, because these have no other server. A replica that the others have
 taken for gone ends its streams too. Each accepts new streams as soon as it has a new row. Its old row is that of a
 replica that is gone, also if all replicas were cut off, and there was nobody to notice it.
 """
@@ -131,7 +131,7 @@ class Replica:
         charged if this process is killed then.
         """
         silent_s = asyncio.get_running_loop().time() - self._heard
-        if self._membership.alone or self._membership.cut_off or silent_s <= self._membership.silence_ms / 1_000:
+        if self._membership.last or self._membership.cut_off or silent_s <= self._membership.silence_ms / 1_000:
             return
         self._log.warning("taken_for_gone", replica=self._membership.replica, silent_s=round(silent_s, 1))
         self.taken_for_gone += 1
@@ -165,12 +165,16 @@ class Replica:
         await self._membership.leave()
 
     async def is_last(self) -> bool:
-        """Return whether no other server uses the store now; not if the store can't be asked."""
+        """Return whether no other server has players of the store now; not if the store can't be asked.
+
+        A server that has the page alone is not the last one: those with players have stopped the clocks, or will when
+        they start again.
+        """
         try:
             await self.beat()
         except StoreFailed:
             return False
-        return self._membership.alone
+        return self._membership.last and not self._membership.page
 
     async def beat(self) -> None:
         """Write a heartbeat, act on its answer, and clean up after replicas that are gone. Raises StoreFailed."""
@@ -206,7 +210,7 @@ class Replica:
         self._whereabouts.nowhere = {
             row.player: row.left_ms for row in heartbeat.sessions if not row.replica and row.left_ms is not None
         }
-        self._spread(len(rows), 1 + len(heartbeat.others))
+        self._spread(len(rows), 1 + heartbeat.servers)
         return heartbeat.gone
 
     def _spread(self, players: int, servers: int) -> None:

@@ -61,6 +61,7 @@ class Sharing:
         held_back: HeldBack,
     ) -> None:
         self.may_know_more: Final = True
+        self.only_asked: Final = membership.page
         self.cut_off: Final = membership.cut_off
         self.membership: Final = membership
         self.follower: Final = follower
@@ -93,8 +94,11 @@ class Sharing:
         """Return how long to wait before the flag of the player to move falls.
 
         The end of a match whose player has not come, or not come back, waits in the same way: for another server, which
-        may not have stored yet that the player is there, and for a log that does not answer.
+        may not have stored yet that the player is there, and for a log that does not answer. Where there is the
+        page alone, every end waits for the servers that have players, also while there is none.
         """
+        if self.only_asked:
+            return ELSEWHERE_MS
         if any(self.whereabouts.is_judged_elsewhere(player) for player in awaited):
             return ELSEWHERE_MS  # that server decides, unless it is gone
         if self.follower.is_silent() and not all(self._connections.is_present(player) for player in awaited):

@@ -4,6 +4,9 @@ A driver has one task and a queue of commands: requests, ends of matches, propos
 queued commands and stores their events in one append. Then it calls the listeners and starts the work that follows:
 pairing, and creating matches. After a crash, the log and the request ids of the matches tell the next driver where to
 continue, so nothing is done twice.
+
+A server that has the page alone has drivers too, which follow the log and decide requests. They leave to the drivers of
+the other servers what follows by itself: pairings, matches, results, the end.
 """
 
 from __future__ import annotations
@@ -51,6 +54,7 @@ class TournamentDriver:
     """A tournament and the task that drives it. games: the numbers of the games under way, by match."""
 
     def __init__(self, dependencies: Dependencies, log: StoredLog, listener: Listener, create: Create) -> None:
+        self._only_asked = dependencies.others.only_asked
         self._succession = Succession(create, dependencies.clock)
         self._succeeding = False  # the next tournament of the series is being made
         self._dependencies = dependencies
@@ -138,7 +142,7 @@ class TournamentDriver:
     def match_changed(self, match: Match, published: Sequence[Published]) -> None:
         """Queue the commands that follow from a match's events, and ask the plug-in about its moves."""
         number = self.games.get(match.id)
-        if number is None:
+        if number is None or self._only_asked:
             return  # its start is not in the log yet; once it is, the match is checked
         for event in (each.event for each in published):
             if isinstance(event, Ended):
@@ -199,6 +203,8 @@ class TournamentDriver:
 
     def _due_s(self) -> float | None:
         """Return the seconds until the next check of the tournament; None if it needs none before it is woken."""
+        if self._only_asked:
+            return None
         tournament, now = self._newest, self._dependencies.clock.now_ms()
         if tournament.phase is TournamentPhase.RUNNING:
             left_s = LOOK_S if tournament.ends_at is None else (tournament.ends_at - now) / 1000
@@ -229,11 +235,7 @@ class TournamentDriver:
                 refusals += [self._decide(each.command) for each in self._cancels]
                 waiting += self._cancels
                 self._cancels = []
-                if not self._succession.is_due(self._newest):
-                    self._decide(self._verdict() or do.Tick(), now)  # the verdict counts also after the last game
-                following = self._next_command()
-                if following is not None and self._decide(following) is None:
-                    self.wake()  # more may follow
+                self._decide_due(now)
             await self._state.store()
         except JournalConflict as conflict:
             if await self._catch_up():
@@ -248,6 +250,16 @@ class TournamentDriver:
         for n, each in enumerate(waiting):
             each.settle(failure or refusals[n])
         return failure is None
+
+    def _decide_due(self, now: int) -> None:
+        """Decide what nobody has to ask for: the end of the tournament, and its next pairing."""
+        if self._only_asked:
+            return
+        if not self._succession.is_due(self._newest):
+            self._decide(self._verdict() or do.Tick(), now)  # the verdict counts also after the last game
+        following = self._next_command()
+        if following is not None and self._decide(following) is None:
+            self.wake()  # more may follow
 
     async def _catch_up(self) -> bool:
         """Apply the events that another server has written; return whether there are any."""
@@ -334,6 +346,9 @@ class TournamentDriver:
     def _start_work(self) -> None:
         """Start the tasks that follow from the state: pairing in another process, creating matches."""
         tournament = self._newest
+        if self._only_asked:
+            self._finish_games(tournament.running if self._cancels else ())
+            return
         if self._succession.is_due(tournament) and not self._succeeding:
             self._succeeding = True
             self._spawn(self._succeed())
@@ -434,6 +449,8 @@ class TournamentDriver:
             dependencies.capacity.release({game.seat1, game.seat2})
 
     async def _check_matches(self) -> None:
+        if self._only_asked:
+            return
         for match_id, number in list(self.games.items()):
             await self._check_match(match_id, number)
 

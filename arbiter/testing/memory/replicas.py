@@ -14,6 +14,7 @@ from arbiter.service.ports.replicas import (
     LostPlayer,
     PlaySession,
     Taken,
+    is_page,
     no_hand_overs,
 )
 
@@ -56,7 +57,7 @@ class MemoryReplicas:
         self._resolve(replica)
         alive = {name for name, row in self._replicas.items() if row.seen_ms >= now - silence_ms}
         for name, row in self._replicas.items():
-            if name not in alive and row.heir not in alive:
+            if name not in alive and row.heir not in alive and not is_page(replica):
                 row.heir = replica
         gone = sorted(name for name, row in self._replicas.items() if row.heir == replica)
         sessions = [
