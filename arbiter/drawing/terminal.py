@@ -49,13 +49,12 @@ def draw(
             for cell, piece in enumerate(pieces)
         ],
     )
-    width = len(contents[0])
     cells = {}
     for cell, (piece, text) in enumerate(zip(pieces, contents, strict=True)):
         brackets = BRACKETS[bool(piece.mark), game.board.names[cell] in touched]
         bare = brackets[0] + text + brackets[1]
         cells[cell] = _coloured(bare, piece, game.board.names[cell] in touched) if colour else bare
-    canvas = _canvas(game.board, cells, width + 2)
+    canvas = _canvas(game.board, cells, len(contents[0]) + 2) if cells else picture(game, position)
     heading = plain(caption) if caption and position.outcome is None else state(game, position)
     lines = [f"{game.variant} – {heading}", "", *canvas]
     beside = [numbers(game, position)] if game.counters(position) else []
@@ -64,6 +63,11 @@ def draw(
     ]
     beside += [f"{region.sign}: {region.name}" for region in regions if region.kind == "threat"]
     return "\n".join([*lines, *([""] if beside else []), *beside, ""])
+
+
+def picture(game: AnyGame, position: Any) -> list[str]:
+    """Return the lines of the game's own picture of a position, with which other code drew it."""
+    return [plain(line.rstrip()) for line in game.picture(position).splitlines()]
 
 
 def _signs(regions: Iterable[Region], pieces: Sequence[Piece]) -> tuple[dict[int, str], dict[int, str]]:
@@ -102,7 +106,7 @@ def facing(game: AnyGame, piece: Piece) -> str:
 
 def _aligned(heights: Sequence[str], contents: Sequence[str]) -> list[str]:
     """Return heights and contents side by side, each in a column as wide as its widest entry."""
-    high, wide = max(map(len, heights)), max(map(len, contents))
+    high, wide = max(map(len, heights), default=0), max(map(len, contents), default=0)
     return [height.rjust(high) + text.ljust(wide) for height, text in zip(heights, contents, strict=True)]
 
 

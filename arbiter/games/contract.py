@@ -177,11 +177,8 @@ def flag_parameter(name: str, default: bool, text: str) -> Parameter:
 
 def choice_parameter(name: str, choices: tuple[str, ...], text: str) -> Parameter:
     """Return a parameter that is one of a few words; the first is the default."""
-
-    def read(word: str) -> str:
-        return word if word in choices else _refuse(word)
-
-    return Parameter(name, choices[0], text, " or ".join(choices), read, choices=choices)
+    any_of = word_parameter(name, choices[0], " or ".join(choices), choices.__contains__, text)
+    return any_of._replace(choices=choices)
 
 
 def word_parameter(name: str, default: str, allowed: str, check: Callable[[str], bool], text: str) -> Parameter:
@@ -313,11 +310,11 @@ class Game(ABC, Generic[P]):
 
     @abstractmethod
     def pieces(self, position: P) -> Sequence[Piece]:
-        """Return the content of each cell, in the order of `board.names`."""
+        """Return the content of each cell, in the order of `board.names`. A board without cells is not drawn."""
 
     @abstractmethod
     def steps(self, position: P, move: str) -> Sequence[Step]:
-        """Return the visible parts of a legal move. Raises the same as `play` for a text that is not a move."""
+        """Return the visible parts of a legal move: none without cells. Raises as `play` for a text that is no move."""
 
     def canonical(self, move: str) -> str:
         """Return the move for a text that people or engines also use for it; any other text as it is.
@@ -363,6 +360,10 @@ class Game(ABC, Generic[P]):
     def counters(self, position: P) -> Mapping[str, int]:
         """Return the numbers that are shown beside the board, by a short label; for drawing."""
         return {}
+
+    def picture(self, position: P) -> str:
+        """Return a picture made of text, for a game whose board has no cells; '' for one that has cells."""
+        return ""
 
     def regions(self, position: P) -> Sequence[Region]:
         """Return cells that belong together, for drawing; no cell is in two regions of one kind."""

@@ -96,6 +96,5 @@ def rules_text(game: AnyGame) -> str:
 
 def _unknown(what: str) -> AnyGame:
     allowed = ", ".join(_places())
-    raise Refusal(
-        Reason.GAME_UNKNOWN, f"there is no game {what!r}: the games are {allowed}", what=what, allowed=allowed
-    )
+    message = f"there is no game {what!r}: the games are {shortened(allowed, 300)}"
+    raise Refusal(Reason.GAME_UNKNOWN, message, what=what, allowed=allowed)

@@ -20,6 +20,7 @@ from tests.documents import block, commands
 ROOT = Path(__file__).parents[2]
 UV = Path(sys.executable).with_name("uv")
 OURS = ("game-arbiter", "game-arbiter-client", "game-arbiter-protos")
+PLUGIN = "game-arbiter-openspiel"  #: only with the extra
 CELLS = [f"{row}{column}" for row in "abcdefghi" for column in range(1, 10)]
 COMPILED = Path(pods.__file__).suffix == ".so"  #: the tests run on the compiled modules: the wheel of these is there
 NEWER = ("3.14", "3.13", "3.12")
@@ -56,7 +57,7 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_each_distribution_has_a_source_archive_and_a_wheel(dist: Path) -> None:
     version = arbiter.__version__
     names = {path.name for path in dist.iterdir() if path.is_file()}
-    for ours in OURS:
+    for ours in (*OURS, PLUGIN):
         stem = f"{ours.replace('-', '_')}-{version}"
         assert {f"{stem}.tar.gz", f"{stem}-py3-none-any.whl"} <= names
     compiled = [path.name for path in dist.glob("compiled/*.whl")]
@@ -110,7 +111,12 @@ def test_a_match_is_played_with_the_installed_distributions(dist: Path, tmp_path
 
 def test_the_versions_agree() -> None:
     version: str = arbiter.__version__
-    for file in ("pyproject.toml", "clients/python/pyproject.toml", "protos/python/pyproject.toml"):
+    for file in (
+        "pyproject.toml",
+        "clients/python/pyproject.toml",
+        "protos/python/pyproject.toml",
+        "plugins/openspiel/pyproject.toml",
+    ):
         project = tomllib.loads((ROOT / file).read_text("utf-8"))["project"]
         assert project["version"] == version, file
         major, minor = map(int, version.split(".")[:2])

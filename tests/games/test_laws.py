@@ -37,8 +37,8 @@ VARIANTS = {
         "pondlife(handicap=9,without=FFFWWSD)",
     ],
 }
-EVERY = sorted({variant for name in registry.classes() for variant in VARIANTS.get(name, [name])})
-OTHERS = set(EVERY) - set(registry.classes())  #: variants with parameters of their own: not in `make quick`
+EVERY = sorted({variant for name in registry.BUNDLED for variant in VARIANTS.get(name, [name])})
+OTHERS = set(EVERY) - set(registry.BUNDLED)  #: variants with parameters of their own: not in `make quick`
 SHORT_LAWS = [law for law in laws.LAWS if law is not laws.games_end]
 
 

@@ -201,7 +201,7 @@ async def test_a_player_has_results_by_opponent_game_seat_and_reason(page: Site)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", registry.classes())
+@pytest.mark.parametrize("name", registry.BUNDLED)
 async def test_a_game_has_its_rules_and_a_figure_for_each_kind_of_move(page: Site, name: str) -> None:
     shown = (await page.get(f"/games/{name}")).text
     game = registry.game(name)
@@ -237,6 +237,17 @@ async def test_a_game_of_a_package_has_all_pages(page: Site) -> None:
     assert len([given for _, given in elements.found if given.get("href") == "#row-p1"]) == 5
     assert len([given for _, given in elements.found if given.get("href") == "#row-taken"]) == 1
     assert "First to move" in elements.words
+
+
+@pytest.mark.parametrize("variant", ["openspiel-nim", "openspiel-shogi"])
+async def test_matches_of_open_spiel_have_pages_with_and_without_a_board(page: Site, variant: str) -> None:
+    match = await played(page.server, variant, 3)
+    for path in ("", "?ply=1", "/picture.svg", "/plies?from=0"):
+        assert (await page.get(f"/matches/{match.id}{path}")).status_code == 200, path
+    shown = (await page.get(f"/matches/{match.id}")).text
+    assert all(move in shown for move in match.moves)
+    cells = [given for _, given in Elements(shown).found if "data-cell" in given]
+    assert len(cells) == match.game.board.size
 
 
 def test_html_in_rules_is_escaped() -> None:
