@@ -1,8 +1,14 @@
-"""Run a benchmark by its name: `python -m arbiter.bench games`, `… ratings`, `… clocks --help`."""
+"""Run a benchmark by its name: `python -m arbiter.bench games`, `… ratings`, `… clocks --help`.
+
+In a checkout `python -m arbiter.bench choosing` prints the tables of deploy/CHOOSING.md: coverage of the intervals,
+type I error, variety of arenas. That is a study (`tests/studies`), which the installed package does not contain.
+"""
 
 from __future__ import annotations
 
 import sys
+from importlib import import_module
+from importlib.util import find_spec
 
 from arbiter.bench.clocks import bench_clocks, plan_of
 from arbiter.bench.games import bench_games
@@ -10,6 +16,7 @@ from arbiter.bench.processes import BenchError
 from arbiter.bench.ratings import bench_ratings
 
 BENCHMARKS = ("games", "clocks", "ratings")
+STUDY = "choosing"
 
 
 def write(text: str) -> None:
@@ -24,8 +31,10 @@ def main(arguments: list[str]) -> int:
     A benchmark that cannot be run prints the reason in one line and exits with code 1.
     """
     name, *rest = arguments or [""]
+    if name == STUDY:
+        return _study(arguments)
     if name not in BENCHMARKS or (rest and name != "clocks"):
-        sys.stderr.write(f"usage: python -m arbiter.bench NAME, of: {', '.join(BENCHMARKS)}\n")
+        sys.stderr.write(f"usage: python -m arbiter.bench NAME, of: {', '.join(BENCHMARKS)}, {STUDY}\n")
         return 2
     try:
         if name == "clocks":
@@ -38,6 +47,14 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(f"arbiter: {' '.join(str(error).split())}\n")
         return 1
     return 0
+
+
+def _study(arguments: list[str]) -> int:
+    """Run a study, if the current folder is a checkout."""
+    if find_spec("tests") is None or find_spec("tests.studies") is None:
+        sys.stderr.write(f"arbiter: {STUDY} needs the folder tests/studies: run it in a checkout of the repository\n")
+        return 2
+    return int(import_module("tests.studies.__main__").main(arguments))
 
 
 if __name__ == "__main__":

@@ -51,6 +51,16 @@ class Direct:
         if not self._transport.is_closing():
             self._transport.write(message.chunk if self._in_chunks else message.plain)
 
+    def abort(self) -> None:
+        """Close the connection at once, in the middle of a response: its reader learns that it is not complete."""
+        self._transport.abort()
+
+
+async def disconnected(receive: Receive) -> None:
+    """Wait until the browser has disconnected, or its response is complete."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
 
 class OpenConnections:
     """Counts the open connections, in all and of each address. `proxies`: of these each may have any number.

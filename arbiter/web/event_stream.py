@@ -8,7 +8,7 @@ journal.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, aclosing
 from typing import Final, Protocol
 
@@ -21,7 +21,7 @@ from arbiter.errors import Reason, Refusal
 from arbiter.web.broadcast import Broadcast
 from arbiter.web.callers import HEADERS, status_of
 from arbiter.web.channels import Message, Subscriber, Watch
-from arbiter.web.connections import DIRECT, Direct
+from arbiter.web.connections import DIRECT, Direct, disconnected
 
 RETRY: Final = b"retry: 1000\n\n"
 PASSING: Final = (Reason.STORE_UNAVAILABLE, Reason.DRAINING)  #: refusals after which the same request is soon answered
@@ -70,7 +70,7 @@ class EventStream(Response):
         """Send the events, and stop as soon as the browser has disconnected."""
         if scope["method"] == "HEAD":
             return await Response(headers=STREAM_HEADERS)(scope, receive, send)
-        tasks = [asyncio.create_task(self._send(scope, receive, send)), asyncio.create_task(_left(receive))]
+        tasks = [asyncio.create_task(self._send(scope, receive, send)), asyncio.create_task(disconnected(receive))]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -132,11 +132,3 @@ class EventStream(Response):
                 self._begun, content = True, RETRY + content
             if content:
                 await send({"type": "http.response.body", "body": content, "more_body": True})
-
-
-async def _left(receive: Callable[[], Awaitable[object]]) -> None:
-    """Wait until the browser has disconnected."""
-    while True:
-        message = await receive()
-        if isinstance(message, dict) and message["type"] == "http.disconnect":
-            return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
 from typing import Any, Final
 
 import orjson
@@ -24,6 +25,7 @@ from arbiter.service.ports.directory import Challenge
 from arbiter.web.boards import Shown, has_shapes, meanings, sprite
 from arbiter.web.callers import call_of, picture
 from arbiter.web.charts import charts
+from arbiter.web.file_stream import FileStream
 from arbiter.web.grids import board_of
 from arbiter.web.rendering import Templates
 from arbiter.web.states import (
@@ -113,8 +115,7 @@ class MatchPages:
 
     async def transcript(self, request: Request) -> Response:
         """Return the record of a match as JSON Lines, with its signature once it has ended."""
-        lines = [line async for line in self._lines(request)]
-        return Response(b"".join(lines), media_type="application/jsonl")
+        return FileStream(self._file(request))
 
     async def text(self, request: Request) -> Response:
         """Return a match as text: players, result, moves."""
@@ -129,10 +130,8 @@ class MatchPages:
     async def _position(self, match: Match, ply: int) -> Shown:
         return await asyncio.to_thread(shown_at, match, ply)
 
-    async def _lines(self, request: Request) -> AsyncIterator[bytes]:
-        async with self._gate.matches.transcript(call_of(request), request.path_params["match"]) as parts:
-            async for part in parts:
-                yield part
+    def _file(self, request: Request) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        return self._gate.matches.transcript(call_of(request), request.path_params["match"])
 
     async def _rematches(self, request: Request, match: Match) -> list[Challenge]:
         """Return the open challenges between the players of a match that is over."""
@@ -144,11 +143,12 @@ class MatchPages:
     async def _moves(self, request: Request, match: Match) -> list[Played]:
         """Return the moves of a match, with the time of each according to the record."""
         ledgers: dict[int, tuple[int, int]] = {}
-        async for part in self._lines(request):
-            for line in part.splitlines():
-                event = orjson.loads(line)
-                if event.get("kind") == "moved":
-                    ledgers[event["ply"]] = event["ledger"]["charged"], event["ledger"]["credited"]
+        async with self._file(request) as parts:
+            async for part in parts:
+                for line in part.splitlines():
+                    event = orjson.loads(line)
+                    if event.get("kind") == "moved":
+                        ledgers[event["ply"]] = event["ledger"]["charged"], event["ledger"]["credited"]
         names = await asyncio.to_thread(_names, match)
         found = []
         for ply, (move, seat) in enumerate(zip(match.moves, match.turns, strict=True)):

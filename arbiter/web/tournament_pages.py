@@ -23,6 +23,7 @@ from arbiter.tournaments.tournament import Tournament, TournamentPhase
 from arbiter.web.brackets import bracket
 from arbiter.web.callers import call_of, status_of
 from arbiter.web.corrections import NOTHING, choices
+from arbiter.web.file_stream import FileStream
 from arbiter.web.grids import MOST, BoardGrid, grid
 from arbiter.web.rendering import Templates
 from arbiter.web.states import number
@@ -111,8 +112,7 @@ class TournamentPages:
 
     async def file(self, request: Request) -> Response:
         """Return the log of a tournament as JSON Lines, with its standings and the signature once it has ended."""
-        async with self._gate.tournaments.file(call_of(request), request.path_params["tournament"]) as parts:
-            return Response(b"".join([part async for part in parts]), media_type="application/jsonl")
+        return FileStream(self._gate.tournaments.file(call_of(request), request.path_params["tournament"]))
 
     async def _grid(self, request: Request, tournament: Tournament) -> BoardGrid:
         """Return the live boards of the games that have begun most recently."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 import structlog
-from arbiter_protos.v1 import game_pb2, match_pb2, play_pb2, player_pb2
+from arbiter_protos.v1 import game_pb2, match_pb2, play_pb2, player_pb2, tournament_pb2
 
 from arbiter.bench.h2 import WINDOW, RawCall
 from arbiter.config import Limits
@@ -23,6 +23,7 @@ from arbiter.rpc import play_stream, servicing
 from arbiter.rpc.unread import Unread
 from arbiter.service.gate.streams import OpenStreams
 from arbiter.testing.server import served
+from arbiter.tournaments.spec import Format, Spec
 from tests.rpc.calls import Metadata, Stubs
 
 pytestmark = pytest.mark.long
@@ -42,17 +43,18 @@ KINDS = {
     "Observe a match": (f"{MATCHES}Observe", "events"),
     "Observe all": (f"{MATCHES}Observe", "events"),
     "GetTranscript": (f"{MATCHES}GetTranscript", "transcripts"),
+    "ExportTournament": ("/arbiter.v1.TournamentService/ExportTournament", "transcripts"),
     "LegalMoves": (f"{GAMES}LegalMoves", "legal moves"),
 }
 """The streams of the protocol: method, and the kind under which the server counts it."""
 
 TWO_WAY = ("Play", "SubmitMoves")
-FINITE = ("GetTranscript", "LegalMoves")  #: these end by themselves for a reader that reads
+FINITE = ("GetTranscript", "ExportTournament", "LegalMoves")  #: these end by themselves for a reader that reads
 STATES = ("reading", "slow", "not reading", "half closed", "reset", "gone")
 ENDS = ("token revoked", "player suspended", "garbage", "draining", "unread")
 
 
-def request_of(kind: str, match_id: str) -> bytes:
+def request_of(kind: str, match_id: str, tournament_id: str) -> bytes:
     """Return the first message of a call of a kind."""
     one = match_pb2.ObserveMatch(match_id=match_id)
     all_ = match_pb2.ObserveAll(after_token="0")
@@ -63,6 +65,7 @@ def request_of(kind: str, match_id: str) -> bytes:
         "Observe a match": match_pb2.ObserveRequest(match=one, with_record=True),
         "Observe all": match_pb2.ObserveRequest(all=all_, with_record=True),
         "GetTranscript": match_pb2.GetTranscriptRequest(match_id=match_id),
+        "ExportTournament": tournament_pb2.ExportTournamentRequest(tournament_id=tournament_id),
         "LegalMoves": game_pb2.LegalMovesRequest(line=game_pb2.LineOfPlay(game="pods")),
     }[kind]
     return bytes(message.SerializeToString())
@@ -82,9 +85,9 @@ class Reader:
     def _message(self, data: bytes) -> None:
         self.received += 1
 
-    async def open(self, address: str, match_id: str) -> None:
+    async def open(self, address: str, match_id: str, tournament_id: str) -> None:
         await self.call.connect(address)
-        self.call.send(request_of(self.kind, match_id), last=self.kind not in TWO_WAY)
+        self.call.send(request_of(self.kind, match_id, tournament_id), last=self.kind not in TWO_WAY)
         if self.state == "slow":
             self._slowly = asyncio.create_task(self._read_slowly())
 
@@ -161,12 +164,14 @@ async def test_every_end_of_every_kind_in_every_state(
             server = await stack.enter_async_context(served(limits=limits))
             stubs = await Stubs(server).enter()
             match_id = (await stubs.match("first", label="x" * 100)).match_id
+            cup = Spec("Cup", Format.ROUND_ROBIN, ("pods",), "1s")
+            tournament_id = (await server.running.arbiter.tournaments.create(cup, "alice", "make")).id
             made = await stubs.players.CreateToken(player_pb2.CreateTokenRequest(), metadata=stubs.alice)
             own = [("authorization", f"Bearer {made.secret}")]
             counts, unread = streams[0]._counts, waiting[0]
             readers = [Reader(kind, state, own) for kind in kinds]
             for reader in readers:
-                await reader.open(server.address, match_id)
+                await reader.open(server.address, match_id, tournament_id)
             if not unread_ends:
                 await opened(readers, counts, unread)
             for reader in readers:
