@@ -86,15 +86,15 @@ COMMITS := tests/store/test_writer.py tests/store/test_journal.py tests/store/te
 # two; several servers in virtual time; and the installation of the distribution, with a game played on it. Tests with
 # many random inputs or a slow reference run on the interpreted modules only; `make soak` runs all on both.
 # tests/test_compiled_tests.py compares these lists with the modules that are compiled.
-OF_MODULES := tests/boards tests/games tests/matches tests/wire tests/service/matches tests/service/observing \
-  tests/service/play tests/service/sharing tests/service/test_token_bucket.py tests/runtime/test_build.py \
-  tests/runtime/test_clock_and_ids.py tests/keys/test_seals.py tests/store/test_arrays.py \
+OF_MODULES := tests/boards tests/event_json tests/games tests/matches tests/wire tests/service/matches \
+  tests/service/observing tests/service/play tests/service/sharing tests/service/test_token_bucket.py \
+  tests/runtime/test_build.py tests/runtime/test_clock_and_ids.py tests/keys/test_seals.py tests/store/test_arrays.py \
   tests/store/test_numbering.py tests/store/test_seals.py tests/rpc/test_play.py tests/rpc/test_play_sender.py \
   tests/rpc/test_streams.py tests/rpc/test_writes.py $(COMMITS)
 OF_MEASUREMENTS := tests/observability/test_metrics.py tests/observability/test_traces.py
 COMPILED_MODULES := $(OF_MODULES) $(OF_MEASUREMENTS) tests/simulation tests/rpc/test_unread.py
 SHORT_COMPILED := $(OF_MODULES) tests/testing/test_transcripts.py --ignore tests/service/matches/test_exactly_once.py \
-  --ignore tests/games/test_console.py --ignore tests/games/test_registry.py --ignore tests/matches/test_canonical.py
+  --ignore tests/games/test_console.py --ignore tests/games/test_registry.py --ignore tests/event_json/test_canonical.py
 LONG_COMPILED := --kills 4 --seeds 8 tests/simulation tests/service/matches/test_exactly_once.py \
   tests/service/matches/test_exactly_once_machine.py tests/e2e/test_kill.py tests/e2e/test_dist.py \
   tests/rpc/test_unread.py tests/store/test_shared_servers.py $(OF_MEASUREMENTS) --ignore tests/simulation/test_servers.py \

@@ -14,9 +14,9 @@ from typing import Final
 
 from arbiter_protos.v1 import play_pb2 as pb
 
+from arbiter.event_json.canonical import encode_plain
 from arbiter.games import registry
 from arbiter.games.contract import AnyGame
-from arbiter.matches.canonical import encode_plain
 from arbiter.matches.events import FIRST_PREVIOUS
 from arbiter.service.ports.journal import Append, Journal, Record, Subject
 

@@ -14,7 +14,7 @@ from arbiter.bootstrap.store import LAST_RECORDS, Store, open_record
 from arbiter.bootstrap.tracing import tracing
 from arbiter.config import Settings
 from arbiter.errors import OperatorError
-from arbiter.matches.canonical import RecordError
+from arbiter.event_json.canonical import RecordError
 from arbiter.matches.record import read
 from arbiter.runtime.clock import FollowingClock, SystemClock
 from arbiter.runtime.ids import SystemIds

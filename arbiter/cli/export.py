@@ -20,8 +20,8 @@ from arbiter.cli.terminal import say
 from arbiter.cli.transcript_files import KEY_FILE, SUFFIX, TOURNAMENT_FILE, write_whole
 from arbiter.config import load
 from arbiter.errors import Reason, Refusal
+from arbiter.event_json.canonical import RecordError
 from arbiter.games import registry
-from arbiter.matches.canonical import RecordError
 from arbiter.matches.signing import write_keys
 from arbiter.runtime import private
 

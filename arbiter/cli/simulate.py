@@ -14,7 +14,7 @@ from arbiter.cli.counts import counted
 from arbiter.cli.failure import FAILED
 from arbiter.cli.table_options import AnyTableOptions
 from arbiter.cli.terminal import console, for_people, remark, table
-from arbiter.matches.canonical import digest
+from arbiter.event_json.canonical import digest
 from arbiter.testing.simulation.summary import MATCHES, RunSummary, simulate
 
 SEEDS: Final = 25  #: number of runs, unless a seed or a number is given

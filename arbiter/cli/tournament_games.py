@@ -17,8 +17,8 @@ from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import tell, write_text
 from arbiter.cli.tournament_view import result_of
 from arbiter.errors import Refusal
+from arbiter.event_json.canonical import RecordError
 from arbiter.matches import read
-from arbiter.matches.canonical import RecordError
 from arbiter.matches.pgn import write
 from arbiter.matches.transcript import split
 from arbiter.tournaments import events as ev

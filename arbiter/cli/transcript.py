@@ -17,10 +17,10 @@ from arbiter.cli.terminal import on_terminal, say, write_text
 from arbiter.cli.verify import read_file
 from arbiter.drawing.terminal import draw
 from arbiter.errors import Refusal
+from arbiter.event_json.canonical import RecordError
 from arbiter.games import registry
 from arbiter.games.line import follow
 from arbiter.matches import notation, read
-from arbiter.matches.canonical import RecordError
 from arbiter.matches.events import Event
 from arbiter.matches.pgn import write as pgn_text
 from arbiter.matches.sgf import write as sgf_text

@@ -17,9 +17,9 @@ from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import instant, say
 from arbiter.cli.transcript_files import SUFFIX, TOURNAMENT_FILE
+from arbiter.event_json.canonical import MalformedRecordError
 from arbiter.keys.key_ring import holds
 from arbiter.matches import transcript
-from arbiter.matches.canonical import MalformedRecordError
 from arbiter.matches.commands import ResultKind
 from arbiter.matches.events import Ended
 from arbiter.matches.signing import PublicKey, checking, id_of_key, key_bytes, read_keys

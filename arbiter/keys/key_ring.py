@@ -25,7 +25,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from arbiter.errors import OperatorError
-from arbiter.matches.canonical import LARGEST_INTEGER
+from arbiter.event_json.canonical import LARGEST_INTEGER
 from arbiter.matches.signing import ALGORITHM, PublicKey, id_of_key
 from arbiter.service.ports.log import Logger
 

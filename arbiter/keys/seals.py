@@ -18,8 +18,8 @@ from hmac import compare_digest
 from time import monotonic
 from typing import Final, NamedTuple, TypeAlias
 
+from arbiter.event_json.canonical import NotCanonicalError, decode
 from arbiter.keys.key_ring import KeyRing
-from arbiter.matches.canonical import NotCanonicalError, decode
 from arbiter.service.ports.journal import StoredRecord
 
 DOMAIN: Final = b"arbiter store v1\n"

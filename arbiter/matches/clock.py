@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from arbiter.matches.canonical import LARGEST_INTEGER
+from arbiter.event_json.canonical import LARGEST_INTEGER
 from arbiter.matches.time_control import (
     BronsteinDelay,
     ByoYomi,

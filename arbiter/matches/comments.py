@@ -19,8 +19,8 @@ from collections.abc import Iterable
 from hashlib import shake_256
 from typing import Final, NamedTuple
 
-from arbiter.matches.canonical import Json, MalformedRecordError, NotCanonicalError, decode, encode
-from arbiter.matches.fields import Fields
+from arbiter.event_json.canonical import Json, MalformedRecordError, NotCanonicalError, decode, encode
+from arbiter.event_json.fields import Fields
 
 MOST_EVALUATION: Final = 1_000  #: permille: the mover is sure to win; 0: sure to lose
 MOST_MOVES: Final = 32  #: maximum moves of a stored line

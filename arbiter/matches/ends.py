@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from arbiter.event_json.canonical import MalformedRecordError
 from arbiter.games.contract import Seat
 from arbiter.matches.adjudication import ScoreClaim, agreed_level, agreed_winner
-from arbiter.matches.canonical import MalformedRecordError
 from arbiter.matches.commands import ResultKind
 from arbiter.matches.comments import key_of, unseal
 from arbiter.matches.events import Cause, Ended, LateMove, MatchEndReason, Party

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from arbiter.errors import Reason
+from arbiter.event_json.codec import Sparse
 from arbiter.games.contract import Seat
 from arbiter.matches.adjudication import AdjudicationRules
 from arbiter.matches.clock import Ledger
@@ -94,12 +95,12 @@ class Created(_Sealable):
     time: str
     policy: Policy
     rated: bool
-    label: str
+    label: Sparse[str]
     creator: str
     request: str
-    opening: tuple[str, ...] = ()
-    adjudication: AdjudicationRules | None = None
-    position: str = ""
+    opening: Sparse[tuple[str, ...]] = ()
+    adjudication: Sparse[AdjudicationRules | None] = None
+    position: Sparse[str] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ class Arrived(_Sealable):
     kind: ClassVar[EventKind] = EventKind.ARRIVED
     at: int
     seat: Seat
-    version: str = ""
+    version: Sparse[str] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +215,8 @@ class Resumed(_Sealable):
     clocks: Clocks
 
 
-class LateMove(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class LateMove:
     """A move that arrived after its flag had fallen, with the ledger that shows it."""
 
     ply: int
@@ -241,11 +243,11 @@ class Ended(_Sealable):
     cause: Cause
     party: Party
     seat: Seat | None = None
-    request: str = ""
-    by: str = ""
-    note: str = ""
+    request: Sparse[str] = ""
+    by: Sparse[str] = ""
+    note: Sparse[str] = ""
     late: LateMove | None = None
-    key: str = ""
+    key: Sparse[str] = ""
 
 
 Event = (

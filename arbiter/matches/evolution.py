@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Final
 
 from arbiter.errors import Refusal, argument_invalid
+from arbiter.event_json.canonical import MalformedRecordError, RecordError
 from arbiter.games.contract import AnyGame, Seat
 from arbiter.games.line import follow
 from arbiter.games.missing import Missing
@@ -19,7 +20,6 @@ from arbiter.games.registry import game as registered_game
 from arbiter.matches import clock, ends, time_control
 from arbiter.matches.adjudication import Lead, lead_after
 from arbiter.matches.answers import answered_by
-from arbiter.matches.canonical import MalformedRecordError, RecordError
 from arbiter.matches.clock import credit
 from arbiter.matches.comments import key_of, opened
 from arbiter.matches.events import (

@@ -25,10 +25,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from arbiter.errors import Refusal
+from arbiter.event_json.canonical import RecordError
 from arbiter.games.contract import Outcome
 from arbiter.games.registry import game as registered_game
 from arbiter.matches import time_control
-from arbiter.matches.canonical import RecordError
 from arbiter.matches.clock import SeatClock
 from arbiter.matches.commands import ResultKind
 from arbiter.matches.comments import Comment, fitting, key_of, opened

@@ -26,9 +26,9 @@ from math import log10
 from typing import Final, NamedTuple
 
 from arbiter.errors import Refusal, shortened
+from arbiter.event_json.canonical import RecordError
 from arbiter.games.registry import game as registered_game
 from arbiter.matches import time_control
-from arbiter.matches.canonical import RecordError
 from arbiter.matches.comments import Comment
 from arbiter.matches.events import Cause, Created, Ended, Event, Moved
 from arbiter.matches.evolution import Games

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Annotated, Any, Final
 
 from arbiter.errors import parameter_invalid
-from arbiter.matches.canonical import Json
+from arbiter.event_json.canonical import Json
 from arbiter.matches.clock import CreditRules
 from arbiter.matches.time_control import LONGEST_MS
 from arbiter.options import Option, bounds_of

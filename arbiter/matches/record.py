@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from arbiter.matches.canonical import (
+from arbiter.event_json.canonical import (
     MalformedRecordError,
     NotCanonicalError,
     RecordError,
@@ -29,9 +29,9 @@ from arbiter.matches.canonical import (
     encode_plain,
     parsed,
 )
+from arbiter.event_json.fields import Fields
 from arbiter.matches.codec import own_fields, read_event
 from arbiter.matches.events import FIRST_PREVIOUS, Event
-from arbiter.matches.fields import Fields
 
 
 class BrokenChainError(RecordError):
@@ -198,8 +198,6 @@ def _seal(match_id: str, revision: int, previous: str, event: Event) -> _Seal:
     if done is not None and done.revision == revision and done.previous == previous and done.match == match_id:
         return done
     values = own_fields(event)
-    values["at"] = event.at
-    values["kind"] = event.kind.value
     values["match"] = match_id
     values["previous"] = previous
     values["revision"] = revision

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from arbiter.errors import Reason, Refusal
-from arbiter.matches.canonical import digest
+from arbiter.event_json.canonical import digest
 from arbiter.matches.clock import Ledger
 from arbiter.matches.commands import RequestContent, Text
 from arbiter.matches.events import Ended, EventKind, Refused, Rejected

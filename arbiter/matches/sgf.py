@@ -22,11 +22,11 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, Final, NamedTuple
 
 from arbiter.errors import Refusal, shortened
+from arbiter.event_json.canonical import RecordError
 from arbiter.games.contract import AnyGame
 from arbiter.games.registry import game as registered_game
 from arbiter.games.rows import EMPTY, Rows
 from arbiter.matches import time_control
-from arbiter.matches.canonical import RecordError
 from arbiter.matches.commands import ResultKind
 from arbiter.matches.comments import Comment
 from arbiter.matches.events import Cause, Created, Ended, Event, MatchEndReason, Moved

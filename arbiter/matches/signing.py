@@ -34,8 +34,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
-from arbiter.matches.canonical import Json, MalformedRecordError, NotCanonicalError, decode, digest, encode
-from arbiter.matches.fields import Fields
+from arbiter.event_json.canonical import Json, MalformedRecordError, NotCanonicalError, decode, digest, encode
+from arbiter.event_json.fields import Fields
 
 ALGORITHM: Final = "ed25519"
 KEY_BYTES: Final = 32

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from arbiter.errors import Reason, Refusal
+from arbiter.event_json.canonical import MalformedRecordError, NotCanonicalError, RecordError, decode, digest, encode
 from arbiter.games.registry import game as registered_game
-from arbiter.matches.canonical import MalformedRecordError, NotCanonicalError, RecordError, decode, digest, encode
 from arbiter.matches.events import FIRST_PREVIOUS, Created, Ended, Event
 from arbiter.matches.evolution import Games
 from arbiter.matches.match import Match

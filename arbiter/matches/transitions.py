@@ -18,6 +18,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from arbiter.errors import Refusal
+from arbiter.event_json.canonical import MalformedRecordError
 from arbiter.matches import ends
 from arbiter.matches.answers import (
     LONGEST_NOTE,
@@ -33,7 +34,6 @@ from arbiter.matches.answers import (
     strike_refusal,
     unchanged,
 )
-from arbiter.matches.canonical import MalformedRecordError
 from arbiter.matches.commands import (
     Abort,
     Adjudicate,

@@ -15,9 +15,9 @@ from dataclasses import replace
 from typing import Final
 
 from arbiter.errors import Refusal, shortened
+from arbiter.event_json.canonical import Json, encode
 from arbiter.games.registry import game as registered_game
 from arbiter.matches import creation, ends, transitions
-from arbiter.matches.canonical import Json, encode
 from arbiter.matches.codec import own_fields
 from arbiter.matches.commands import (
     Arrive,

@@ -31,7 +31,7 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import Connection, Engine, Select, bindparam, func, select, text
 from sqlalchemy.exc import IntegrityError
 
-from arbiter.matches.canonical import NotCanonicalError, RecordError, decode, encode
+from arbiter.event_json.canonical import NotCanonicalError, RecordError, decode, encode
 from arbiter.matches.evolution import replay
 from arbiter.matches.match import Phase
 from arbiter.matches.record import check_chain

@@ -18,7 +18,7 @@ from sqlalchemy import Connection, Engine, literal_column, select, text
 from sqlalchemy.exc import DBAPIError
 
 from arbiter.errors import OperatorError
-from arbiter.matches.canonical import RecordError
+from arbiter.event_json.canonical import RecordError
 from arbiter.matches.evolution import replay
 from arbiter.matches.match import Phase
 from arbiter.matches.record import check_chain
@@ -43,7 +43,6 @@ from arbiter.store.directory import player_columns, unreadable
 from arbiter.store.failure import reason
 from arbiter.store.gaps import gaps
 from arbiter.store.summaries import end_columns, row_columns
-from arbiter.tournaments.codec import MalformedLogError
 
 Progress = Callable[[int, int], None]
 """Called after each match with the number of matches done, and the number of all matches."""
@@ -238,7 +237,7 @@ def _derived(connection: Connection, progress: Progress, seals: Seals | None = N
             yield name, _derive(connection, id_, subject, seals)
         except StoreDamaged as error:
             yield name, Damage(error.why)
-        except (RecordError, MalformedLogError) as error:
+        except RecordError as error:
             yield name, Damage(f"the record of {name} is damaged: {error}")
         except WRONG_VALUE as error:
             yield name, Damage(f"the record of {name} is damaged: {error!r}")

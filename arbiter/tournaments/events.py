@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
+from arbiter.event_json.codec import Sparse
 from arbiter.tournaments.corrections import Correction
 from arbiter.tournaments.game_ends import Winner
 from arbiter.tournaments.meetings import Meeting
@@ -64,11 +65,11 @@ class Entered:
     kind: ClassVar[TournamentEventKind] = TournamentEventKind.ENTERED
     at: int
     player: str
-    version: str
+    version: Sparse[str]
     rating: int
-    byes: tuple[int, ...]
-    caller: str
-    request: str
+    byes: Sparse[tuple[int, ...]]
+    caller: Sparse[str]
+    request: Sparse[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +79,8 @@ class Withdrawn:
     kind: ClassVar[TournamentEventKind] = TournamentEventKind.WITHDRAWN
     at: int
     player: str
-    caller: str
-    request: str
+    caller: Sparse[str]
+    request: Sparse[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +94,10 @@ class EntryChanged:
     at: int
     player: str
     rating: int
-    byes: tuple[int, ...]
-    caller: str
-    request: str
-    version: str = ""
+    byes: Sparse[tuple[int, ...]]
+    caller: Sparse[str]
+    request: Sparse[str]
+    version: Sparse[str] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +123,10 @@ class Started:
 
     kind: ClassVar[TournamentEventKind] = TournamentEventKind.STARTED
     at: int
-    seeds: tuple[str, ...]
-    caller: str
-    request: str
-    rules: str = ""
+    seeds: Sparse[tuple[str, ...]]
+    caller: Sparse[str]
+    request: Sparse[str]
+    rules: Sparse[str] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +135,8 @@ class Paused:
 
     kind: ClassVar[TournamentEventKind] = TournamentEventKind.PAUSED
     at: int
-    caller: str
-    request: str
+    caller: Sparse[str]
+    request: Sparse[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +145,8 @@ class Continued:
 
     kind: ClassVar[TournamentEventKind] = TournamentEventKind.CONTINUED
     at: int
-    caller: str
-    request: str
+    caller: Sparse[str]
+    request: Sparse[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +160,8 @@ class Paired:
     at: int
     round: int
     meetings: tuple[Meeting, ...]
-    byes: tuple[str, ...] = ()
-    free: tuple[str, ...] = ()
+    byes: Sparse[tuple[str, ...]] = ()
+    free: Sparse[tuple[str, ...]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +177,8 @@ class Begun:
     game: int
     attempt: int
     match: str
-    opening: tuple[str, ...] = ()
-    position: str = ""
+    opening: Sparse[tuple[str, ...]] = ()
+    position: Sparse[str] = ""
     entry: int = 0
 
 
@@ -197,8 +198,8 @@ class EndedGame:
     winner: Winner
     reason: str
     cause: str
-    moves: str = ""
-    versions: tuple[str, ...] = ()
+    moves: Sparse[str] = ""
+    versions: Sparse[tuple[str, ...]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,10 +233,10 @@ class Ruled:
     at: int
     game: int
     decision: Decision
-    points: tuple[int, ...]
-    note: str
-    caller: str
-    request: str
+    points: Sparse[tuple[int, ...]]
+    note: Sparse[str]
+    caller: Sparse[str]
+    request: Sparse[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,9 +246,9 @@ class Corrected:
     kind: ClassVar[TournamentEventKind] = TournamentEventKind.CORRECTED
     at: int
     what: Correction
-    note: str
-    caller: str
-    request: str
+    note: Sparse[str]
+    caller: Sparse[str]
+    request: Sparse[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,9 +258,9 @@ class Ended:
     kind: ClassVar[TournamentEventKind] = TournamentEventKind.ENDED
     at: int
     end: End
-    caller: str = ""
-    request: str = ""
-    note: str = ""
+    caller: Sparse[str] = ""
+    request: Sparse[str] = ""
+    note: Sparse[str] = ""
 
 
 Event = (

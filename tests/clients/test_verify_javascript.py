@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from arbiter.matches.canonical import decode, digest, encode
+from arbiter.event_json.canonical import decode, digest, encode
 from arbiter.matches.record import read
 from arbiter.matches.signing import Signature, Statement
 from arbiter.matches.transcript import write

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arbiter.errors import Reason, Refusal
+from arbiter.event_json.canonical import digest
 from arbiter.games.registry import game as registered
 from arbiter.matches import Match, create, read, replay
 from arbiter.matches.adjudication import (
@@ -22,7 +23,6 @@ from arbiter.matches.adjudication import (
     agreed_winner,
     check,
 )
-from arbiter.matches.canonical import digest
 from arbiter.matches.commands import Create, Interrupt, Interruption, Play
 from arbiter.matches.comments import Comment
 from arbiter.matches.events import Cause, Created, Ended, Event, Moved, Party

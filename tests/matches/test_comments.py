@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arbiter.event_json.canonical import MalformedRecordError, digest
 from arbiter.matches import read, replay
-from arbiter.matches.canonical import MalformedRecordError, digest
 from arbiter.matches.commands import Abort, ClaimDraw, Interrupt, Interruption, Play, Resign
 from arbiter.matches.comments import Comment, fitting, key_of, opened, seal, unseal
 from arbiter.matches.events import Ended, Event, EventKind, Moved

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arbiter.errors import OperatorError, Reason, Refusal
+from arbiter.event_json.canonical import LARGEST_INTEGER, NotCanonicalError, RecordError, decode, encode
 from arbiter.keys.key_ring import holds, open_ring
 from arbiter.matches import evolution, notation, time_control
-from arbiter.matches.canonical import LARGEST_INTEGER, NotCanonicalError, RecordError, decode, encode
 from arbiter.matches.record import read
 from arbiter.matches.signing import checking, key_bytes, read_keys
 from arbiter.matches.transcript import TranscriptError, split, verify

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from arbiter.errors import Reason
+from arbiter.event_json.canonical import digest
 from arbiter.matches import Phase, available_ms, claimable, deadline
-from arbiter.matches.canonical import digest
 from arbiter.matches.clock import Ledger
 from arbiter.matches.commands import AnswerDraw, Arrive, ClaimDraw, Command, OfferDraw, Play
 from arbiter.matches.events import EventKind

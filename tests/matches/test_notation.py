@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arbiter.event_json.canonical import RecordError
 from arbiter.matches import read as read_event
-from arbiter.matches.canonical import RecordError
 from arbiter.matches.commands import Resign
 from arbiter.matches.comments import opened
 from arbiter.matches.events import Created, Ended, Moved

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from arbiter.errors import Reason, Refusal
+from arbiter.event_json.canonical import MalformedRecordError, decode, encode
 from arbiter.matches import Phase, claimable, create, replay
-from arbiter.matches.canonical import MalformedRecordError, decode, encode
 from arbiter.matches.commands import Abort, Create, Interrupt, Interruption, Resign
 from arbiter.matches.events import Created, Ended, Moved, Started
 from arbiter.matches.evolution import MOST_OPENING_MOVES, ContradictionError

@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arbiter.errors import argument_invalid
+from arbiter.event_json.canonical import RecordError
 from arbiter.games import registry
 from arbiter.games.contract import AnyGame
-from arbiter.matches.canonical import RecordError
 from arbiter.matches.commands import Play, Resign
 from arbiter.matches.comments import Comment
 from arbiter.matches.events import Created

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from arbiter.errors import Reason, Refusal
-from arbiter.matches.canonical import decode, encode
+from arbiter.event_json.canonical import decode, encode
 from arbiter.matches.clock import CreditRules
 from arbiter.matches.policy import BOUNDS, ClockStart, NoShow, Policy, read_policy
 

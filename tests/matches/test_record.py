@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from arbiter.errors import Reason
+from arbiter.event_json.canonical import MalformedRecordError, RecordError, decode, digest, encode
 from arbiter.matches import check_chain, read, read_record, replay, seal, with_position
-from arbiter.matches.canonical import MalformedRecordError, RecordError, decode, digest, encode
 from arbiter.matches.commands import (
     AnswerDraw,
     ClaimDraw,

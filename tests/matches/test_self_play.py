@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from arbiter.errors import Reason, Refusal
+from arbiter.event_json.canonical import decode, encode
 from arbiter.games.contract import Seat
 from arbiter.matches import Phase, create, read, replay
-from arbiter.matches.canonical import decode, encode
 from arbiter.matches.commands import Arrive, ClaimDraw, Create, Leave, OfferDraw, Play, Resign, Tick
 from arbiter.matches.events import Party
 from arbiter.matches.evolution import ContradictionError

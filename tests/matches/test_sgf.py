@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sgfmill import sgf, sgf_moves
 
+from arbiter.event_json.canonical import RecordError
 from arbiter.games import registry
-from arbiter.matches.canonical import RecordError
 from arbiter.matches.commands import Play, Resign
 from arbiter.matches.comments import Comment
 from arbiter.matches.events import Created

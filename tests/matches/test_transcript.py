@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from arbiter.event_json.canonical import decode, digest, encode
 from arbiter.matches import Match, replay, seal, seal_first
-from arbiter.matches.canonical import decode, digest, encode
 from arbiter.matches.commands import AnswerDraw, ClaimDraw, Interrupt, Interruption, Leave, OfferDraw, Play, Tick
 from arbiter.matches.comments import Comment
 from arbiter.matches.events import Ended, EventKind

@@ -18,7 +18,7 @@ from typing import Any, Final
 import pytest
 from structlog.testing import capture_logs
 
-from arbiter.matches.canonical import digest, encode
+from arbiter.event_json.canonical import digest, encode
 from arbiter.store import tables
 from tests.store.damage import TOURNAMENT, Outcome, Store, made
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from arbiter.event_json.canonical import decode, encode
 from arbiter.games import registry
 from arbiter.keys.key_ring import holds
-from arbiter.matches.canonical import decode, encode
 from arbiter.matches.clock import Ledger
 from arbiter.matches.commands import ResultKind
 from arbiter.matches.events import Cause, EventKind, Moved

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Protocol
 
-from arbiter.matches.canonical import digest
+from arbiter.event_json.canonical import digest
 from arbiter.matches.events import Ended
 from arbiter.matches.record import read
 from arbiter.matches.signing import PublicKey, Signature, Statement

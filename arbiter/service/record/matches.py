@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from arbiter.event_json.canonical import RecordError, UnknownKindError
 from arbiter.matches import evolution
-from arbiter.matches.canonical import RecordError, UnknownKindError
 from arbiter.matches.events import FIRST_PREVIOUS, Created, Ended, Event
 from arbiter.matches.match import Match
 from arbiter.matches.record import read, read_record

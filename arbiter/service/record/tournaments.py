@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from arbiter.matches.canonical import NotCanonicalError, decode, digest, encode
+from arbiter.event_json.canonical import MalformedRecordError, NotCanonicalError, decode, digest, encode
 from arbiter.matches.events import FIRST_PREVIOUS
 from arbiter.service.ports.journal import Record, RecordDamaged, StoredRecord, Subject, TournamentSummary
 from arbiter.tournaments import events as ev
-from arbiter.tournaments.codec import MalformedLogError, read_event, write_event
+from arbiter.tournaments.codec import read_event, write_event
 from arbiter.tournaments.tournament import Tournament, replay
 
 ID_PREFIX = "t"  #: a tournament's id begins with it, for people; no code relies on it
@@ -45,13 +45,13 @@ class Chain:
         return tuple(records)
 
     def follow(self, bodies: Iterable[bytes]) -> list[ev.Event]:
-        """Return the events of the next records, and append them to the chain. Raises MalformedLogError."""
+        """Return the events of the next records, and append them to the chain. Raises MalformedRecordError."""
         events: list[ev.Event] = []
         for body in bodies:
             values = _values(body)
             place = (values.get("tournament"), values.get("revision"), values.get("previous"))
             if place != (self.tournament, self.revision + 1, self.digest):
-                raise MalformedLogError(f"record {self.revision + 1} does not follow the one before")
+                raise MalformedRecordError(f"record {self.revision + 1} does not follow the one before")
             events.append(read_event(values))
             self._step(body)
         return events
@@ -65,7 +65,7 @@ def event_of(record: StoredRecord) -> ev.Event:
     """Return the event of a tournament's record. Raises RecordDamaged."""
     try:
         return read_event(_values(record.body))
-    except MalformedLogError as error:
+    except MalformedRecordError as error:
         raise RecordDamaged(record.match_id, record.revision, str(error), "tournament") from None
 
 
@@ -78,20 +78,20 @@ class StoredLog(NamedTuple):
 
 
 def read(tournament: str, records: Iterable[StoredRecord]) -> StoredLog:
-    """Return the log of a tournament from all its records. Raises MalformedLogError."""
+    """Return the log of a tournament from all its records. Raises MalformedRecordError."""
     chain = Chain(tournament)
     events = chain.follow(record.body for record in records)
     try:
         return StoredLog(events, replay(events), chain)
     except (ValueError, LookupError, TypeError) as error:  # events that cannot follow each other
-        raise MalformedLogError(str(error)) from None
+        raise MalformedRecordError(str(error)) from None
 
 
 def load(tournament: str, records: Sequence[StoredRecord]) -> StoredLog:
     """Return the log of a tournament from all its records, as `read` does. Raises RecordDamaged."""
     try:
         return read(tournament, records)
-    except MalformedLogError as error:
+    except MalformedRecordError as error:
         raise RecordDamaged(tournament, len(records), str(error), "tournament") from None
 
 
@@ -115,7 +115,7 @@ def _values(body: bytes) -> dict[str, Any]:
     try:
         values = decode(body)
     except NotCanonicalError as error:
-        raise MalformedLogError(str(error)) from None
+        raise MalformedRecordError(str(error)) from None
     if not isinstance(values, dict):
-        raise MalformedLogError("it is not an object")
+        raise MalformedRecordError("it is not an object")
     return values

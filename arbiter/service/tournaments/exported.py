@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from arbiter.matches.canonical import Json, digest, encode
+from arbiter.event_json.canonical import Json, digest, encode
 from arbiter.matches.signing import Form, Signature, Statement
 from arbiter.service.matches.transcripts import Signer
 from arbiter.service.record.tournaments import Chain, StoredLog

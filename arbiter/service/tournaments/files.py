@@ -7,13 +7,13 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator
 from typing import Final
 
+from arbiter.event_json.canonical import MalformedRecordError
 from arbiter.service.matches.transcripts import Signer
 from arbiter.service.ports.journal import Journal, RecordDamaged, Subject
 from arbiter.service.record.tournaments import Chain
 from arbiter.service.tournaments.exported import ending
 from arbiter.service.tournaments.own_ratings import Rater, own_ratings
 from arbiter.service.tournaments.registry import TournamentRegistry
-from arbiter.tournaments.codec import MalformedLogError
 from arbiter.tournaments.snapshot import snapshot
 from arbiter.tournaments.standings import standings
 from arbiter.tournaments.tournament import Tournament
@@ -47,7 +47,7 @@ class TournamentFiles:
                 raise RecordDamaged(tournament.id, after + 1, "it is missing", "tournament")
             try:
                 chain.follow(record.body for record in records)
-            except MalformedLogError as error:
+            except MalformedRecordError as error:
                 raise RecordDamaged(tournament.id, after + 1, str(error), "tournament") from None
             yield b"".join(record.body + b"\n" for record in records)
         if tournament.end is not None:

@@ -22,7 +22,6 @@ from arbiter.service.tournaments.matches import RETRY_S
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine
 from arbiter.tournaments import events as ev
-from arbiter.tournaments.codec import MalformedLogError
 from arbiter.tournaments.snapshot import snapshot
 from arbiter.tournaments.tournament import Tournament
 
@@ -110,7 +109,7 @@ class TournamentLog:
             events = chain.follow(record.body for record in records)
             for event in events:
                 self.newest.apply(event)
-        except (MalformedLogError, ValueError, LookupError, TypeError) as error:  # or events that can't follow others
+        except (ValueError, LookupError, TypeError) as error:  # or events that can't follow others
             raise RecordDamaged(self.id, chain.revision, str(error), "tournament") from None
         self._became_durable(records, events, chain)
 

@@ -12,10 +12,10 @@ from dataclasses import asdict
 from typing import Final, NamedTuple, cast
 
 from arbiter.errors import Reason, Refusal, parameter_invalid
+from arbiter.event_json.canonical import digest
 from arbiter.games import registry
 from arbiter.matches import adjudication, time_control
 from arbiter.matches.adjudication import AdjudicationRules
-from arbiter.matches.canonical import digest
 from arbiter.matches.commands import Abort, Adjudicate, Create, ResultKind
 from arbiter.matches.events import Cause, Ended
 from arbiter.matches.match import Match

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from arbiter.errors import Refusal
-from arbiter.matches.canonical import MalformedRecordError
+from arbiter.event_json.canonical import MalformedRecordError
 from arbiter.matches.commands import Adjudicate, ResultKind
 from arbiter.matches.comments import unseal
 from arbiter.matches.match import Match, Phase

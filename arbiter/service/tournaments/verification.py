@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
+from arbiter.event_json.canonical import MalformedRecordError, NotCanonicalError, decode, digest, encode
 from arbiter.matches import transcript
-from arbiter.matches.canonical import MalformedRecordError, NotCanonicalError, decode, digest, encode
 from arbiter.matches.match import Match
 from arbiter.matches.signing import CheckSignature, read_signature
 from arbiter.matches.transcript import TranscriptError
@@ -26,7 +26,6 @@ from arbiter.tournaments import engine, formats
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.book_order import Opening
 from arbiter.tournaments.checker import violations
-from arbiter.tournaments.codec import MalformedLogError
 from arbiter.tournaments.meetings import ScheduledGame
 from arbiter.tournaments.standings import Table
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
@@ -122,7 +121,7 @@ def _events(lines: Sequence[bytes]) -> list[ev.Event]:
     for number, line in enumerate(lines, 1):
         try:
             events += chain.follow([line])
-        except MalformedLogError as error:
+        except MalformedRecordError as error:
             raise TournamentError(number, str(error)) from None
         if number > 1 and events[-1].at < events[-2].at:
             raise TournamentError(number, f"at is {events[-1].at}, expected {events[-2].at} or later")

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from hashlib import shake_256
 from typing import Any, Final, NamedTuple
 
+from arbiter.event_json.canonical import Json, digest, encode
 from arbiter.matches import transcript
-from arbiter.matches.canonical import Json, digest, encode
 from arbiter.matches.signing import ALGORITHM, Signature, Statement
 from tests.generators import transcripts as golden
 

@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
+from arbiter.event_json.canonical import MalformedRecordError, decode, digest, encode
 from arbiter.keys.key_ring import SigningKey, holds
 from arbiter.matches import transcript
-from arbiter.matches.canonical import MalformedRecordError, decode, digest, encode
 from arbiter.matches.signing import PublicKey, Signature, Statement, checking, read_keys, write_keys
 from tests.generators import transcripts as golden
 from tests.generators.vectors.forgeries import FORGERIES, forged

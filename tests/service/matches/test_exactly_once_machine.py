@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from arbiter.errors import Reason, Refusal
+from arbiter.event_json.canonical import digest
 from arbiter.games.contract import Seat
 from arbiter.games.registry import game
 from arbiter.matches import Receipt, check_chain
-from arbiter.matches.canonical import digest
 from arbiter.matches.commands import AnswerDraw, ClaimDraw, OfferDraw, Play, Resign, SeatRequest
 from arbiter.matches.events import Event, EventKind, Moved, Refused, Rejected
 from arbiter.matches.policy import ClockStart, Policy

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from arbiter.errors import Reason, Refusal
+from arbiter.event_json.canonical import RecordError
 from arbiter.matches import transitions
-from arbiter.matches.canonical import RecordError
 from arbiter.matches.match import Phase
 from arbiter.service.matches.decisions import Decisions
 from arbiter.service.play.delivery import Delivery

@@ -12,8 +12,8 @@ from structlog.testing import capture_logs
 
 from arbiter.bootstrap import Store
 from arbiter.errors import Reason
+from arbiter.event_json.canonical import Json, digest, encode
 from arbiter.matches import Receipt
-from arbiter.matches.canonical import Json, digest, encode
 from arbiter.matches.match import Phase
 from arbiter.matches.policy import ClockStart, Policy
 from arbiter.service.ports.journal import Append, Record, RecordTooNew, StoredRecord, Subject

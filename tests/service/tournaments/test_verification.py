@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from arbiter.event_json.canonical import decode, digest, encode
 from arbiter.keys.key_ring import SigningKey, holds
-from arbiter.matches.canonical import decode, digest, encode
 from arbiter.matches.signing import PublicKey, Signature, Statement, checking
 from arbiter.service.ports.journal import Subject
 from arbiter.service.ratings.worker import InProcessRating

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from arbiter.event_json.canonical import RecordError, digest
 from arbiter.matches import evolution
-from arbiter.matches.canonical import RecordError, digest
 from arbiter.matches.match import Match
 from arbiter.matches.record import check_chain
 from arbiter.matches.verification import Verification

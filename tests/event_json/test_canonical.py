@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arbiter.matches.canonical import LARGEST_INTEGER, Json, NotCanonicalError, decode, digest, encode, encode_plain
+from arbiter.event_json.canonical import LARGEST_INTEGER, Json, NotCanonicalError, decode, digest, encode, encode_plain
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 VALUES = st.recursive(

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from arbiter.matches.canonical import LARGEST_INTEGER, NotCanonicalError, decode
-from arbiter.matches.numbers import are_integers
+from arbiter.event_json.canonical import LARGEST_INTEGER, NotCanonicalError, decode
+from arbiter.event_json.numbers import are_integers
 
 WRONG: list[Any] = [0.0, -1.5, 1e300, LARGEST_INTEGER + 1, -LARGEST_INTEGER - 1, 2**64]
 

@@ -5,13 +5,13 @@ Other fields are ignored, so that later versions may add fields.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any, NoReturn, TypeVar, cast
 
+from arbiter.event_json.canonical import MalformedRecordError
+from arbiter.event_json.numbers import LARGEST_INTEGER
 from arbiter.games.contract import Seat
-from arbiter.matches.canonical import MalformedRecordError
-from arbiter.matches.numbers import LARGEST_INTEGER
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -32,6 +32,9 @@ class Fields:
 
     def __contains__(self, name: str) -> bool:
         return name in self._values
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
 
     def text(self, name: str, default: str | None = None) -> str:
         """Return a string; if it is missing, the default, if there is one."""
@@ -56,8 +59,12 @@ class Fields:
 
     def seat(self, name: str) -> Seat:
         """Return a seat."""
+        return cast(Seat, self.one_of(name, (1, 2)))
+
+    def one_of(self, name: str, allowed: tuple[int, ...]) -> int:
+        """Return one of a few integers."""
         value = self.integer(name)
-        return cast(Seat, value) if value in (1, 2) else self._wrong(name, "a seat, 1 or 2")
+        return value if value in allowed else self._wrong(name, " or ".join(map(str, allowed)))
 
     def word(self, name: str, kind: type[E]) -> E:
         """Return a member of a closed list of words."""
@@ -79,6 +86,13 @@ class Fields:
         """Return a nested object that holds only strings."""
         values = self.mapping(name)
         return dict(values) if all(isinstance(value, str) for value in values.values()) else self._wrong(name, "texts")
+
+    def items(self, name: str, length: int | None = None) -> Fields:
+        """Return the items of a list as fields whose names are their places, counted from 0."""
+        value = self.sequence(name)
+        if length is not None and len(value) != length:
+            self._wrong(name, f"a list of {length}")
+        return Fields({str(place): item for place, item in enumerate(value)}, f"{self._where}.{name}")
 
     def sequence(self, name: str) -> list[Any]:
         """Return a list of any length."""

@@ -16,8 +16,8 @@ from typing import Any, Final
 
 import orjson
 
-from arbiter.matches.numbers import LARGEST_INTEGER as LARGEST_INTEGER
-from arbiter.matches.numbers import are_integers
+from arbiter.event_json.numbers import LARGEST_INTEGER as LARGEST_INTEGER
+from arbiter.event_json.numbers import are_integers
 
 Json = str | int | bool | None | Sequence["Json"] | Mapping[str, "Json"]
 """A value that has a canonical form: lists are `list` or `tuple`, objects are `dict`."""
