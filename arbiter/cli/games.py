@@ -124,6 +124,21 @@ def print_rules(game: AnyGame) -> None:
         write_text(text)
 
 
+@rules.command(name="check")
+def check_rules(folder: Path, /, *, output: AnyTableOptions | None = None) -> None:
+    """Play all matches in a folder again by the rules that are installed here, before a new version of them is used.
+
+    `arbiter export FOLDER` writes the matches of a store. The command compares moves, positions and ends by the rules
+    with the record, and prints which code of the rules the matches were played by. It names each match that would go
+    differently, and then its exit code is 1. `arbiter verify` checks clocks and signatures.
+
+    :param folder: A folder of transcripts, with the folders in it.
+    """
+    from arbiter.cli.rules_check import check_folder  # codecs of records, which no other command here needs
+
+    check_folder(folder, output)
+
+
 @rules.default
 def ask_rules(game: str, /) -> None:
     """Query the rules of a game: read one command per line from standard input, write one line of answer for each.

@@ -177,8 +177,7 @@ def flag_parameter(name: str, default: bool, text: str) -> Parameter:
 
 def choice_parameter(name: str, choices: tuple[str, ...], text: str) -> Parameter:
     """Return a parameter that is one of a few words; the first is the default."""
-    any_of = word_parameter(name, choices[0], " or ".join(choices), choices.__contains__, text)
-    return any_of._replace(choices=choices)
+    return word_parameter(name, choices[0], " or ".join(choices), choices.__contains__, text)._replace(choices=choices)
 
 
 def word_parameter(name: str, default: str, allowed: str, check: Callable[[str], bool], text: str) -> Parameter:
@@ -258,6 +257,7 @@ class Game(ABC, Generic[P]):
     facts: ClassVar[Facts]
     board: Board
     bound: int  #: maximum number of plies of a game from the initial position
+    libraries: ClassVar[tuple[str, ...]] = ()  #: distributions whose code the rules are, besides that of the game
     installed: ClassVar[bool] = True  #: whether this is the game, and not the stand-in for one that is not installed
 
     def __init__(self, **values: Value) -> None:

@@ -7,8 +7,10 @@ of `arbiter.games.contract.Game`.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.metadata import EntryPoint, entry_points
+from hashlib import sha256
+from importlib.metadata import EntryPoint, entry_points, version
 from importlib.resources import files
 
 from arbiter.errors import Reason, Refusal, parameter_invalid, shortened
@@ -34,6 +36,7 @@ BUNDLED = {
 }
 
 GROUP = "arbiter.games"
+OWN = "game-arbiter"  #: the distribution of the bundled games
 LONGEST_VARIANT = 200  #: maximum characters of a variant's name
 
 _CALL = re.compile(r"([a-z0-9_-]+)(?:\(([a-zA-Z0-9=,._-]*)\))?", re.ASCII)
@@ -92,6 +95,36 @@ def rules_text(game: AnyGame) -> str:
     package = type(game).__module__.rpartition(".")[0] or type(game).__module__
     file = files(package) / "texts" / f"{game.facts.id}.md"
     return file.read_text(encoding="utf-8") if file.is_file() else ""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Code:
+    """The code of a game's rules: its package, its version, and the SHA-256 of its files, 64 hexadecimal digits."""
+
+    package: str
+    version: str
+    sha256: str
+
+
+@cache
+def code(name: str) -> Code:
+    """Return which code the rules of a game are, by the game's id.
+
+    The hash is that of the Python files in the folder of the game's module: of each, in the order of their names, the
+    name, a zero byte, the SHA-256 of its content. The version also names the libraries that the game stands on.
+    Raises Refusal GAME_UNKNOWN.
+    """
+    if name not in _places():
+        _unknown(name)
+    kind, dist = _load(name), _places()[name].dist
+    package = kind.__module__.rpartition(".")[0] or kind.__module__
+    whole = sha256()
+    for file in sorted(files(package).iterdir(), key=lambda file: file.name):
+        if file.name.endswith(".py"):
+            whole.update(file.name.encode() + b"\0" + sha256(file.read_bytes()).digest())
+    stands_on = [f"{library} {version(library)}" for library in kind.libraries]
+    own = (dist.name, dist.version) if dist else (OWN, version(OWN)) if name in BUNDLED else (package, "unknown")
+    return Code(own[0], ", ".join((own[1], *stands_on)), whole.hexdigest())
 
 
 def _unknown(what: str) -> AnyGame:

@@ -6,6 +6,7 @@ from typing import Final
 
 from arbiter.errors import argument_invalid
 from arbiter.games.contract import AnyGame
+from arbiter.games.registry import Code
 from arbiter.games.registry import game as registered_game
 from arbiter.matches import adjudication, time_control
 from arbiter.matches.answers import Decision
@@ -19,8 +20,10 @@ from arbiter.plain_text import check_plain
 LONGEST_LABEL: Final = 100  #: characters
 
 
-def create(match_id: str, command: Create, now: int, games: Games = registered_game) -> Decision:
-    """Return the events that create a match, and the receipt.
+def create(
+    match_id: str, command: Create, now: int, games: Games = registered_game, code: Code | None = None
+) -> Decision:
+    """Return the events that create a match, and the receipt. code: that of the rules, for the record.
 
     Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID, POSITION_MALFORMED, and for the opening
     MOVE_MALFORMED, MOVE_ILLEGAL.
@@ -55,6 +58,7 @@ def create(match_id: str, command: Create, now: int, games: Games = registered_g
         opening=first,
         position=start_text(game, command.position),
         adjudication=command.adjudication or None,
+        code=code,
     )
     receipt = Receipt(1, EventKind.CREATED, len(command.opening))
     if command.policy.start is ClockStart.WHEN_PRESENT:

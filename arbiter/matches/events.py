@@ -14,6 +14,7 @@ from typing import ClassVar
 from arbiter.errors import Reason
 from arbiter.event_json.codec import Sparse
 from arbiter.games.contract import Seat
+from arbiter.games.registry import Code
 from arbiter.matches.adjudication import AdjudicationRules
 from arbiter.matches.clock import Ledger
 from arbiter.matches.commands import Interruption, RequestContent, ResultKind, Text
@@ -84,7 +85,8 @@ class Created(_Sealable):
     """The match was created. `match` is its id; game, time and policy are canonical; players are ids, by seat.
 
     position: the text of the start position, or '' for the game's initial one. opening: the first moves after it, which
-    nobody played. adjudication: when the match ends by rule.
+    nobody played. adjudication: when the match ends by rule. code: the rules' package, its version and hash; None in
+    records from before it was noted.
     """
 
     kind: ClassVar[EventKind] = EventKind.CREATED
@@ -101,6 +103,7 @@ class Created(_Sealable):
     opening: Sparse[tuple[str, ...]] = ()
     adjudication: Sparse[AdjudicationRules | None] = None
     position: Sparse[str] = ""
+    code: Code | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,7 +107,7 @@ class Verification:
             adjudication=event.adjudication,
         )
         try:
-            decided = creation.create(event.match, command, event.at, self._games).events
+            decided = creation.create(event.match, command, event.at, self._games, event.code).events
         except Refusal as refusal:
             raise ContradictionError(refusal.message) from None
         _compare(event, decided[0])

@@ -40,6 +40,7 @@ WITHOUT: Final = {
 MORE: Final = {
     "bench ratios": [],
     "conformance": ["--list"],
+    "rules check": [str(GOLDEN)],
     "ratings recompute": [str(GOLDEN / "pods.jsonl"), "--key", str(GOLDEN / "keys.json")],
     "ratings arranged": [str(GOLDEN / "pods.jsonl"), "--key", str(GOLDEN / "keys.json")],
     "simulate": ["--seed", "8", "--matches", "2"],

@@ -86,7 +86,9 @@ class Creation:
         await self._check_label(command)
         self._check_limits(command.players)
         match_id = self._ids.new("m")
-        events = creation.create(match_id, command, self._clock.now_ms()).events
+        events = creation.create(
+            match_id, command, self._clock.now_ms(), code=registry.code(command.game.partition("(")[0])
+        ).events
         first, *others = events
         assert isinstance(first, Created)
         match = evolution.begin(first)

@@ -79,6 +79,7 @@ class SpielPosition:
 class SpielGame(Game[SpielPosition]):
     """A game of OpenSpiel; `kind` makes the class of each."""
 
+    libraries = ("open-spiel",)
     name: ClassVar[str]  #: OpenSpiel's name
     row: ClassVar[Row]
 
