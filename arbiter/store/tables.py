@@ -235,6 +235,7 @@ challenge = Table(
     Column("state", String(10), nullable=False),
     Column("match_id", Name, nullable=False),
     Column("reason", Text, nullable=False),
+    Column("position", Text, nullable=False, server_default=""),
     UniqueConstraint("challenger", "request_id", name="challenge_of_request"),
     Index("challenge_open", "state", "opponent"),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from starlette.exceptions import HTTPException
@@ -50,6 +50,7 @@ class PlayPages:
         own = await gate.matches.list(call, MatchQuery(viewer.player, ended=False), PageRequest(MOST_MATCHES, ""))
         offers = await gate.players.list_challenges(call, PageRequest(MOST_OFFERS, "")) if viewer.plays else None
         bots = await gate.players.connected(call, MOST_BOTS)
+        variant, position = await self._from_here(call, request.query_params)
         return await self._templates.page(
             request,
             "play.html",
@@ -61,8 +62,26 @@ class PlayPages:
             times=TIMES,
             seats=SEATS,
             wanted=request.query_params,
+            wanted_game=variant.partition("(")[0],
+            wanted_parameters=variant.partition("(")[2].removesuffix(")"),
+            position=position,
             request_id=secrets.token_urlsafe(12),
         )
+
+    async def _from_here(self, call: Call, query: Mapping[str, str]) -> tuple[str, str]:
+        """Return the variant and the position that a page asks to play from: of a match at a ply, or after moves."""
+        if "match" in query:
+            match = await self._gate.matches.get(call, query["match"])
+            game, start, moves = match.game, match.created.position, match.moves
+            moves = moves[: number(query.get("ply", ""), match.ply, match.ply)]
+        elif "game" in query:
+            game, start, moves = self._gate.games.get(call, query["game"]), "", tuple(query.get("moves", "").split())
+        else:
+            return "", ""
+        if not moves and not start:
+            return game.variant, ""
+        line = await asyncio.to_thread(positions, game, start, moves)
+        return game.variant, game.text(line[-1])
 
     async def challenge(self, request: Request) -> Response:
         """Challenge a player, or seek one; redirect to the page that waits for the answer."""
@@ -71,7 +90,8 @@ class PlayPages:
         parameters = sent.get("parameters", "").strip()
         game = sent.get("game", "") + (f"({parameters})" if parameters else "")
         seat = number(sent.get("seat", ""), 0, 2)
-        terms = self._gate.players.terms(game, sent.get("time", ""), "rated" in sent, seat)
+        position = sent.get("position", "").strip()
+        terms = self._gate.players.terms(game, sent.get("time", ""), "rated" in sent, seat, position)
         players, request_id = self._gate.players, sent.get("request", "")
         made = (
             await players.challenge(call_of(request), request_id, opponent, terms)

@@ -85,7 +85,11 @@ def challenge_message(challenge: Challenge) -> pb.Challenge:
         challenger=challenge.challenger,
         opponent=challenge.opponent,
         terms=pb.Terms(
-            game=challenge.game, time_control=challenge.time_control, rated=challenge.rated, seat=challenge.seat
+            game=challenge.game,
+            time_control=challenge.time_control,
+            rated=challenge.rated,
+            seat=challenge.seat,
+            position=challenge.position,
         ),
         created_ms=challenge.created_ms,
     )
@@ -93,4 +97,4 @@ def challenge_message(challenge: Challenge) -> pb.Challenge:
 
 def terms_of(message: pb.Terms) -> Terms:
     """Return the terms that a challenge proposes."""
-    return Terms(message.game, message.time_control, message.rated, message.seat)
+    return Terms(message.game, message.time_control, message.rated, message.seat, message.position)

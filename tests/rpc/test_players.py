@@ -115,6 +115,33 @@ async def test_challenges_and_seeks(stubs: Stubs) -> None:
         await refused(players.CreateChallenge(wrong, metadata=stubs.alice), reason)
 
 
+async def test_a_challenge_and_a_seek_may_begin_from_a_position(stubs: Stubs) -> None:
+    players, start = stubs.players, "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
+    mates = start.replace("pppppppp", "8")
+    from_here = pb.Terms(game="chess", time_control="1m", seat=1, position=mates)
+    asked = pb.CreateChallengeRequest(request_id="c", opponent="bob", terms=from_here)
+    made = (await players.CreateChallenge(asked, metadata=stubs.alice)).challenge
+    assert made.terms == from_here
+    assert (await players.CreateChallenge(asked, metadata=stubs.alice)).challenge == made
+    seek = (await players.CreateSeek(pb.CreateSeekRequest(request_id="s", terms=from_here), metadata=stubs.alice)).seek
+    for challenge in (made, seek):
+        accept = pb.AcceptChallengeRequest(challenge_id=challenge.challenge_id)
+        match = (await players.AcceptChallenge(accept, metadata=stubs.bob)).match
+        assert (match.start_position, match.rated) == (mates, False)
+    asked.terms.position = start  # the game's own
+    await refused(players.CreateChallenge(asked, metadata=stubs.alice), Reason.REQUEST_ID_REUSED)
+    asked.request_id = "own"
+    assert not (await players.CreateChallenge(asked, metadata=stubs.alice)).challenge.terms.position
+    for position, rated, reason in (
+        ("here", False, Reason.POSITION_MALFORMED),
+        (mates, True, Reason.ARGUMENT_INVALID),
+        ("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", False, Reason.ARGUMENT_INVALID),  # stalemate
+    ):
+        wrong = pb.Terms(game="chess", time_control="1m", position=position, rated=rated)
+        request = pb.CreateChallengeRequest(request_id="w", opponent="bob", terms=wrong)
+        await refused(players.CreateChallenge(request, metadata=stubs.alice), reason)
+
+
 async def test_a_renamed_player_is_found_by_all_its_names(stubs: Stubs) -> None:
     players = stubs.players
     renamed = await players.ChangePlayer(pb.ChangePlayerRequest(new_name="alice-2"), metadata=stubs.alice)

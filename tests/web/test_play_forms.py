@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
+from arbiter.games.contract import AnyGame
 from arbiter.service.players.accounts import Scope
+from arbiter.web.states import positions
 from tests.web.site import SITES, Elements, Site, played, site
 from tests.web.test_accounts import form_of, post, sign_in, token_of
 
@@ -54,6 +57,34 @@ async def test_a_challenge_is_made_accepted_and_played(page: Site) -> None:
     shown = Elements((await page.get(match)).text).words
     assert "bob wins: resignation" in shown
     assert "Rematch" in shown
+
+
+async def test_a_position_of_a_match_or_of_the_explorer_is_played_from(page: Site) -> None:
+    replay = await played(page.server, "pods(size=3)", 4)
+    assert f'href="/play?match={replay.id}&amp;ply=2"' in (await page.get(f"/matches/{replay.id}?ply=2")).text
+    line = shown_line(replay.game, "", replay.moves)
+    form = await enter(page, "ann")
+    await token_of(page, "bob")
+    for query, ply in ((f"match={replay.id}&ply=2", 2), (f"match={replay.id}&ply=0", 0), (f"match={replay.id}", 4)):
+        inputs = {given.get("name"): given for _, given in Elements((await page.get(f"/play?{query}")).text).found}
+        assert (inputs["parameters"]["value"], inputs["position"]["value"]) == ("size=3", line[ply] if ply else "")
+    asked = {"game": "pods(size=3)", "moves": " ".join(replay.moves[:3])}
+    shown = Elements((await page.get(f"/play?{urlencode(asked)}")).text)
+    position = next(given["value"] for _, given in shown.found if given.get("name") == "position")
+    assert position == line[3]
+    fields = {"game": "pods", "parameters": "size=3", "time": "10m", "seat": "1", "request": "r1", "position": position}
+    waiting = (await post(page, "/challenges", form=form, named="bob", **fields)).headers["location"]
+    assert position in Elements((await page.get(waiting)).text).words
+    form = await enter(page, "bob")
+    accepted = await post(page, waiting, form=form, answer="accept")
+    match = await page.server.arbiter.matches.match(accepted.headers["location"].rpartition("/")[2])
+    assert (match.created.position, match.text) == (position, position)
+    for wrong in ("match=m0", "game=ludo", "game=pods&moves=z9"):
+        assert (await page.get(f"/play?{wrong}")).status_code in (400, 404), wrong
+
+
+def shown_line(game: AnyGame, start: str, moves: Sequence[str]) -> list[str]:
+    return [game.text(position) for position in positions(game, start, moves)]
 
 
 async def test_challenges_are_declined_and_withdrawn(page: Site) -> None:

@@ -196,9 +196,9 @@ class PlayerGate:
     # -- challenges ----------------------------------------------------------------------------------------------
 
     @staticmethod
-    def terms(game: str, time_control: str, rated: bool, seat: int) -> Terms:
+    def terms(game: str, time_control: str, rated: bool, seat: int, position: str = "") -> Terms:
         """Return the terms of a challenge, from the values that an API has read."""
-        return Terms(game, time_control, rated, seat)
+        return Terms(game, time_control, rated, seat, position)
 
     async def challenge(self, call: Call, request_id: str, opponent: str, terms: Terms) -> Challenge:
         """Challenge a player. Time control '' is the server's default. Raises Refusal as `Challenges.challenge`."""

@@ -13,7 +13,9 @@ from arbiter.errors import Reason, Refusal, argument_invalid, limit_reached, sho
 from arbiter.games import registry
 from arbiter.matches import time_control
 from arbiter.matches.commands import Create
+from arbiter.matches.creation import start_text
 from arbiter.matches.events import Created
+from arbiter.matches.evolution import opening_played
 from arbiter.matches.match import Match
 from arbiter.matches.requests import check_request_id
 from arbiter.plain_text import check_plain
@@ -39,12 +41,16 @@ REQUEST = "challenge "  #: the request id of a match from a challenge begins wit
 
 
 class Terms(NamedTuple):
-    """The terms of a challenge. seat: the challenger's, 1 or 2, or 0 for one drawn by lot."""
+    """The terms of a challenge. seat: the challenger's, 1 or 2, or 0 for one drawn by lot.
+
+    position: that the match starts from; '' is the game's initial one.
+    """
 
     game: str
     time_control: str
     rated: bool
     seat: int
+    position: str = ""
 
 
 class Challenges:
@@ -76,8 +82,8 @@ class Challenges:
     async def challenge(self, caller: Caller, request_id: str, opponent: str, terms: Terms) -> Challenge:
         """Challenge a player. A repeated request returns the challenge that it has created before.
 
-        Raises Refusal PLAYER_NOT_FOUND, PLAYER_SUSPENDED, GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID,
-        RATE_LIMITED, REQUEST_ID_REUSED.
+        Raises Refusal PLAYER_NOT_FOUND, PLAYER_SUSPENDED, GAME_UNKNOWN, PARAMETER_INVALID, POSITION_MALFORMED,
+        ARGUMENT_INVALID, RATE_LIMITED, REQUEST_ID_REUSED.
         """
         opponent = self._accounts.names.key(opponent)
         if opponent == caller.player:
@@ -215,16 +221,22 @@ class Challenges:
         check_request_id(request_id)
         if terms.seat not in (0, 1, 2):
             raise argument_invalid(terms.seat, "terms.seat", "1, 2 or 0")
+        game = registry.game(terms.game)
+        position = start_text(game, terms.position)
+        if position and terms.rated:
+            raise argument_invalid("true", "terms.rated", "false for a match from a position")
+        opening_played(game, (), position)
         return Challenge(
             challenge_id=self._ids.new("c"),
             challenger=caller.player,
             opponent=opponent,
-            game=registry.game(terms.game).variant,
+            game=game.variant,
             time_control=str(time_control.parse(terms.time_control)),
             rated=terms.rated,
             seat=terms.seat or self._ids.lot(2) + 1,
             request_id=request_id,
             created_ms=self._clock.now_ms(),
+            position=position,
         )
 
     async def _add(self, wanted: Challenge) -> Challenge:
@@ -245,6 +257,7 @@ class Challenges:
             request=f"{REQUEST}{challenge.challenge_id}",
             policy=self._policy,
             rated=challenge.rated,
+            position=challenge.position,
         )
 
 
@@ -275,7 +288,7 @@ def _same(made: Challenge, wanted: Challenge, seat: int) -> Challenge:
 def _asked(challenge: Challenge, seat: int) -> tuple[object, ...]:
     """Return the terms that a request named. seat: in the request; 0, for a drawn seat, matches every seat."""
     made = challenge
-    return made.opponent, made.game, made.time_control, made.rated, made.seat if seat else 0
+    return made.opponent, made.game, made.time_control, made.rated, made.position, made.seat if seat else 0
 
 
 def _not_open(challenge_id: str) -> Refusal:

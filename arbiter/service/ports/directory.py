@@ -99,7 +99,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Challenge:
-    """A challenge, or a seek if `opponent` is ''. seat: 0 means drawn by lot.
+    """A challenge, or a seek if `opponent` is ''. seat: 0 means drawn by lot. position: '' is the game's initial one.
 
     state: open; accepting, while the match with the player `reason` is created; accepted, with `match_id`; or declined.
     Stores of earlier versions have accepted ones without `match_id`.
@@ -117,6 +117,7 @@ class Challenge:
     state: str = "open"
     match_id: str = ""
     reason: str = ""
+    position: str = ""
 
 
 class AlreadyThere(Exception):

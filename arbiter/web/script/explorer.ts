@@ -36,6 +36,7 @@ export function explorer(root: HTMLElement): void {
     if (place) place.textContent = said.said;
     const [list, back] = [find("[data-line]"), find<HTMLButtonElement>("[data-take-back]")];
     if (list) list.textContent = line.join(" ");
+    find("[data-from]")?.setAttribute("href", `/play?${new URLSearchParams({ game: root.dataset["game"] ?? "", moves: line.join(" ") })}`);
     if (back) back.disabled = !line.length;
   }
 

@@ -21,7 +21,8 @@ export function match(root: HTMLElement): void {
   const [board, clocks, replay] = [new Board(svg), new Clocks(root), new Replay(first.match)];
   const [slider, output] = [find<HTMLInputElement>("input[type=range]"), find("[data-ply]:not(a)")];
   const listed = new Moves(find("[data-moves]"));
-  const [result, words, picture] = [find("[data-result]"), find("[data-said]"), find("[data-picture]")];
+  const [result, words] = [find("[data-result]"), find("[data-said]")];
+  const [picture, from] = [find("[data-picture]"), find("[data-from]")];
   const [numbers, signs] = [[0, 1, 2].map((n) => find(`[data-numbers="${n}"]`)), find("[data-signs]")];
   const away = [1, 2].map((seat) => find<HTMLElement>(`.panel[data-seat="${seat}"] [data-away]`));
   const afterwards = [find<HTMLElement>("[data-verify]"), find<HTMLElement>("[data-animation]")];
@@ -39,6 +40,7 @@ export function match(root: HTMLElement): void {
     say(output, `${at}/${state.ply}`);
     listed.mark(at);
     charts?.mark(at);
+    from?.setAttribute("href", `/play?match=${state.match}&ply=${at}`);
     picture?.setAttribute("href", `/matches/${state.match}/picture.svg?ply=${at}`);
     const search = at === state.ply ? "" : `?ply=${at}`;
     if (search !== location.search) history.replaceState(null, "", location.pathname + search);

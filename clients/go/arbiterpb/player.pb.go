@@ -1696,7 +1696,10 @@ type Terms struct {
 	// Whether the match shall count for ratings.
 	Rated bool `protobuf:"varint,3,opt,name=rated,proto3" json:"rated,omitempty"`
 	// The challenger's seat: 1 or 2, or 0 for one drawn by lot.
-	Seat          int32 `protobuf:"varint,4,opt,name=seat,proto3" json:"seat,omitempty"`
+	Seat int32 `protobuf:"varint,4,opt,name=seat,proto3" json:"seat,omitempty"`
+	// The text of the position that the match starts from; empty for the game's initial position. Such a match is not
+	// rated.
+	Position      string `protobuf:"bytes,5,opt,name=position,proto3" json:"position,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1757,6 +1760,13 @@ func (x *Terms) GetSeat() int32 {
 		return x.Seat
 	}
 	return 0
+}
+
+func (x *Terms) GetPosition() string {
+	if x != nil {
+		return x.Position
+	}
+	return ""
 }
 
 // A challenge, or a seek: a challenge without a named opponent.
@@ -2461,12 +2471,13 @@ const file_arbiter_v1_player_proto_rawDesc = "" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"/\n" +
 	"\x12RevokeTokenRequest\x12\x19\n" +
 	"\btoken_id\x18\x01 \x01(\tR\atokenId\"\x15\n" +
-	"\x13RevokeTokenResponse\"h\n" +
+	"\x13RevokeTokenResponse\"\x84\x01\n" +
 	"\x05Terms\x12\x12\n" +
 	"\x04game\x18\x01 \x01(\tR\x04game\x12!\n" +
 	"\ftime_control\x18\x02 \x01(\tR\vtimeControl\x12\x14\n" +
 	"\x05rated\x18\x03 \x01(\bR\x05rated\x12\x12\n" +
-	"\x04seat\x18\x04 \x01(\x05R\x04seat\"\xb2\x01\n" +
+	"\x04seat\x18\x04 \x01(\x05R\x04seat\x12\x1a\n" +
+	"\bposition\x18\x05 \x01(\tR\bposition\"\xb2\x01\n" +
 	"\tChallenge\x12!\n" +
 	"\fchallenge_id\x18\x01 \x01(\tR\vchallengeId\x12\x1e\n" +
 	"\n" +

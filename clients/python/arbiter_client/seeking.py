@@ -159,5 +159,8 @@ class Seeker:
 def _fits(seek: Challenge, terms: Terms) -> bool:
     """Return whether an open seek has the given terms. Terms that were left to the server match anything."""
     said = seek.terms
-    alike = (said.game, said.rated) == (terms.game, terms.rated) and terms.seat in (0, said.seat)
+    alike = (said.game, said.rated, said.position) == (terms.game, terms.rated, terms.position) and terms.seat in (
+        0,
+        said.seat,
+    )
     return alike and (not terms.time_control or same(terms.time_control, said.time_control))

@@ -157,4 +157,10 @@ class PlayerCalls(Calls):
 
 
 def _terms(terms: Terms) -> player_pb2.Terms:
-    return player_pb2.Terms(game=terms.game, time_control=terms.time_control, rated=terms.rated, seat=terms.seat)
+    return player_pb2.Terms(
+        game=terms.game,
+        time_control=terms.time_control,
+        rated=terms.rated,
+        seat=terms.seat,
+        position=terms.position,
+    )

@@ -92,12 +92,16 @@ class NewToken:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The terms of a challenge. `seat`: the challenger's, 0 for a random one. '' is the server's time control."""
+    """The terms of a challenge. `seat`: the challenger's, 0 for a random one. '' is the server's time control.
+
+    `position`: that the match starts from, '' for the game's initial one; such a match is not rated.
+    """
 
     game: str
     time_control: str = ""
     rated: bool = False
     seat: int = 0
+    position: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -864,6 +864,7 @@ class Terms(_message.Message):
     TIME_CONTROL_FIELD_NUMBER: _builtins.int
     RATED_FIELD_NUMBER: _builtins.int
     SEAT_FIELD_NUMBER: _builtins.int
+    POSITION_FIELD_NUMBER: _builtins.int
     game: _builtins.str
     """The variant."""
     time_control: _builtins.str
@@ -872,6 +873,10 @@ class Terms(_message.Message):
     """Whether the match shall count for ratings."""
     seat: _builtins.int
     """The challenger's seat: 1 or 2, or 0 for one drawn by lot."""
+    position: _builtins.str
+    """The text of the position that the match starts from; empty for the game's initial position. Such a match is not
+    rated.
+    """
     def __init__(
         self,
         *,
@@ -879,10 +884,11 @@ class Terms(_message.Message):
         time_control: _builtins.str = ...,
         rated: _builtins.bool = ...,
         seat: _builtins.int = ...,
+        position: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "rated", b"rated", "seat", b"seat", "time_control", b"time_control"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "position", b"position", "rated", b"rated", "seat", b"seat", "time_control", b"time_control"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
