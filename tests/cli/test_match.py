@@ -223,6 +223,9 @@ def test_players(server: Server, arbiter: Arbiter) -> None:
     assert arbiter("player", "show", "--token", secret).code == 1
     assert arbiter("player", "unsuspend", "eve").code == 0
     assert arbiter("player", "show", "--token", secret).code == 0
+    assert "has no token of eve" in arbiter("player", "show", "--as", "eve").complaint
+    assert arbiter("player", "register", "ben", "--save").code == 0
+    assert arbiter("player", "show", "--as", "ben").code == 0
     assert len(arbiter("player", "invite").out.strip()) > 40
     assert "there is a player eve already" in arbiter("player", "register", "eve").complaint
 

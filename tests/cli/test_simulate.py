@@ -26,6 +26,11 @@ def test_no_run_begins_after_the_time_is_up(arbiter: Arbiter) -> None:
     assert ran.out.endswith("Every promise was kept, in 1 run.\n")
 
 
+def test_as_many_seeds_are_run_as_the_option_says(arbiter: Arbiter) -> None:
+    ran = arbiter("simulate", "--seed", "3", "--seeds", "2", "--matches", "1")
+    assert (ran.code, ran.out.splitlines()[-1]) == (0, "Every promise was kept, in 2 runs.")
+
+
 @pytest.mark.long
 def test_a_violated_invariant_is_printed_with_its_seed(arbiter: Arbiter, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Requests, "find", lambda self, caller, request: None)

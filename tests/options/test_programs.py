@@ -72,8 +72,17 @@ BOT_RUN: dict[str, list[str]] = {
     "--start-time": ["7"],
     "--restarts": ["7"],
     "--invitation": ["secret"],
+    "--uci": ["true"],
+    "--gtp": ["true"],
 }
 """Options of `arbiter bot run` that reach the bridge, with a value."""
+ENGINE: dict[str, list[str]] = {
+    "--option": ["Hash = 64"],
+    "--nodes": ["7"],
+    "--depth": ["7"],
+    "--movetime": ["7"],
+}
+"""Those of a chess engine."""
 
 
 class SetUpBot:
@@ -90,7 +99,7 @@ def test_an_option_changes_how_a_program_plays(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr("arbiter.cli.bot.os.cpu_count", lambda: 3)
 
     def plays(*options: str) -> str:
-        program = [] if "--exec" in options else ["--exec", "true"]
+        program = [] if {"--exec", "--uci", "--gtp"} & {*options} else ["--exec", "true"]
         _, (command, server), named = call_of(["bot", "run", *program, "--sandbox", "off", *options])
         bot = SetUpBot()
         named.pop("set_up")(bot)
@@ -98,6 +107,17 @@ def test_an_option_changes_how_a_program_plays(monkeypatch: pytest.MonkeyPatch, 
         return repr((command, server, sorted(named.items()), sorted(vars(bot).items())))
 
     assert plays() != plays(option, *BOT_RUN[option])
+
+
+@pytest.mark.parametrize("option", ENGINE)
+def test_an_option_changes_how_an_engine_is_asked(monkeypatch: pytest.MonkeyPatch, option: str) -> None:
+    monkeypatch.setattr(bridge, "run", reaching("run"))
+
+    def asked(*options: str) -> dict[str, Any]:
+        _, _, named = call_of(["bot", "run", "--uci", "true", "--sandbox", "off", *options])
+        return {**vars(named["language"])}
+
+    assert asked() != asked(option, *ENGINE[option])
 
 
 def test_the_options_of_a_sandbox_reach_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

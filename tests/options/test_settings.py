@@ -14,6 +14,7 @@ from typing import Any, cast
 
 import pytest
 import structlog
+import uvicorn
 from arbiter_protos.v1 import match_pb2 as pb
 from pydantic import BaseModel
 
@@ -22,10 +23,10 @@ from arbiter.bootstrap.world import open_world
 from arbiter.cli import serve_here, serve_processes, store
 from arbiter.config import Credit, Matches, Settings
 from arbiter.config import Limits as Bounds
-from arbiter.errors import Reason, Refusal
 from arbiter.matches.events import Interrupted
 from arbiter.rpc.move_stream import MoveStream
 from arbiter.rpc.unread import Unread
+from arbiter.runtime.loopback import free_port
 from arbiter.service.gate.pages import PageRequest, size_of
 from arbiter.service.observing.fanout import Subscription
 from arbiter.service.play.stalls import LOOK_MS, watch_for_stalls
@@ -33,7 +34,6 @@ from arbiter.service.ports.meter import NO_METER
 from arbiter.testing.clock import VirtualLoop, settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.server import served
-from arbiter.workers import rules_worker
 from tests.options.reaching import Reached, call_of, reaching
 from tests.rpc.calls import Stubs
 from tests.service.play.test_stalls import watched
@@ -65,12 +65,17 @@ def test_a_page_has_at_most_as_many_items_as_the_settings_say() -> None:
     assert [size_of(PageRequest(asked, ""), bounds) for asked in (0, 2, 4, 9)] == [3, 2, 4, 5]
 
 
-def test_a_line_of_play_has_at_most_as_many_moves_as_the_settings_say() -> None:
-    line = ("a1", "e3", "b1")
-    assert [*rules_worker.play_moves("pods(size=3)", "", line, 0, False, 3)]
-    with pytest.raises(Refusal) as refused:
-        [*rules_worker.play_moves("pods(size=3)", "", line, 0, False, 2)]
-    assert refused.value.reason is Reason.ARGUMENT_INVALID
+async def test_a_request_may_take_as_long_as_the_settings_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Seen(uvicorn.Config):
+        def __init__(self, app: Any, **named: Any) -> None:
+            connections.append(named["http"])
+            super().__init__(app, **named)
+
+    connections: list[Any] = []
+    monkeypatch.setattr(uvicorn, "Config", Seen)
+    async with served(web=f"127.0.0.1:{free_port()}", limits={"request_ms": 7_000}):
+        pass
+    assert [each.patience_s for each in connections] == [7.0]
 
 
 def test_the_connection_with_the_most_unread_bytes_is_closed_beyond_the_limit() -> None:

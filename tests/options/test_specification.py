@@ -63,6 +63,13 @@ def played(spec: Spec) -> list[tuple[str, str, str]]:
     return [(game.seat1, game.seat2, game.game) for game in tournament.games]
 
 
+def test_the_format_decides_who_meets_whom() -> None:
+    tables = [played(spec_of(format_)) for format_ in Format if format_ is not Format.TRIAL]
+    for number, table in enumerate(tables):
+        assert table
+        assert table not in tables[:number]
+
+
 @pytest.mark.parametrize(("format_", "option", "value"), OPTIONS)
 def test_an_option_of_a_format_changes_who_meets_whom(format_: Format, option: str, value: Any) -> None:
     assert played(spec_of(format_)) != played(spec_of(format_, **{option: value}))

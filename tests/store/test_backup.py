@@ -16,6 +16,7 @@ from arbiter_protos.v1 import match_pb2, player_pb2
 from sqlalchemy import text
 
 from arbiter.bootstrap import backup_store, check_store, open_world, restore_store
+from arbiter.cli.app import run
 from arbiter.errors import OperatorError
 from arbiter.store.database import opened
 from arbiter.testing.server import served
@@ -178,6 +179,22 @@ async def test_what_is_killed_in_the_middle_leaves_nothing_half_and_is_done_agai
     assert (found.faults, found.sealed) == ((), True)
     async with running(empty, new_keys):
         pass
+
+
+@pytest.mark.parametrize("prefix", [[], ["store"]])
+async def test_the_commands_copy_a_store_to_the_folder_that_is_named_and_back(
+    tmp_path: Path, prefix: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    keys, folder, new_keys = tmp_path / "arbiter.keys", tmp_path / "copy", tmp_path / "other.keys"
+    store, other = f"sqlite:///{tmp_path}/arbiter.db", f"sqlite:///{tmp_path}/other.db"
+    async with running(store, keys) as stubs:
+        await stubs.enter()
+        await stubs.match()
+    assert run([*prefix, "backup", str(folder), "--store", store, "--keys", str(keys)]) == 0
+    assert {path.name for path in folder.iterdir()} == FILES
+    assert run([*prefix, "restore", str(folder), "--store", other, "--keys", str(new_keys)]) == 0
+    assert f"{folder} is restored to {other}" in capsys.readouterr().out
+    assert check_store(other, quiet, new_keys) == check_store(store, quiet, keys)
 
 
 async def test_nothing_is_overwritten_and_no_damaged_backup_is_restored(tmp_path: Path) -> None:

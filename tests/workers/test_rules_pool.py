@@ -60,6 +60,20 @@ async def test_a_pool_without_processes_is_as_warm_as_it_can_be(monkeypatch: pyt
         await rules.close()
 
 
+async def test_a_line_of_play_has_at_most_as_many_moves_as_the_settings_say() -> None:
+    async with pool(line_moves=2) as rules:
+        for line in (("a1", "e3"), ("a1", "e3", "b1")):
+            asked = (
+                rules.play_moves("bob", "pods(size=3)", "", line, 0, board=False),
+                rules.legal_moves("bob", "pods(size=3)", "", line, steps=False),
+            )
+            for work in asked:
+                if len(line) == 2:
+                    await work
+                else:
+                    assert (await refusal(work)).reason is Reason.ARGUMENT_INVALID
+
+
 async def moves(rules: RulesPool, variant: str, position: str = "", caller: str = "bob") -> Listing:
     return await rules.legal_moves(caller, variant, position, (), steps=False)
 
