@@ -1,4 +1,7 @@
-"""`arbiter tournament rule`, `disqualify`, `reinstate`, `replay`, `points`, `lot`: what organisers put right."""
+"""What organisers put right: `arbiter tournament rule`, `disqualify`, `reinstate`, `replay`, `points`, `lot`.
+
+Pairings by hand: `pair`, `bye`, `pair-round`, `hold`, `forbid`, `allow`.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from arbiter.cli import tournament_view as view
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import Failure
 from arbiter.cli.table_options import AnyTableOptions
+from arbiter.cli.terminal import remark
 from arbiter.cli.tournament import app
 from arbiter.tournaments.rulings import RESULTS
 
@@ -178,6 +182,137 @@ def lot(
     _correct(tournament_id, arb.LotDraw(players, seed), decision, output, connection)
 
 
+# Pairings of rounds to come
+
+
+@app.command
+def pair(
+    tournament_id: str,
+    number: int,
+    players: tuple[str, ...],
+    /,
+    *,
+    decision: DecisionOptions | None = None,
+    output: AnyTableOptions | None = None,
+    connection: Connection | None = None,
+) -> None:
+    """Pair players by hand in a round that has not begun, and show which rules that breaks.
+
+    If the round is paired already, its other pairs stay. In a round robin the players of whole pairs change their
+    opponents or seats.
+
+    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
+    :param number: The number of the round.
+    :param players: The players, pair by pair; the first of each has seat 1 in the first game.
+    """
+    if len(players) % 2:
+        raise Failure(f"{len(players)} players are no pairs: name two players for each")
+    pairs = tuple(arb.PlayerPair(*each) for each in zip(players[::2], players[1::2], strict=True))
+    _correct(tournament_id, arb.PairingByHand(number, pairs), decision, output, connection)
+
+
+@app.command
+def bye(
+    tournament_id: str,
+    player: str,
+    number: int,
+    /,
+    *,
+    half: Annotated[bool, Parameter(negative=())] = False,
+    decision: DecisionOptions | None = None,
+    output: AnyTableOptions | None = None,
+    connection: Connection | None = None,
+) -> None:
+    """Let a player sit out a round of a Swiss that has not begun, with a point.
+
+    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
+    :param player: The player.
+    :param number: The number of the round.
+    :param half: With half a point.
+    """
+    _correct(tournament_id, arb.GivenBye(player, number, 1 if half else 2), decision, output, connection)
+
+
+@app.command
+def pair_round(
+    tournament_id: str,
+    number: int,
+    /,
+    *,
+    afresh: Annotated[bool, Parameter(negative=())] = False,
+    decision: DecisionOptions | None = None,
+    output: AnyTableOptions | None = None,
+    connection: Connection | None = None,
+) -> None:
+    """Pair the next round of a Swiss while it is paused, or pair a round again that has not begun.
+
+    Its games begin when the tournament is resumed.
+
+    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
+    :param number: The number of the round.
+    :param afresh: By the rules alone, without the pairs and byes that were asked for it by hand.
+    """
+    _correct(tournament_id, arb.RoundPairing(number, afresh), decision, output, connection)
+
+
+@app.command
+def hold(
+    tournament_id: str,
+    /,
+    *,
+    off: Annotated[bool, Parameter(negative=())] = False,
+    decision: DecisionOptions | None = None,
+    output: AnyTableOptions | None = None,
+    connection: Connection | None = None,
+) -> None:
+    """Let a Swiss pause once the round under way is over, so that the next one can be paired by hand.
+
+    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
+    :param off: It does not pause.
+    """
+    _correct(tournament_id, arb.PauseAfterRound(off), decision, output, connection)
+
+
+@app.command
+def forbid(
+    tournament_id: str,
+    first: str,
+    second: str,
+    /,
+    *,
+    decision: DecisionOptions | None = None,
+    output: AnyTableOptions | None = None,
+    connection: Connection | None = None,
+) -> None:
+    """Keep two players apart in all pairings to come. `allow` takes it back.
+
+    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
+    :param first: A player.
+    :param second: The other player.
+    """
+    _correct(tournament_id, arb.ForbiddenPair(first, second), decision, output, connection)
+
+
+@app.command
+def allow(
+    tournament_id: str,
+    first: str,
+    second: str,
+    /,
+    *,
+    decision: DecisionOptions | None = None,
+    output: AnyTableOptions | None = None,
+    connection: Connection | None = None,
+) -> None:
+    """Let two players be paired again who were kept apart, by `forbid` or by the tournament's specification.
+
+    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
+    :param first: A player.
+    :param second: The other player.
+    """
+    _correct(tournament_id, arb.ForbiddenPair(first, second, lifted=True), decision, output, connection)
+
+
 def _correct(
     tournament_id: str,
     what: Decision,
@@ -192,3 +327,7 @@ def _correct(
             ids.tournament_id(client, tournament_id), what, note=how.note, revision=how.revision, preview=how.preview
         )
     view.show_changes(made.changes, made.later, output, preview=how.preview)
+    if made.paired is not None:
+        remark(view.pairs_in_words(made.paired), output)
+    for each in made.breaks:
+        remark(f"That breaks a rule: {each}.", output)

@@ -242,6 +242,13 @@ def show_changes(
         remark(later_in_words(each), output)
 
 
+def pairs_in_words(paired: arb.RoundPairs) -> str:
+    """Return who meets in a round, and who sits out: `Round 3: ann–bob, cid–dan; eve has a bye`, with a full stop."""
+    pairs = ", ".join(f"{pair.first}–{pair.second}" for pair in paired.pairs)
+    byes = f"{', '.join(paired.byes)} {'has a bye' if len(paired.byes) == 1 else 'have byes'}" if paired.byes else ""
+    return f"Round {paired.round}: {'; '.join(filter(None, (pairs, byes))) or 'nobody'}."
+
+
 def later_in_words(later: arb.LaterPairings) -> str:
     """Return which pairings stay, and would be others: `Round 2 stays; with 0-1 it would have ann–bob instead of …`."""
     where = f"Round {later.round} stays" if later.round else "The bracket stays"

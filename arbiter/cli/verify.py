@@ -81,11 +81,12 @@ def _verified_tournament(folder: Path, keys: Sequence[PublicKey]) -> str:
     first = ", ".join(row.player for row in rows if row.place == 1) or "nobody"
     games, matches = counted(len(tournament.results), "game"), counted(len(found.matches), "transcript")
     rated = counted(sum(row.rating is not None for row in rows), "rating")
+    broken = "".join(f"\nPaired by hand, against the rules: {each}." for each in found.broken)
     return (
         f"{folder} holds: tournament {tournament.id}, {tournament.spec.name}, {tournament.spec.format.value}; first: "
         f"{first}. {games} with {matches} hold, the pairings are legal, the places of "
         f"{counted(len(rows), 'player')} and {rated} are as computed again; the chain is unbroken; signed by key "
-        f"{found.key}."
+        f"{found.key}.{broken}"
     )
 
 

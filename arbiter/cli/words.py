@@ -5,10 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import arbiter_client as arb
+from arbiter_client.values.correction import Decision
 
 from arbiter.errors import Refusal
 from arbiter.games import registry
-from arbiter.tournaments.corrections import Award, Disqualify, DrawLots, Reinstate, Replay, Results
+from arbiter.tournaments.corrections import (
+    Award,
+    Correction,
+    Disqualify,
+    DrawLots,
+    Forbid,
+    GiveBye,
+    Hold,
+    PairByHand,
+    PairRound,
+    Reinstate,
+    Replay,
+    Results,
+)
 from arbiter.tournaments.corrections import in_words as correction_in_words
 from arbiter.tournaments.rulings import in_words
 
@@ -127,19 +141,34 @@ def correction(what: arb.TournamentCorrected) -> str:
     """Describe a correction: `eve is disqualified from now on: …, decided by org: why`."""
     decided, why = what.correction.what, f": {what.note}" if what.note else ""
     said = "a decision that is newer than this program"
+    if decided is not None:
+        said = correction_in_words(_decision(decided))
+    return f"{said}; decided by {what.caller}{why}"
+
+
+def _decision(decided: Decision) -> Correction:
     match decided:
         case arb.Disqualification():
             results = Results[decided.results.name] if decided.results else Results.STAND
-            said = correction_in_words(Disqualify(decided.player, decided.from_start, results, not decided.games_go_on))
+            return Disqualify(decided.player, decided.from_start, results, not decided.games_go_on)
         case arb.Reinstatement():
-            said = correction_in_words(Reinstate(decided.player))
+            return Reinstate(decided.player)
         case arb.Replay():
-            said = correction_in_words(Replay(decided.game))
+            return Replay(decided.game)
         case arb.PointsAward():
-            said = correction_in_words(Award(decided.player, decided.half_points))
+            return Award(decided.player, decided.half_points)
         case arb.LotDraw():
-            said = correction_in_words(DrawLots(decided.players, decided.seed))
-    return f"{said}; decided by {what.caller}{why}"
+            return DrawLots(decided.players, decided.seed)
+        case arb.PairingByHand():
+            return PairByHand(decided.round, tuple((pair.first, pair.second) for pair in decided.pairs))
+        case arb.ForbiddenPair():
+            return Forbid(decided.first, decided.second, decided.lifted)
+        case arb.GivenBye():
+            return GiveBye(decided.player, decided.round, decided.half_points)
+        case arb.RoundPairing():
+            return PairRound(decided.round, decided.afresh)
+        case arb.PauseAfterRound():
+            return Hold(decided.off)
 
 
 def _game_happening(event: arb.TournamentEvent, games: Mapping[int, arb.PairedGame]) -> str:

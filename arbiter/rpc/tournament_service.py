@@ -12,7 +12,7 @@ from arbiter.rpc.servicing import Context, MessageWriter, call_of
 from arbiter.rpc.unread import Unread
 from arbiter.service.gate.pages import PageRequest
 from arbiter.service.gate.tournaments import Change, EntryRequest, TournamentGate
-from arbiter.wire.corrections import correct_of, later_message, place_change_message, ruling_of
+from arbiter.wire.corrections import correct_of, later_message, place_change_message, round_message, ruling_of
 from arbiter.wire.tournaments import (
     correction_of,
     entrant_message,
@@ -118,6 +118,8 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
             tournament=tournament_message(made.tournament),
             changes=map(place_change_message, made.changes),
             later=map(later_message, made.later),
+            paired=round_message(made.paired),
+            breaks=made.breaks,
         )
 
     # -- looking -------------------------------------------------------------------------------------------------

@@ -87,7 +87,7 @@ class TournamentRun:
     def pair(self) -> None:
         """Pair every game that can be paired now."""
         pairer = formats.of(self.tournament.spec)
-        while self.tournament.phase is TournamentPhase.RUNNING:
+        while self.tournament.may_pair:
             busy = self.tournament.busy()
             free = [player for player in self.tournament.players if player not in busy]
             proposal = pairer.propose(

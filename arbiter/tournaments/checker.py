@@ -7,7 +7,7 @@ Rules for all formats: nobody is paired after withdrawing, before entering, or t
 paired with itself (except a ladder's newcomer); meetings and games are numbered without gaps; a pair of games has both
 seatings; no game ends twice; void games are played again, no more than `attempts` times; nobody wins by walkover who
 has withdrawn, or did not come to its own last game. Each module of `arbiter.tournaments.checks` adds the rules of its
-format.
+format. What an organiser has paired by hand may break some of these; it has to be done as it was asked.
 """
 
 from __future__ import annotations
@@ -18,22 +18,44 @@ from collections.abc import Iterable
 from arbiter.tournaments import checks
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checks.decisions import Decisions
+from arbiter.tournaments.checks.hand_pairings import is_by_hand, undone
 from arbiter.tournaments.checks.history import EarlierRounds, is_void
 from arbiter.tournaments.checks.openings import OpeningsCheck
 from arbiter.tournaments.game_ends import ABSENCE, NO_SHOW, UNPLAYED, WALKOVER
-from arbiter.tournaments.meetings import Meeting
+from arbiter.tournaments.meetings import Meeting, Pair
 from arbiter.tournaments.spec import Spec
 
 
 def violations(log: Iterable[ev.Event]) -> list[str]:
     """Return the faults in the rounds of a tournament's log, in words and in order; [] if everything is legal."""
-    events = list(log)
-    if not events or not isinstance(events[0], ev.Created):
-        return ["the log does not begin with the tournament's creation"]
-    check = _Check(events[0].spec)
-    for event in events[1:]:
+    check = _checked(log)
+    return check.wrong if check is not None else ["the log does not begin with the tournament's creation"]
+
+
+def broken_by_hand(log: Iterable[ev.Event]) -> list[str]:
+    """Return which rules of its format a tournament breaks where an organiser has paired by hand, in words."""
+    check = _checked(log)
+    return check.broken if check is not None else []
+
+
+def would_break(log: Iterable[ev.Event], round_: int, pairs: Iterable[Pair], byes: Iterable[str]) -> list[str]:
+    """Return which rules of its format some pairs and byes of a round break, after the events of a log, in words."""
+    check = _checked(log)
+    if check is None:
+        return []
+    meetings = tuple(Meeting(0, round_, pair.first, pair.second, "", ()) for pair in pairs)
+    return check.broken_by(ev.Paired(0, round_, meetings, tuple(byes)))
+
+
+def _checked(log: Iterable[ev.Event]) -> _Check | None:
+    events = iter(log)
+    first = next(events, None)
+    if not isinstance(first, ev.Created):
+        return None
+    check = _Check(first.spec)
+    for event in events:
         check.take(event)
-    return check.wrong
+    return check
 
 
 class _Check(EarlierRounds):
@@ -42,6 +64,7 @@ class _Check(EarlierRounds):
     def __init__(self, spec: Spec) -> None:
         super().__init__(spec)
         self.wrong: list[str] = []
+        self.broken: list[str] = []  # by hand
         self._format = checks.of(spec)
         self._openings = OpeningsCheck(spec, self._format.same_openings(spec.options))
 
@@ -117,6 +140,9 @@ class _Check(EarlierRounds):
             if player in self.gone and not self._format.pairs_withdrawn:
                 self.say(f"round {event.round}: {player} was paired after it withdrew")
         self.wrong.extend(f"round {event.round}: {text}" for text in self._format.round(self, event))
+        self.wrong.extend(undone(self, event))
+        said = self.broken if is_by_hand(self, event.round) else self.wrong
+        said.extend(f"round {event.round}: {text}" for text in self._format.legal(self, event))
         for meeting in event.meetings:
             self.by_round[event.round].append(meeting)
             for player in {meeting.first, meeting.second}:
@@ -207,7 +233,12 @@ class _Check(EarlierRounds):
 
     def _decided(self, event: ev.Ruled | ev.Corrected) -> None:
         if isinstance(event, ev.Corrected):
-            self.wrong.extend(Decisions(self).take(event.what))
+            known = dict(self.meetings)
+            self.wrong.extend(Decisions(self, self._format).take(event.what))
+            for number, meeting in self.meetings.items():
+                before = known[number]
+                if {meeting.first, meeting.second} != {before.first, before.second}:
+                    self._openings.paired(meeting)
             return
         if event.game not in self.results:
             self.say(f"game {event.game} was ruled on without a result")
@@ -224,3 +255,8 @@ class _Check(EarlierRounds):
         if left:
             self.say(f"it is complete, but game {left[0]} has no result")
         self.wrong.extend(self._format.end(self))
+        (self.broken if self.pairs_by_hand else self.wrong).extend(self._format.legal(self, None))
+
+    def broken_by(self, event: ev.Paired) -> list[str]:
+        """Return what is wrong with a round that would come next, or with all rounds, where they follow from tables."""
+        return [*self._format.legal(self, event), *self._format.legal(self, None)]

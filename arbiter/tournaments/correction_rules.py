@@ -9,9 +9,15 @@
 | play a game again | all but trials | – | yes | – |
 | give or take points | those with places by points: not knockouts, ladders, trials | – | yes | yes |
 | draw lots | those with shared places: not ladders, trials | – | yes | yes |
+| pair by hand | Swiss, round robin | Swiss | yes | – |
+| give a bye | Swiss | yes | yes | – |
+| pair a round, or again | Swiss | – | yes | – |
+| pause after the round | Swiss | yes | yes | – |
+| forbid a pair, or lift that | Swiss, arena, ladder | yes | yes | – |
 
 A trial's sequential test has used its games, so their results stay. A player is disqualified "from now on" while there
 is something to come. Where a tournament has ended, nobody plays a game again; the organiser rules on it instead.
+`arbiter.tournaments.pairing_rules` says what else corrections of pairings need.
 """
 
 from __future__ import annotations
@@ -20,10 +26,20 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from arbiter.errors import with_article
-from arbiter.tournaments import formats
-from arbiter.tournaments.corrections import Award, Correction, Disqualify, DrawLots, Reinstate, Replay, Results
+from arbiter.tournaments import formats, pairing_rules
+from arbiter.tournaments.corrections import (
+    Award,
+    Correction,
+    Disqualify,
+    DrawLots,
+    OfPairing,
+    Reinstate,
+    Replay,
+    Results,
+)
 from arbiter.tournaments.formats.pairer import Pairer
 from arbiter.tournaments.rulings import tie_has_gone_on
+from arbiter.tournaments.spec import REARRANGED
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
 
 MOST_POINTS: Final = 2_000  #: half points that are given or taken at once
@@ -53,6 +69,18 @@ def _shared_places(pairer: Pairer) -> bool:
     return not (pairer.ends_by_test or pairer.pairs_by_strength)
 
 
+def _in_rounds(pairer: Pairer) -> bool:
+    return pairer.in_rounds
+
+
+def _by_hand(pairer: Pairer) -> bool:
+    return pairer.in_rounds or pairer in [formats.PAIRERS[each] for each in REARRANGED]
+
+
+def _forbids(pairer: Pairer) -> bool:
+    return pairer.in_rounds or pairer.pairs_whoever_is_free
+
+
 def _row(entry: Allowed, started: Allowed, ended: Allowed) -> Row:
     phase = TournamentPhase
     return {phase.ENTRY: entry, phase.RUNNING: started, phase.PAUSED: started, phase.ENDED: ended}
@@ -65,6 +93,11 @@ TABLE: Final[Mapping[str, Row]] = {
     "replay": _row(_never, _no_test, _never),
     "award": _row(_never, _by_points, _by_points),
     "lots": _row(_never, _shared_places, _shared_places),
+    "pair": _row(_in_rounds, _by_hand, _never),
+    "bye": _row(_in_rounds, _in_rounds, _never),
+    "pair_round": _row(_never, _in_rounds, _never),
+    "hold": _row(_in_rounds, _in_rounds, _never),
+    "forbid": _row(_forbids, _forbids, _never),
 }
 """The formats in which each correction is allowed, by the phase."""
 
@@ -92,6 +125,10 @@ def invalid(tournament: Tournament, what: Correction) -> tuple[object, str, str]
                 return ", ".join(players), "players", f"2 to {MOST_IN_LOT} different players"
             if not seed:
                 return seed, "seed", "a text"
+        case Disqualify() | Reinstate() | Replay() | Award():
+            return None
+        case _:
+            return pairing_rules.invalid(what)
     return None
 
 
@@ -116,6 +153,8 @@ def why_not(tournament: Tournament, what: Correction) -> str:
             return f"{strange[0]} does not take part in it" if strange else ""
         case Replay(game):
             return _why_not_again(tournament, game)
+        case _:
+            return pairing_rules.why_not(tournament, what)
 
 
 def _why_not_again(tournament: Tournament, number: int) -> str:
@@ -136,7 +175,8 @@ def _why_not_again(tournament: Tournament, number: int) -> str:
 
 
 def _not_in_table(tournament: Tournament, what: Correction) -> str:
-    if tournament.phase is TournamentPhase.ENTRY:
+    never = not any(allows(formats.of(tournament.spec)) for allows in TABLE[row_of(what)].values())
+    if tournament.phase is TournamentPhase.ENTRY and not never:
         return "it has not started yet"
     if TABLE[row_of(what)][TournamentPhase.RUNNING](formats.of(tournament.spec)):
         more = {"disqualify": ": disqualify from the beginning", "replay": ": rule on the game"}.get(row_of(what), "")
@@ -146,6 +186,11 @@ def _not_in_table(tournament: Tournament, what: Correction) -> str:
         "award": f"places in {name} do not follow from points",
         "lots": f"{name} has no shared places that a lot could order",
         "replay": f"nobody plays a game of {name} again, since its test has used it",
+        "pair": f"{name} is not paired by hand",
+        "bye": f"{name} has no rounds that a player can sit out",
+        "pair_round": f"{name} has no rounds that are paired one after the other",
+        "hold": f"{name} has no rounds that are paired one after the other",
+        "forbid": f"{name} has no pairs that could be forbidden",
     }.get(row_of(what), f"the results of {name} stay, since its test has used them: disqualify from now on")
 
 
@@ -153,4 +198,6 @@ def decided_at(tournament: Tournament, what: Correction) -> tuple[int, str]:
     """Return the revision with which that has changed which a correction is about, and what has changed, a clause."""
     if isinstance(what, Replay):
         return tournament.changed.get(what.game, 0), f"the result of game {what.game} is another one"
+    if isinstance(what, OfPairing) and pairing_rules.changed_at(tournament, what) > tournament.decided_at:
+        return tournament.paired_at, "its round has been paired"
     return tournament.decided_at, "an organiser has decided something"

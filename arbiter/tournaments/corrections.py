@@ -11,6 +11,11 @@ formats each one is allowed.
 | replay | a game that has a result is played again in its round. Its result and all rulings on it count no more; pairings that exist stay |
 | award | half points, also less than none, are added to a player's points in the standings; pairings and tie-breaks do not count them |
 | lots | players who share a place are ordered by lot: `Lots(seed)` shuffles their names, in the order of the alphabet |
+| pair | these pairs meet in a round that has not begun, whatever the rules say. If it is paired, its other pairs stay, and who has no opponent any more is paired by the rules. In a round robin the players of whole pairs change their opponents, or their seats |
+| forbid | two players are not paired any more, or may be again |
+| bye | a player sits out a round that has not begun, with a point or half of one |
+| pair_round | the round after a pause is paired before play goes on; a round that is paired, and has not begun, is paired again. afresh: by the rules, what was asked for it by `pair` and `bye` (of a point) is taken back |
+| hold | the tournament pauses once the round under way is over |
 """  # noqa: E501 - a row of a table is one line
 
 from __future__ import annotations
@@ -80,11 +85,61 @@ class DrawLots:
     seed: str
 
 
-Correction = Disqualify | Reinstate | Replay | Award | DrawLots
+@dataclass(frozen=True, slots=True)
+class PairByHand:
+    """Players meet in a round that has not begun. pairs: the first player of each has seat 1 in its first game."""
+
+    name: ClassVar[str] = "pair"
+    round: int
+    pairs: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Forbid:
+    """Two players are not paired from the next pairing on. lifted: they may be again, whoever has forbidden it."""
+
+    name: ClassVar[str] = "forbid"
+    first: str
+    second: str
+    lifted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GiveBye:
+    """A player sits out a round that has not begun. points: in halves, 2 or 1."""
+
+    name: ClassVar[str] = "bye"
+    player: str
+    round: int
+    points: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class PairRound:
+    """A round is paired, or paired again. afresh: without what was asked for it by hand, but for half-point byes."""
+
+    name: ClassVar[str] = "pair_round"
+    round: int
+    afresh: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """The tournament pauses once the round under way is over. off: it does not."""
+
+    name: ClassVar[str] = "hold"
+    off: bool = False
+
+
+OfPairing = PairByHand | Forbid | GiveBye | PairRound | Hold
+"""Corrections of pairings that have not been played."""
+
+Correction = Disqualify | Reinstate | Replay | Award | DrawLots | OfPairing
 """Every correction that exists."""
 
 CORRECTIONS: Final[dict[str, type[Correction]]] = {
-    kind.name: kind for kind in (Disqualify, Reinstate, Replay, Award, DrawLots)
+    kind.name: kind
+    for kind in (Disqualify, Reinstate, Replay, Award, DrawLots, PairByHand, Forbid, GiveBye, PairRound, Hold)
 }
 
 
@@ -105,3 +160,22 @@ def in_words(what: Correction, called: Callable[[str], str] = str) -> str:
             return f"{called(what.player)} {'gets' if what.points > 0 else 'loses'} {number} in the standings"
         case DrawLots():
             return f"{', '.join(map(called, what.players))} are ordered by lot, seed {what.seed}"
+        case _:
+            return _pairing_in_words(what, called)
+
+
+def _pairing_in_words(what: OfPairing, called: Callable[[str], str]) -> str:
+    match what:
+        case PairByHand():
+            pairs = (f"{called(first)}–{called(second)}" for first, second in what.pairs)
+            return f"round {what.round}: {', '.join(pairs)} by hand"
+        case Forbid():
+            again = "may be paired again" if what.lifted else "are not paired any more"
+            return f"{called(what.first)} and {called(what.second)} {again}"
+        case GiveBye():
+            points = "a point" if what.points > 1 else "half a point"
+            return f"{called(what.player)} sits out round {what.round} with {points}"
+        case PairRound():
+            return f"round {what.round} is paired{' by the rules alone' if what.afresh else ''}"
+        case Hold():
+            return f"it {'does not pause' if what.off else 'pauses'} once the round under way is over"

@@ -222,6 +222,8 @@ def _tick(tournament: Tournament, command: do.Tick, at: int) -> list[ev.Event]:
         return [ev.Ended(at, ev.End.TIME)]
     if tournament.all_decided() and formats.of(tournament.spec).over(tournament):
         return [ev.Ended(at, ev.End.COMPLETE, note=formats.of(tournament.spec).end_note(tournament))]
+    if tournament.held_by and tournament.all_decided():
+        return [ev.Paused(at, tournament.held_by, "")]
     return []
 
 
@@ -255,7 +257,7 @@ def _correct(tournament: Tournament, command: do.Correct, at: int) -> list[ev.Ev
 
 
 def _arrange(tournament: Tournament, command: do.Arrange, at: int) -> list[ev.Event]:
-    if tournament.phase is not TournamentPhase.RUNNING or _is_stale(tournament, command):
+    if not tournament.may_pair or _is_stale(tournament, command):
         return []  # the proposal was for an older state: a new one will be made
     _check_pairs(tournament, (*command.pairs, *(Pair(player, player) for player in command.byes)))
     meetings = make_meetings(

@@ -12,7 +12,7 @@ from collections import defaultdict
 from typing import Final, NamedTuple
 
 from arbiter.tournaments import formats
-from arbiter.tournaments.corrections import Correction, Replay
+from arbiter.tournaments.corrections import Correction, Forbid, Hold, OfPairing, Replay
 from arbiter.tournaments.game_ends import GameResult, Winner
 from arbiter.tournaments.meetings import Pair
 from arbiter.tournaments.snapshot import snapshot
@@ -26,6 +26,14 @@ class LaterPairings(NamedTuple):
     round: int
     pairs: tuple[Pair, ...]
     instead: tuple[Pair, ...]
+
+
+class RoundPairs(NamedTuple):
+    """Who meets in a round, seat 1 first, and who has a bye with a point."""
+
+    round: int
+    pairs: tuple[Pair, ...]
+    byes: tuple[str, ...]
 
 
 OUTCOMES: Final[dict[str, tuple[Winner, int]]] = {"1-0": (1, 2), "1/2-1/2": (0, 1), "0-1": (2, 0)}
@@ -46,6 +54,19 @@ def later_pairings(before: Tournament, after: Tournament, what: Correction | Non
             twin.results[what.game] = GameResult(winner, "again", "", "")
             found += _compare(before, twin, name)
     return found
+
+
+def next_pairs(tournament: Tournament, what: OfPairing) -> RoundPairs | None:
+    """Return the round of a decision on pairings as it is paired, or will be; None if results of games are missing."""
+    round_ = tournament.rounds + 1 if isinstance(what, Forbid | Hold) else what.round
+    if round_ <= tournament.rounds:
+        made = tuple(Pair(each.first, each.second) for each in tournament.of_round(round_))
+        return RoundPairs(round_, made, tournament.byes.get(round_, ()))
+    pairer = formats.of(tournament.spec)
+    if not pairer.in_rounds or not tournament.seeds or round_ != tournament.rounds + 1:
+        return None
+    proposed = pairer.propose(tournament, formats.FreePlayers())
+    return RoundPairs(round_, proposed.pairs, proposed.byes) if proposed is not None else None
 
 
 def _compare(before: Tournament, after: Tournament, result: str) -> list[LaterPairings]:

@@ -37,6 +37,10 @@ class Format(StrEnum):
     TRIAL = "trial"  #: A against B, until a sequential test decides which one is better
 
 
+REARRANGED: Final = frozenset({Format.ROUND_ROBIN})
+"""Formats whose rounds follow from tables, and in which an organiser can change pairs of a round by hand."""
+
+
 class OpeningOrder(StrEnum):
     """In which order each pair of players goes through the opening lines."""
 

@@ -175,7 +175,7 @@ def place_changes(before: Table, after: Table) -> list[PlaceChange]:
     earlier = {row.player: row for row in before.rows}
     return [
         PlaceChange(row.player, old.place, row.place, _counted(old), _counted(row))
-        for row, old in ((row, earlier[row.player]) for row in after.rows)
+        for row, old in ((row, earlier[row.player]) for row in after.rows if row.player in earlier)
         if (row.place, _counted(row)) != (old.place, _counted(old))
     ]
 

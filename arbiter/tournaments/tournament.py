@@ -14,9 +14,11 @@ from typing import NamedTuple
 
 from arbiter.tournaments import corrections as cor
 from arbiter.tournaments import events as ev
+from arbiter.tournaments.by_hand import NOTHING, HandPairing
 from arbiter.tournaments.counting_result import Disqualified, counting_result
 from arbiter.tournaments.game_ends import DRAW, LOSS, UNPLAYED, WALKOVER, WIN, GameResult
-from arbiter.tournaments.meetings import Meeting, ScheduledGame
+from arbiter.tournaments.meetings import Meeting, Pair, ScheduledGame, make_meetings
+from arbiter.tournaments.spec import REARRANGED
 
 
 class TournamentPhase(StrEnum):
@@ -81,7 +83,9 @@ class Tournament:
     last decision on it. as_played: the results without the organiser's decisions. disqualified: by player. awarded:
     half points by player. lots: in the order in which they were drawn. decided_at: the revision of the organiser's last
     ruling or correction. bracket_results: by which a bracket went on before they were corrected. tries: the number of
-    matches of each game before it was last ordered to be played again.
+    matches of each game before it was last ordered to be played again. forbidden: pairs that must not meet. by_hand:
+    what an organiser has asked for a round. paired_at: the revision of the last pairing. ordered: the round that is
+    paired though play pauses, 0 for none. held_by: who lets it pause after the round under way, '' for nobody.
     """
 
     def __init__(self, created: ev.Created) -> None:
@@ -122,6 +126,11 @@ class Tournament:
         self.bracket_results: dict[int, GameResult] = {}
         self.tries: defaultdict[int, int] = defaultdict(int)
         self.lead: defaultdict[str, int] = defaultdict(int)
+        self.forbidden = frozenset(frozenset(pair) for pair in created.spec.entry.forbidden)
+        self.by_hand: dict[int, HandPairing] = {}
+        self.paired_at = 0
+        self.ordered = 0
+        self.held_by = ""
         self._pairs: dict[frozenset[str], int] = {}
         self.ends: dict[int, MeetingEnd] = {}
         self._paired_at: dict[int, int] = {}  # of the meetings that go on
@@ -146,6 +155,16 @@ class Tournament:
         """When its duration ends, or None if it has none or has not started. Pauses do not count."""
         duration = self.spec.options.duration_ms
         return self.started_at + duration + self._paused_ms if duration and self.started_at is not None else None
+
+    @property
+    def may_pair(self) -> bool:
+        """Whether a round may be paired now."""
+        ordered = self.phase is TournamentPhase.PAUSED and self.ordered == self.rounds + 1
+        return self.phase is TournamentPhase.RUNNING or ordered
+
+    def of_round(self, round_: int) -> list[Meeting]:
+        """Return the meetings of a round, in order."""
+        return [meeting for meeting in self.meetings if meeting.round == round_]
 
     def decided(self, meeting: Meeting) -> bool:
         """Return whether all games of a meeting have their results."""
@@ -271,6 +290,7 @@ class Tournament:
     def _paused(self, event: ev.Paused) -> None:
         self.phase = TournamentPhase.PAUSED
         self._paused_at = event.at
+        self.held_by = ""
 
     @_take.register
     def _continued(self, event: ev.Continued) -> None:
@@ -280,6 +300,8 @@ class Tournament:
     @_take.register
     def _paired(self, event: ev.Paired) -> None:
         self.rounds = max(self.rounds, event.round)
+        self.paired_at = self.revision + 1
+        self.ordered = 0
         if event.byes:
             self.byes[event.round] = self.byes.get(event.round, ()) + event.byes
         for meeting in event.meetings:
@@ -289,13 +311,19 @@ class Tournament:
             self._paired_at[meeting.number] = event.at
             for player in {meeting.first, meeting.second}:
                 self.meetings_of[player].append(meeting)
-            pair = frozenset((meeting.first, meeting.second))
-            self.encounters.append(Encounter(self._pairs.setdefault(pair, len(self._pairs)), self.met[pair]))
-            self.met[pair] += 1
-            self.lead[meeting.first] += 1
-            self.lead[meeting.second] -= 1
+            self._meet(Pair(meeting.first, meeting.second), meeting.number)
             for game in meeting.games:
                 self._wait(game)
+
+    def _meet(self, pair: Pair, meeting: int) -> None:
+        """Note that a meeting is of a pair."""
+        players = frozenset(pair[:2])
+        self.encounters[meeting - 1 : meeting] = [
+            Encounter(self._pairs.setdefault(players, len(self._pairs)), self.met[players])
+        ]
+        self.met[players] += 1
+        self.lead[pair.first] += 1
+        self.lead[pair.second] -= 1
 
     @_take.register
     def _begun(self, event: ev.Begun) -> None:
@@ -362,6 +390,88 @@ class Tournament:
                 self.awarded[player] += points
             case cor.DrawLots():
                 self.lots.append(event.what)
+            case _:
+                self._pair_by_hand(event.what, event.caller)
+
+    def _pair_by_hand(self, what: cor.OfPairing, caller: str) -> None:
+        match what:
+            case cor.Forbid(first, second, lifted):
+                pair = frozenset({frozenset((first, second))})
+                self.forbidden = self.forbidden - pair if lifted else self.forbidden | pair
+            case cor.Hold(off):
+                self.held_by = "" if off else caller
+            case cor.PairByHand(round_, pairs):
+                if self.spec.format not in REARRANGED:
+                    kept = self.by_hand.get(round_, NOTHING).of_round(self.of_round(round_))
+                    self.by_hand[round_] = kept.with_pairs(pairs)
+                    self._unpair(round_)
+                else:
+                    self._rearrange(round_, pairs)
+            case cor.GiveBye(player, round_, points):
+                asked = self.by_hand.get(round_, NOTHING).without({player})
+                if points == WIN:
+                    asked = asked._replace(byes=(*asked.byes, player))
+                else:
+                    entrant = self.entrants[player]
+                    self.entrants[player] = entrant._replace(byes=(*entrant.byes, round_))
+                self.by_hand[round_] = asked
+                self._unpair(round_)
+            case cor.PairRound(round_, afresh):
+                if afresh:
+                    self.by_hand.pop(round_, None)
+                self._unpair(round_)
+                self.ordered = round_
+
+    def _unpair(self, round_: int) -> None:
+        """Take the pairing of the last round back, of which no game has begun; walkovers in it do not count.
+
+        Its numbers of games come again. A match that is just being created for one is of an attempt that is over.
+        """
+        if round_ != self.rounds:
+            return
+        gone = self.of_round(round_)
+        for meeting in gone:
+            self._give_up(meeting.games)
+            self._paired_at.pop(meeting.number, None)
+            self.ends.pop(meeting.number, None)
+            del self._open[meeting.number]
+            for player in meeting[2:4]:
+                self.meetings_of[player].pop()
+        for made in (self.meetings, self.encounters):
+            del made[len(made) - len(gone) :]
+        del self.games[len(self.games) - sum(len(meeting.games) for meeting in gone) :]
+        self.byes.pop(round_, None)
+        self.rounds = round_ - 1
+        self.ordered = round_ if self.phase is TournamentPhase.PAUSED else 0
+        for player, each in self.entrants.items():
+            self.entrants[player] = each._replace(joined=min(each.joined, round_), left=min(each.left, self.rounds))
+
+    def _rearrange(self, round_: int, pairs: Collection[tuple[str, str]]) -> None:
+        """Give the meetings of some players in a round, of which no game has begun, to other pairs of them."""
+        named = {player for pair in pairs for player in pair}
+        old = [meeting for meeting in self.of_round(round_) if not named.isdisjoint(meeting[2:4])]
+        for before, pair in zip(old, (Pair(*each) for each in pairs), strict=True):
+            first = before.games[0].number
+            [meeting] = make_meetings(self.spec, [pair], round_, before.number - 1, first - 1)
+            self._give_up(before.games)
+            self.meetings[meeting.number - 1] = meeting
+            self.games[first - 1 : first - 1 + len(meeting.games)] = meeting.games
+            for player in before[2:4]:
+                self.meetings_of[player].remove(before)
+            for player in pair[:2]:
+                self.meetings_of[player] = sorted([*self.meetings_of[player], meeting])
+            if set(pair[:2]) != set(before[2:4]):
+                self._meet(pair, meeting.number)
+            for game in meeting.games:
+                self._wait(game)
+
+    def _give_up(self, games: Iterable[ScheduledGame]) -> None:
+        for game in games:
+            self._forget(game.number)
+            for known in (self.results, self.as_played, self.rulings, self.ruled_at, self.changed):
+                known.pop(game.number, None)
+            self.attempts[game.number] += 1
+            self.tries[game.number] = self.attempts[game.number]
 
     def _games_of(self, player: str) -> list[int]:
         games = (game.number for meeting in self.meetings_of[player] for game in meeting.games)

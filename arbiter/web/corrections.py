@@ -8,7 +8,20 @@ from typing import Final
 from arbiter.errors import argument_invalid
 from arbiter.tournaments.commands import Correct, Rule
 from arbiter.tournaments.correction_rules import allowed
-from arbiter.tournaments.corrections import Award, Correction, Disqualify, DrawLots, Reinstate, Replay, Results
+from arbiter.tournaments.corrections import (
+    Award,
+    Correction,
+    Disqualify,
+    DrawLots,
+    Forbid,
+    GiveBye,
+    Hold,
+    PairByHand,
+    PairRound,
+    Reinstate,
+    Replay,
+    Results,
+)
 from arbiter.tournaments.rulings import RESULTS
 from arbiter.tournaments.tournament import Tournament
 
@@ -21,10 +34,29 @@ CHOICES: Final = (
     ("replay", "replay", "play a game again"),
     ("award", "award", "give a player points, or take some"),
     ("lots", "lots", "order players who share a place by lot"),
+    ("pair", "pair", "pair players by hand in a round: ann bob cid dan"),
+    ("bye", "bye", "let a player sit out a round, with a point"),
+    ("half-bye", "bye", "let a player sit out a round, with half a point"),
+    ("pair-round", "pair_round", "pair a round, or pair it again"),
+    ("afresh", "pair_round", "pair a round by the rules alone"),
+    ("hold", "hold", "pause once the round under way is over"),
+    ("hold-off", "hold", "do not pause after the round"),
+    ("forbid", "forbid", "keep two players apart"),
+    ("allow", "forbid", "let two players be paired again"),
 )
 """What an organiser can decide: the value in a form, its row of the table of what is allowed, its words."""
 
-NOTHING: Final = {"what": "", "about": "", "points": "", "why": "", "go_on": "", "seed": ""}  #: the fields of the form
+WITHOUT_PLAYERS: Final = ("pair-round", "afresh", "hold", "hold-off")
+
+NOTHING: Final = {
+    "what": "",
+    "about": "",
+    "round": "",
+    "points": "",
+    "why": "",
+    "go_on": "",
+    "seed": "",
+}  #: the fields of the form
 
 
 def choices(tournament: Tournament) -> list[tuple[str, str]]:
@@ -40,7 +72,7 @@ def correction_of(sent: Mapping[str, str], caller: str) -> Correct:
 
 def _what(sent: Mapping[str, str]) -> Correction:
     about, stop = sent.get("about", "").strip(), not sent.get("go_on")
-    if not about:
+    if not about and sent.get("what", "") not in WITHOUT_PLAYERS:
         raise argument_invalid("", "about", "the player, the players or the game")
     match sent.get("what", ""):
         case "disqualify":
@@ -57,8 +89,37 @@ def _what(sent: Mapping[str, str]) -> Correction:
             return Award(about, _points(sent.get("points", "").strip(), whole=sent.get("unit") == "whole"))
         case "lots":
             return DrawLots(tuple(about.replace(",", " ").split()), sent.get("seed", ""))
+        case "hold" | "hold-off" as what:
+            return Hold(what == "hold-off")
+        case "forbid" | "allow" as what:
+            return Forbid(*_two(about), what == "allow")
+        case "pair" | "bye" | "half-bye" | "pair-round" | "afresh" as what:
+            return _of_round(what, about, sent.get("round", "").strip())
         case other:
             raise argument_invalid(other, "what", f"one of {', '.join(value for value, _, _ in CHOICES)}")
+
+
+def _of_round(what: str, about: str, text: str) -> Correction:
+    if not is_number(text):
+        raise argument_invalid(text, "round", "the number of a round")
+    round_ = int(text)
+    match what:
+        case "pair":
+            players = about.replace(",", " ").split()
+            if len(players) % 2:
+                raise argument_invalid(about, "about", "two players for each pair")
+            return PairByHand(round_, tuple(zip(players[::2], players[1::2], strict=True)))
+        case "bye" | "half-bye":
+            return GiveBye(about, round_, 2 if what == "bye" else 1)
+        case _:
+            return PairRound(round_, what == "afresh")
+
+
+def _two(about: str) -> tuple[str, str]:
+    players = about.replace(",", " ").split()
+    if len(players) != 2:
+        raise argument_invalid(about, "about", "two players")
+    return players[0], players[1]
 
 
 def _points(text: str, *, whole: bool) -> int:

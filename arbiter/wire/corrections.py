@@ -9,9 +9,24 @@ from arbiter_protos.v1 import tournament_pb2 as pb
 
 from arbiter.errors import argument_invalid
 from arbiter.tournaments.commands import Correct, Rule
-from arbiter.tournaments.corrections import Award, Correction, Disqualify, DrawLots, Reinstate, Replay, Results
+from arbiter.tournaments.corrections import (
+    CORRECTIONS,
+    Award,
+    Correction,
+    Disqualify,
+    DrawLots,
+    Forbid,
+    GiveBye,
+    Hold,
+    OfPairing,
+    PairByHand,
+    PairRound,
+    Reinstate,
+    Replay,
+    Results,
+)
 from arbiter.tournaments.events import Decision
-from arbiter.tournaments.later_pairings import LaterPairings
+from arbiter.tournaments.later_pairings import LaterPairings, RoundPairs
 from arbiter.tournaments.meetings import Pair
 from arbiter.tournaments.standings import PlaceChange
 
@@ -56,8 +71,24 @@ def _correction(message: match_pb2.Correction) -> Correction:
         case "lots":
             return DrawLots(tuple(message.lots.players), message.lots.seed)
         case _:
-            allowed = "one of disqualify, reinstate, replay, award, lots"
-            raise argument_invalid("", "correction", allowed)
+            return _of_pairing(message)
+
+
+def _of_pairing(message: match_pb2.Correction) -> Correction:
+    match message.WhichOneof("what"):
+        case "pair":
+            pairs = tuple((pair.first, pair.second) for pair in message.pair.pairs)
+            return PairByHand(message.pair.round, pairs)
+        case "forbid":
+            return Forbid(message.forbid.first, message.forbid.second, message.forbid.lifted)
+        case "bye":
+            return GiveBye(message.bye.player, message.bye.round, message.bye.half_points)
+        case "pair_round":
+            return PairRound(message.pair_round.round, message.pair_round.afresh)
+        case "hold":
+            return Hold(message.hold.off)
+        case _:
+            raise argument_invalid("", "correction", f"one of {', '.join(CORRECTIONS)}")
 
 
 def _results(number: match_pb2.DisqualifiedResults.ValueType) -> Results:
@@ -87,6 +118,23 @@ def correction_message(what: Correction) -> match_pb2.Correction:
             return match_pb2.Correction(award=match_pb2.PointsAward(player=what.player, half_points=what.points))
         case DrawLots():
             return match_pb2.Correction(lots=match_pb2.LotDraw(players=what.players, seed=what.seed))
+        case _:
+            return _pairing_message(what)
+
+
+def _pairing_message(what: OfPairing) -> match_pb2.Correction:
+    match what:
+        case PairByHand(round_, pairs):
+            seated = [match_pb2.SeatedPair(first=first, second=second) for first, second in pairs]
+            return match_pb2.Correction(pair=match_pb2.PairingByHand(round=round_, pairs=seated))
+        case Forbid(first, second, lifted):
+            return match_pb2.Correction(forbid=match_pb2.ForbiddenPair(first=first, second=second, lifted=lifted))
+        case GiveBye(player, round_, points):
+            return match_pb2.Correction(bye=match_pb2.GivenBye(player=player, round=round_, half_points=points))
+        case PairRound(round_, afresh):
+            return match_pb2.Correction(pair_round=match_pb2.RoundPairing(round=round_, afresh=afresh))
+        case Hold(off):
+            return match_pb2.Correction(hold=match_pb2.PauseAfterRound(off=off))
 
 
 def later_message(later: LaterPairings) -> pb.LaterPairings:
@@ -94,6 +142,13 @@ def later_message(later: LaterPairings) -> pb.LaterPairings:
     return pb.LaterPairings(
         result=later.result, round=later.round, pairs=_pairs(later.pairs), instead=_pairs(later.instead)
     )
+
+
+def round_message(paired: RoundPairs | None) -> pb.RoundPairs | None:
+    """Return who meets in a round; None if that is not known."""
+    if paired is None:
+        return None
+    return pb.RoundPairs(round=paired.round, pairs=_pairs(paired.pairs), byes=paired.byes)
 
 
 def _pairs(pairs: Sequence[Pair]) -> list[pb.PlayerPair]:

@@ -10,7 +10,7 @@ from tests.documents import block, commands
 
 def correct(arbiter: Arbiter) -> None:
     """Make the corrections of the page for organisers, after the end."""
-    for line in commands(block("deploy/TOURNAMENTS.md", "arbiter tournament disqualify")):
+    for line in commands(block("deploy/CORRECTIONS.md", "arbiter tournament disqualify")):
         words = shlex.split(line.replace("eve", "wendy").replace("ann", "walter").replace("bob", "wendy"))
         ran = arbiter(*words[1:])
         if words[2] in ("disqualify", "points", "lot"):

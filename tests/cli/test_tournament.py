@@ -83,7 +83,7 @@ def test_a_tournament_is_made_entered_watched_and_read(server: Server, arbiter: 
     assert {row[1] for row in rows} == set(names)
     assert sorted(row[2] for row in rows) in (["0", "1"], ["½", "½"])
 
-    for number, line in enumerate(commands(block("deploy/TOURNAMENTS.md", "arbiter tournament rule")), 1):
+    for number, line in enumerate(commands(block("deploy/CORRECTIONS.md", "arbiter tournament rule")), 1):
         program, *words = shlex.split(line.replace("last 7", "last 1"))
         ran = arbiter(*words)
         assert (program, ran.code) == ("arbiter", 0), ran.err

@@ -9,21 +9,29 @@ from typing import NamedTuple
 
 from arbiter.service.tournaments.registry import TournamentRegistry
 from arbiter.service.tournaments.standings_cache import StandingsCache
+from arbiter.tournaments import formats
+from arbiter.tournaments.by_hand import NOTHING
+from arbiter.tournaments.checker import would_break
 from arbiter.tournaments.commands import Correct, Rule
-from arbiter.tournaments.corrections import DrawLots
-from arbiter.tournaments.events import Corrected
-from arbiter.tournaments.later_pairings import LaterPairings, later_pairings
+from arbiter.tournaments.corrections import DrawLots, Forbid, Hold, OfPairing
+from arbiter.tournaments.events import Corrected, Event, Paired
+from arbiter.tournaments.later_pairings import LaterPairings, RoundPairs, later_pairings, next_pairs
 from arbiter.tournaments.snapshot import snapshot
 from arbiter.tournaments.standings import PlaceChange, place_changes
 from arbiter.tournaments.tournament import Tournament
 
 
 class Decided(NamedTuple):
-    """The tournament of a decision, which places that changes, and which pairings that stay would be others."""
+    """The tournament of a decision, which places that changes, and which pairings that stay would be others.
+
+    paired: the round of a decision on pairings, as far as it is known; breaks: the rules that it breaks, as clauses.
+    """
 
     tournament: Tournament
     changes: Sequence[PlaceChange]
     later: Sequence[LaterPairings] = ()
+    paired: RoundPairs | None = None
+    breaks: Sequence[str] = ()
 
 
 class Deciding:
@@ -47,11 +55,32 @@ class Deciding:
             tournament = await self._tournaments.act(tournament.id, wanted)
             after = snapshot(tournament)
             changes = place_changes(table, await self._tables.of(tournament))
+        what = wanted.what if isinstance(wanted, Correct) else None
+        if isinstance(what, OfPairing):
+            tried = [Corrected(0, what, "", "", "")] if preview else []
+            return await self._paired(Decided(tournament, changes), after, what, tried)
         if after.decided_at == before.decided_at:
             return Decided(tournament, changes)
-        what = wanted.what if isinstance(wanted, Correct) else None
         async with self._pairing:
             return Decided(tournament, changes, await asyncio.to_thread(later_pairings, before, after, what))
+
+    async def _paired(self, decided: Decided, after: Tournament, what: OfPairing, tried: Sequence[Event]) -> Decided:
+        """Add the round of a decision on pairings, and the rules that it breaks. tried: the decision, in a preview."""
+        log = [*await self._tournaments.log(after.id), *tried]
+        async with self._pairing:
+            paired = await asyncio.to_thread(next_pairs, after, what)
+            breaks = await asyncio.to_thread(_broken, log, after, what, paired)
+        return decided._replace(paired=paired, breaks=breaks)
+
+
+def _broken(log: Sequence[Event], after: Tournament, what: OfPairing, paired: RoundPairs | None) -> list[str]:
+    """Return which rules of the format a decision on pairings breaks: those of its whole round, if that is known."""
+    if isinstance(what, Forbid | Hold):
+        return []
+    asked = after.by_hand.get(what.round, NOTHING)
+    pairs, byes = (asked.pairs, asked.byes) if paired is None else (paired.pairs, paired.byes)
+    before = [each for each in log if not isinstance(each, Paired) or each.round != what.round]
+    return would_break(before if formats.of(after.spec).in_rounds else log, what.round, pairs, byes)
 
 
 def with_seed(tournament: Tournament, wanted: Correct, fresh: str) -> Correct:

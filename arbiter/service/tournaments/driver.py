@@ -206,7 +206,7 @@ class TournamentDriver:
         if self._only_asked:
             return None
         tournament, now = self._newest, self._dependencies.clock.now_ms()
-        if tournament.phase is TournamentPhase.RUNNING:
+        if tournament.may_pair:
             left_s = LOOK_S if tournament.ends_at is None else (tournament.ends_at - now) / 1000
             return min(left_s, LOOK_S) if left_s > 0 else LOOK_S
         starts = tournament.spec.schedule.start_ms
@@ -336,7 +336,7 @@ class TournamentDriver:
 
     def _next_command(self) -> do.Command | None:
         """Return the pairing that follows from the state, if it takes no time to make; else None."""
-        if self._newest.phase is not TournamentPhase.RUNNING:
+        if not self._newest.may_pair:
             return None
         field = self._pairing_input.now(self._newest)
         if self._pairing or self._pairer.heavy(self._newest, field):
@@ -359,7 +359,7 @@ class TournamentDriver:
             return
         self._hurry.clear()
         self._finish_games(tournament.to_stop())
-        if tournament.phase is not TournamentPhase.RUNNING:
+        if not tournament.may_pair:
             return
         field = self._pairing_input.now(self._newest)
         due = len(field.free) > 1 if self._pairer.pairs_whoever_is_free else tournament.all_decided()

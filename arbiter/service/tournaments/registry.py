@@ -195,10 +195,7 @@ class TournamentRegistry:
         return admitted
 
     async def _made(self, spec: Spec, creator: str, request: str) -> Tournament | None:
-        """Return the tournament that the same request has created before, or None.
-
-        Raises Refusal REQUEST_ID_REUSED.
-        """
+        """Return the tournament that the same request has created before, or None. Raises REQUEST_ID_REUSED."""
         row = await self._dependencies.journal.tournament_of_request(creator, request)
         if row is None:
             return None
@@ -307,6 +304,10 @@ class TournamentRegistry:
         ):
             raise RecordDamaged(tournament_id, log.chain.revision, SET_ASIDE, "tournament")
         return self._admit(log)
+
+    async def log(self, tournament_id: str) -> list[ev.Event]:
+        """Return all events of a tournament. Raises as `get`."""
+        return (await self._read(tournament_id))[0].events
 
     async def organiser(self, tournament_id: str) -> str:
         """Return the creator of a tournament, '' if there is no such tournament. Raises Refusal STORE_UNAVAILABLE."""

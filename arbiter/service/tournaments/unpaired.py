@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from arbiter.service.tournaments.capacity import Capacity
 from arbiter.tournaments import formats
-from arbiter.tournaments.formats.matching import forbidden
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
 from arbiter.tournaments.unpaired import Why
 
@@ -65,7 +64,7 @@ def _between_rounds(tournament: Tournament, player: str) -> Why:
 
 def _not_chosen(tournament: Tournament, player: str, field: formats.FreePlayers) -> Why:
     """Return why a free player is not paired with another."""
-    pairer, never = formats.of(tournament.spec), forbidden(tournament)
+    pairer, never = formats.of(tournament.spec), tournament.forbidden
     own = pairer.waits(tournament, field, player)
     if own in (Why.VALIDATION, Why.FAILED_VALIDATION):
         return own

@@ -25,7 +25,7 @@ from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine, formats
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.book_order import Opening
-from arbiter.tournaments.checker import violations
+from arbiter.tournaments.checker import broken_by_hand, violations
 from arbiter.tournaments.meetings import ScheduledGame
 from arbiter.tournaments.standings import Table
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
@@ -48,12 +48,16 @@ class TournamentError(Exception):
 
 
 class VerifiedTournament(NamedTuple):
-    """A valid export: the tournament at its end, its standings, the ids of its matches, and the key that signed."""
+    """A valid export: the tournament at its end, its standings, the ids of its matches, and the key that signed.
+
+    broken: the rules of its format that it breaks where the organiser has paired by hand, in words.
+    """
 
     tournament: Tournament
     table: Table
     matches: frozenset[str]
     key: str
+    broken: list[str]
 
 
 async def verify(
@@ -75,7 +79,8 @@ async def verify(
     wanted = standings_line(tournament.id, len(events), digest(lines[-3]), table)
     if lines[-2] != wanted:
         raise TournamentError(len(lines) - 1, _difference(lines[-2], wanted))
-    return VerifiedTournament(tournament, table, matches, _signed(lines, tournament, check_signature))
+    signed = _signed(lines, tournament, check_signature)
+    return VerifiedTournament(tournament, table, matches, signed, broken_by_hand(events))
 
 
 def _trial_faults(tournament: Tournament) -> list[str]:

@@ -52,7 +52,7 @@ class ArenaCheck(FormatCheck):
 
 def _fresh(history: EarlierRounds) -> Callable[[str, str], bool]:
     """Return a function that says whether two players may meet, and neither met the other in its last meeting."""
-    never = {frozenset(pair) for pair in history.spec.entry.forbidden}
+    never = frozenset(history.forbidden)
 
     def fresh(first: str, second: str) -> bool:
         again = _last(history, first) == second or _last(history, second) == first
@@ -81,7 +81,7 @@ def _needless(pairs: list[Duo], alone: list[str], fresh: Callable[[str, str], bo
 def _too_soon(history: EarlierRounds, event: ev.Paired, first: str, second: str) -> Iterator[str]:
     """Yield a pair of which one met the other in its last meeting, a short time ago, while others were around."""
     again = [player for player, other in ((first, second), (second, first)) if _last(history, player) == other]
-    never = {frozenset(pair) for pair in history.spec.entry.forbidden}
+    never = history.forbidden
     playing = {player for meeting in history.going_on.values() for player in meeting[2:4]}
     around = (set(event.free) | (playing & history.here)) - {first, second}
     others = [other for other in around if any(frozenset((one, other)) not in never for one in (first, second))]

@@ -18,6 +18,7 @@ class FormatCheck:
 
     pairs_withdrawn: ClassVar[bool] = False  #: withdrawn players may be paired: they lose by walkover
     pairs_alone: ClassVar[bool] = False  #: a player may be paired with itself
+    pairs_anew: ClassVar[bool] = False  #: a round that is changed by hand is paired again, all of it
 
     def same_openings(self, options: Options) -> bool:
         """Return whether every pair plays the same openings."""
@@ -25,6 +26,10 @@ class FormatCheck:
 
     def round(self, history: EarlierRounds, event: ev.Paired) -> Iterator[str]:
         """Check a paired round."""
+        yield from ()
+
+    def legal(self, history: EarlierRounds, event: ev.Paired | None) -> Iterator[str]:
+        """Check what an organiser may do all the same, by hand: of a paired round, or None for all at the end."""
         yield from ()
 
     def end(self, history: EarlierRounds) -> Iterator[str]:

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from arbiter.tournaments.checks import hand_pairings
+from arbiter.tournaments.checks.check import FormatCheck
 from arbiter.tournaments.checks.history import EarlierRounds
-from arbiter.tournaments.corrections import Award, Correction, Disqualify, DrawLots, Reinstate, Replay, Results
+from arbiter.tournaments.corrections import (
+    Award,
+    Correction,
+    Disqualify,
+    DrawLots,
+    Hold,
+    Reinstate,
+    Replay,
+    Results,
+)
 
 
 class Decisions:
     """Applies corrections to a history."""
 
-    def __init__(self, history: EarlierRounds) -> None:
+    def __init__(self, history: EarlierRounds, check: FormatCheck) -> None:
         self._history = history
+        self._check = check
 
     def take(self, what: Correction) -> Iterator[str]:
         """Apply a correction; yield what is wrong with it, a clause each."""
@@ -27,6 +39,10 @@ class Decisions:
                 yield f"{player} got points, and never entered"
             case DrawLots(players) if not set(players) <= set(self._history.order):
                 yield "players who never entered were in a lot"
+            case Award() | DrawLots() | Hold():
+                return
+            case _:
+                yield from hand_pairings.take(self._history, what, anew=self._check.pairs_anew)
 
     def _disqualify(self, what: Disqualify) -> Iterator[str]:
         history, player = self._history, what.player

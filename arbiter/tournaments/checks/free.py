@@ -18,7 +18,6 @@ def only_the_free(history: EarlierRounds, event: ev.Paired) -> Iterator[str]:
                 yield f"{player} was paired, and was not free"
             if player in busy:
                 yield f"{player} was paired, and meeting {busy[player]} of it went on"
-    never = {frozenset(pair) for pair in history.spec.entry.forbidden}
     for meeting in event.meetings:
-        if frozenset((meeting.first, meeting.second)) in never:
+        if frozenset((meeting.first, meeting.second)) in history.forbidden:
             yield f"{meeting.first} and {meeting.second} must not meet"

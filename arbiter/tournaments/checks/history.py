@@ -40,7 +40,8 @@ class EarlierRounds:
     rulings: with other points that count now, by game; ruled_at: when each game was ruled on last. disqualified: in
     force now; out_at: since when; was_here: who had not withdrawn before. events: how many there were. granted: matches
     of each game that were made before it was ordered to be played again. kept: games by which a bracket went on.
-    paired_at, ended_at: instants by meeting; the latter in the order of the log.
+    paired_at, ended_at: instants by meeting; the latter in the order of the log. forbidden: pairs that must not meet.
+    pairs_by_hand, byes_by_hand: what an organiser has asked for each round.
     """
 
     def __init__(self, spec: Spec) -> None:
@@ -74,6 +75,9 @@ class EarlierRounds:
         self.kept: dict[int, Kept] = {}
         self.paired_at: dict[int, int] = {}
         self.ended_at: dict[int, int] = {}
+        self.forbidden = {frozenset(pair) for pair in spec.entry.forbidden}
+        self.pairs_by_hand: dict[int, list[tuple[str, str]]] = {}
+        self.byes_by_hand: dict[int, list[str]] = {}
 
     def past(self) -> Iterator[Meeting]:
         """Yield the meetings of earlier rounds."""

@@ -23,8 +23,10 @@ class RoundRobinCheck(FormatCheck):
         if len(event.meetings) != expected:
             yield f"{len(event.meetings)} meetings, expected {expected}"
 
-    def end(self, history: EarlierRounds) -> Iterator[str]:
-        """Check a completed tournament."""
+    def legal(self, history: EarlierRounds, event: ev.Paired | None) -> Iterator[str]:
+        """Check who has met whom, and with which seats."""
+        if event is not None:
+            return
         times = Counter(frozenset((m.first, m.second)) for m in history.past())
         first = Counter(m.first for m in history.past())
         second = Counter(m.second for m in history.past())

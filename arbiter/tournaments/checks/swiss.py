@@ -38,12 +38,25 @@ class Preference(NamedTuple):
 class SwissCheck(FormatCheck):
     """The rules of C.04.3 that can be checked on a single round."""
 
+    pairs_anew = True
+
     def round(self, history: EarlierRounds, event: ev.Paired) -> Iterator[str]:
         """Check a paired round."""
         paired = {player for meeting in event.meetings for player in (meeting.first, meeting.second)}
         for meeting in history.past():
             if not history.done(meeting):
                 yield f"meeting {meeting.number} of round {meeting.round} was still being played"
+        expected = {player for player in history.here if event.round not in history.asked[player]}
+        if (event.meetings or event.round in history.byes_by_hand) and paired | set(event.byes) != expected:
+            others = ", ".join(sorted((paired | set(event.byes)) ^ expected)[:5])
+            yield f"not everybody who plays was paired, or others were: {others}"
+        elif not event.meetings and len(expected) > 1:
+            yield f"nobody was paired, though {len(expected)} players were there"
+
+    def legal(self, history: EarlierRounds, event: ev.Paired | None) -> Iterator[str]:
+        """Check the pairs, the seats and the byes of a round."""
+        if event is None:
+            return
         before = _Before(history, event.round)
         for meeting in event.meetings:
             pair = frozenset((meeting.first, meeting.second))
@@ -52,12 +65,6 @@ class SwissCheck(FormatCheck):
             if pair in before.never:
                 yield f"{meeting.first} and {meeting.second} must not meet"
         yield from self._byes(history, event, before)
-        expected = {player for player in history.here if event.round not in history.asked[player]}
-        if event.meetings and paired | set(event.byes) != expected:
-            others = ", ".join(sorted((paired | set(event.byes)) ^ expected)[:5])
-            yield f"not everybody who plays was paired, or others were: {others}"
-        if not event.meetings and len(expected) > 1:
-            yield f"nobody was paired, though {len(expected)} players were there"
         for meeting in event.meetings:
             yield from before.barred_seats(meeting)
             if EDITION in history.rules:
@@ -94,7 +101,7 @@ class _Before:
 
     def __init__(self, history: EarlierRounds, round_: int) -> None:
         self.met: set[frozenset[str]] = set()
-        self.never = {frozenset(pair) for pair in history.spec.entry.forbidden}
+        self.never = frozenset(history.forbidden)
         options = history.spec.options
         self.last = round_ == options.rounds
         self.accelerated = options.accelerated and round_ <= (options.rounds + 1) // 2  # scores have virtual points
@@ -144,7 +151,7 @@ class _Before:
         """Yield which seats, and which pair, are against C3."""
         for seat, player in ((1, meeting.first), (2, meeting.second)):
             seats = [*self.seats(player), seat]
-            if not self.last and (seats[-3:] == [seat] * 3 or abs(seats.count(1) - seats.count(2)) > 2):
+            if not self.last and (seats[-3:] == [seat] * 3 or seats.count(seat) - seats.count(3 - seat) > 2):
                 yield f"{player} has seat {seat} too often"
         if self.barred(meeting.first, meeting.second):
             yield f"{meeting.first} and {meeting.second} must have the same seat, and neither is a topscorer"

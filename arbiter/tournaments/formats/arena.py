@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from arbiter.tournaments.commands import Arrange
-from arbiter.tournaments.formats.matching import FEW, forbidden, matched, seated
+from arbiter.tournaments.formats.matching import FEW, matched, seated
 from arbiter.tournaments.formats.pairer import FreePlayers, InvalidOption, Merit, Pairer, Rating, arrange
 from arbiter.tournaments.spec import Options, TieBreak
 from arbiter.tournaments.tournament import Tournament
@@ -55,7 +55,7 @@ class Arena(Pairer):
         """Return pairs of free players."""
         scores = arena_scores(tournament)
         free = sorted(field.free, key=lambda player: -scores.get(player, 0))
-        not_now = forbidden(tournament) | _too_soon(tournament, field)
+        not_now = tournament.forbidden | _too_soon(tournament, field)
 
         def weight(first: str, second: str) -> float | None:
             pair = frozenset((first, second))
@@ -69,7 +69,7 @@ class Arena(Pairer):
 
     def waits(self, tournament: Tournament, field: FreePlayers, player: str) -> Why | None:
         """Return whether a player waits for others than those who are free."""
-        not_now = forbidden(tournament) | _too_soon(tournament, field)
+        not_now = tournament.forbidden | _too_soon(tournament, field)
         others = (other for other in field.free if other != player)
         return Why.JUST_MET if all(frozenset((player, other)) in not_now for other in others) else None
 
@@ -91,7 +91,7 @@ def _too_soon(tournament: Tournament, field: FreePlayers) -> frozenset[frozenset
 
     Nobody waits if neither could meet anybody else: a player who is free, or who has not withdrawn and still plays.
     """
-    never, found = forbidden(tournament), set[frozenset[str]]()
+    never, found = tournament.forbidden, set[frozenset[str]]()
     around = {*field.free, *(player for player in tournament.busy() if not tournament.entrants[player].withdrawn)}
     for player in field.free:
         if not tournament.meetings_of[player]:

@@ -29,7 +29,7 @@ from math import exp, log, pi, sqrt
 from typing import Final
 
 from arbiter.tournaments.commands import Arrange
-from arbiter.tournaments.formats.matching import FEW, forbidden, matched, seated
+from arbiter.tournaments.formats.matching import FEW, matched, seated
 from arbiter.tournaments.formats.pairer import FreePlayers, Merit, Pairer, Rating, Strength, arrange
 from arbiter.tournaments.meetings import Pair
 from arbiter.tournaments.spec import TieBreak
@@ -61,7 +61,7 @@ class Ladder(Pairer):
 
     def sharing(self, tournament: Tournament, present: Sequence[str]) -> Sequence[str]:
         """Return the validated players who may meet at least one other of them."""
-        never = forbidden(tournament)
+        never = tournament.forbidden
         ready = [player for player in present if not tournament.spec.options.validation or valid(tournament, player)]
         if not never:
             return ready
@@ -116,7 +116,7 @@ def _by_rating(rating: Rating | None) -> tuple[int, int]:
 
 def _weighing(tournament: Tournament, field: FreePlayers) -> Callable[[str, str], float | None]:
     """Return the weight of a pair of free players, None if they must not meet, or should wait for others."""
-    never = forbidden(tournament)
+    never = tournament.forbidden
     now = max(field.now, *field.since.values(), 0)
     in_play = sorted(tournament.busy())
 

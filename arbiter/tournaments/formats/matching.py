@@ -63,8 +63,3 @@ def seated(tournament: Tournament, first: str, second: str) -> Pair:
         return (streak, tournament.lead.get(player, 0))
 
     return Pair(first, second) if need(first) <= need(second) else Pair(second, first)
-
-
-def forbidden(tournament: Tournament) -> frozenset[frozenset[str]]:
-    """Return the pairs that must not meet."""
-    return frozenset(frozenset(pair) for pair in tournament.spec.entry.forbidden)

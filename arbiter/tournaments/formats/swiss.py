@@ -16,17 +16,20 @@ edition by which it was paired (`RULES`).
 | acceleration | Baku (C.04.7): the better half of the field has virtual points in the first half of the rounds |
 | forbidden pairs | never meet |
 | seats | as the Dutch rules allocate colours; the first seed has seat 1 in round 1 |
+| pairs and byes by hand | as the organiser asked; the others by the rules, or by score where these can't |
 | fewer than two play a round | a round of byes: requested ones count; a player left alone has the bye if it may |
 | no legal pairing | the tournament is over: it has fewer rounds than were planned |
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Final
 
 from arbiter.tournaments import dutch
+from arbiter.tournaments.by_hand import NOTHING, HandPairing
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.formats.pairer import FreePlayers, InvalidOption, Pairer, arrange
 from arbiter.tournaments.game_ends import DRAW, WIN
@@ -72,7 +75,8 @@ class Swiss(Pairer):
         round_ = tournament.rounds + 1
         playing = [player for player in tournament.seeds if _plays(tournament, player, round_)]
         if len(playing) < 2 <= len(tournament.players):  # the others sit it out, and come back
-            byes = [player for player in playing if _may_have_bye(tournament, player)]
+            given = tournament.by_hand.get(round_, NOTHING).byes
+            byes = [player for player in playing if player in given or _may_have_bye(tournament, player)]
             return replace(arrange(tournament, round_, (), byes), idle=True)
         return arrange(tournament, round_, *(pair_round(tournament) or ((), ())))
 
@@ -97,22 +101,42 @@ class Swiss(Pairer):
 
 
 def pair_round(tournament: Tournament) -> tuple[list[Pair], list[str]] | None:
-    """Return the pairs of the next round and the player with the bye, or None if there is no legal pairing."""
+    """Return the pairs of the next round and the players with a bye, or None if there is no legal pairing.
+
+    What an organiser has asked for the round is done, whatever the rules say.
+    """
     numbers = {player: number for number, player in enumerate(tournament.seeds, start=1)}
     forbidden = {
         frozenset(numbers[player] for player in pair)
-        for pair in tournament.spec.entry.forbidden
+        for pair in tournament.forbidden
         if all(player in numbers for player in pair)
     }
-    paired = dutch.pair_round(_entries(tournament, numbers), tournament.spec.options.rounds, forbidden)
+    round_ = tournament.rounds + 1
+    playing = {player for player in tournament.seeds if _plays(tournament, player, round_)}
+    asked = tournament.by_hand.get(round_, NOTHING).of(playing)
+    rest = playing - {player for pair in asked.pairs for player in pair[:2]} - set(asked.byes)
+    paired = dutch.pair_round(_entries(tournament, numbers, rest), tournament.spec.options.rounds, forbidden)
     if paired is None:
-        return None
+        return _neighbours(tournament, asked, rest) if asked != NOTHING else None
     pairs = [Pair(tournament.seeds[one - 1], tournament.seeds[other - 1]) for one, other in paired.pairs]
-    return pairs, [tournament.seeds[paired.bye - 1]] if paired.bye else []
+    bye = [tournament.seeds[paired.bye - 1]] if paired.bye else []
+    return [*asked.pairs, *pairs], [*asked.byes, *bye]
 
 
-def _entries(tournament: Tournament, numbers: Mapping[str, int]) -> list[dutch.Entry]:
-    """Return the players' records as the Dutch rules need them."""
+def _neighbours(tournament: Tournament, asked: HandPairing, rest: Collection[str]) -> tuple[list[Pair], list[str]]:
+    """Return what is asked for a round, with pairs of neighbours by score; who is left over has a bye."""
+    scores = Counter(dict.fromkeys(rest, 0))
+    for player in rest:
+        meetings = tournament.meetings_of[player]
+        scores[player] += sum(tournament.meeting_points(meeting, player) for meeting in meetings)
+        scores[player] += WIN * sum(player in byes for byes in tournament.byes.values())
+    order = sorted(rest, key=lambda player: (-scores[player], tournament.seeds.index(player)))
+    pairs = [Pair(*pair) for pair in zip(order[::2], order[1::2], strict=False)]
+    return [*asked.pairs, *pairs], [*asked.byes, *order[2 * len(pairs) :]]
+
+
+def _entries(tournament: Tournament, numbers: Mapping[str, int], present: Collection[str]) -> list[dutch.Entry]:
+    """Return the players' records as the Dutch rules need them. present: whom they pair."""
     virtual = baku(tournament) if tournament.spec.options.accelerated else {}
     meetings = {(meeting.round, player): meeting for meeting in tournament.meetings for player in meeting[2:4]}
     return [
@@ -122,7 +146,7 @@ def _entries(tournament: Tournament, numbers: Mapping[str, int]) -> list[dutch.E
                 _result(tournament, player, round_, meetings.get((round_, player)), numbers)
                 for round_ in range(1, tournament.rounds + 1)
             ],
-            present=_plays(tournament, player, tournament.rounds + 1),
+            present=player in present,
             virtual=virtual.get(player, ()),
         )
         for player, number in numbers.items()

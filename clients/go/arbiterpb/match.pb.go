@@ -4447,6 +4447,11 @@ type Correction struct {
 	//	*Correction_Replay
 	//	*Correction_Award
 	//	*Correction_Lots
+	//	*Correction_Pair
+	//	*Correction_Forbid
+	//	*Correction_Bye
+	//	*Correction_PairRound
+	//	*Correction_Hold
 	What          isCorrection_What `protobuf_oneof:"what"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4534,6 +4539,51 @@ func (x *Correction) GetLots() *LotDraw {
 	return nil
 }
 
+func (x *Correction) GetPair() *PairingByHand {
+	if x != nil {
+		if x, ok := x.What.(*Correction_Pair); ok {
+			return x.Pair
+		}
+	}
+	return nil
+}
+
+func (x *Correction) GetForbid() *ForbiddenPair {
+	if x != nil {
+		if x, ok := x.What.(*Correction_Forbid); ok {
+			return x.Forbid
+		}
+	}
+	return nil
+}
+
+func (x *Correction) GetBye() *GivenBye {
+	if x != nil {
+		if x, ok := x.What.(*Correction_Bye); ok {
+			return x.Bye
+		}
+	}
+	return nil
+}
+
+func (x *Correction) GetPairRound() *RoundPairing {
+	if x != nil {
+		if x, ok := x.What.(*Correction_PairRound); ok {
+			return x.PairRound
+		}
+	}
+	return nil
+}
+
+func (x *Correction) GetHold() *PauseAfterRound {
+	if x != nil {
+		if x, ok := x.What.(*Correction_Hold); ok {
+			return x.Hold
+		}
+	}
+	return nil
+}
+
 type isCorrection_What interface {
 	isCorrection_What()
 }
@@ -4564,6 +4614,31 @@ type Correction_Lots struct {
 	Lots *LotDraw `protobuf:"bytes,5,opt,name=lots,proto3,oneof"`
 }
 
+type Correction_Pair struct {
+	// Players meet in a round that has not begun, whatever the rules of the format say.
+	Pair *PairingByHand `protobuf:"bytes,6,opt,name=pair,proto3,oneof"`
+}
+
+type Correction_Forbid struct {
+	// Two players are not paired any more, or may be again.
+	Forbid *ForbiddenPair `protobuf:"bytes,7,opt,name=forbid,proto3,oneof"`
+}
+
+type Correction_Bye struct {
+	// A player sits out a round that has not begun.
+	Bye *GivenBye `protobuf:"bytes,8,opt,name=bye,proto3,oneof"`
+}
+
+type Correction_PairRound struct {
+	// A round that has not begun is paired, or paired again.
+	PairRound *RoundPairing `protobuf:"bytes,9,opt,name=pair_round,json=pairRound,proto3,oneof"`
+}
+
+type Correction_Hold struct {
+	// The tournament pauses once the round under way is over.
+	Hold *PauseAfterRound `protobuf:"bytes,10,opt,name=hold,proto3,oneof"`
+}
+
 func (*Correction_Disqualify) isCorrection_What() {}
 
 func (*Correction_Reinstate) isCorrection_What() {}
@@ -4573,6 +4648,16 @@ func (*Correction_Replay) isCorrection_What() {}
 func (*Correction_Award) isCorrection_What() {}
 
 func (*Correction_Lots) isCorrection_What() {}
+
+func (*Correction_Pair) isCorrection_What() {}
+
+func (*Correction_Forbid) isCorrection_What() {}
+
+func (*Correction_Bye) isCorrection_What() {}
+
+func (*Correction_PairRound) isCorrection_What() {}
+
+func (*Correction_Hold) isCorrection_What() {}
 
 // A player is disqualified: it is not paired any more, and loses the games that it has not begun.
 type Disqualification struct {
@@ -4850,6 +4935,348 @@ func (x *LotDraw) GetSeed() string {
 	return ""
 }
 
+// Players meet in a round that has not begun: the next one, a later one, or one that is paired while no game of it has
+// begun. If it is paired, its other pairs stay, and the rules pair who has no opponent any more. In a round robin, the
+// players of whole pairs change their opponents or their seats.
+type PairingByHand struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The round, from 1.
+	Round int32 `protobuf:"varint,1,opt,name=round,proto3" json:"round,omitempty"`
+	// The pairs, 1 to 500, of different players.
+	Pairs         []*SeatedPair `protobuf:"bytes,2,rep,name=pairs,proto3" json:"pairs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PairingByHand) Reset() {
+	*x = PairingByHand{}
+	mi := &file_arbiter_v1_match_proto_msgTypes[53]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PairingByHand) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PairingByHand) ProtoMessage() {}
+
+func (x *PairingByHand) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_match_proto_msgTypes[53]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PairingByHand.ProtoReflect.Descriptor instead.
+func (*PairingByHand) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{53}
+}
+
+func (x *PairingByHand) GetRound() int32 {
+	if x != nil {
+		return x.Round
+	}
+	return 0
+}
+
+func (x *PairingByHand) GetPairs() []*SeatedPair {
+	if x != nil {
+		return x.Pairs
+	}
+	return nil
+}
+
+// Two players who meet.
+type SeatedPair struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The player who has seat 1 in the first game.
+	First string `protobuf:"bytes,1,opt,name=first,proto3" json:"first,omitempty"`
+	// The other player.
+	Second        string `protobuf:"bytes,2,opt,name=second,proto3" json:"second,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SeatedPair) Reset() {
+	*x = SeatedPair{}
+	mi := &file_arbiter_v1_match_proto_msgTypes[54]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SeatedPair) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SeatedPair) ProtoMessage() {}
+
+func (x *SeatedPair) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_match_proto_msgTypes[54]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SeatedPair.ProtoReflect.Descriptor instead.
+func (*SeatedPair) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{54}
+}
+
+func (x *SeatedPair) GetFirst() string {
+	if x != nil {
+		return x.First
+	}
+	return ""
+}
+
+func (x *SeatedPair) GetSecond() string {
+	if x != nil {
+		return x.Second
+	}
+	return ""
+}
+
+// Two players are kept apart from the next pairing on.
+type ForbiddenPair struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A player.
+	First string `protobuf:"bytes,1,opt,name=first,proto3" json:"first,omitempty"`
+	// The other player.
+	Second string `protobuf:"bytes,2,opt,name=second,proto3" json:"second,omitempty"`
+	// They may be paired again, whoever has forbidden it: an organiser, or the tournament's specification.
+	Lifted        bool `protobuf:"varint,3,opt,name=lifted,proto3" json:"lifted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForbiddenPair) Reset() {
+	*x = ForbiddenPair{}
+	mi := &file_arbiter_v1_match_proto_msgTypes[55]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForbiddenPair) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForbiddenPair) ProtoMessage() {}
+
+func (x *ForbiddenPair) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_match_proto_msgTypes[55]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForbiddenPair.ProtoReflect.Descriptor instead.
+func (*ForbiddenPair) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{55}
+}
+
+func (x *ForbiddenPair) GetFirst() string {
+	if x != nil {
+		return x.First
+	}
+	return ""
+}
+
+func (x *ForbiddenPair) GetSecond() string {
+	if x != nil {
+		return x.Second
+	}
+	return ""
+}
+
+func (x *ForbiddenPair) GetLifted() bool {
+	if x != nil {
+		return x.Lifted
+	}
+	return false
+}
+
+// A player sits out a round that has not begun.
+type GivenBye struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The player.
+	Player string `protobuf:"bytes,1,opt,name=player,proto3" json:"player,omitempty"`
+	// The round, from 1.
+	Round int32 `protobuf:"varint,2,opt,name=round,proto3" json:"round,omitempty"`
+	// 2 for a point, 1 for half of one.
+	HalfPoints    int32 `protobuf:"varint,3,opt,name=half_points,json=halfPoints,proto3" json:"half_points,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GivenBye) Reset() {
+	*x = GivenBye{}
+	mi := &file_arbiter_v1_match_proto_msgTypes[56]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GivenBye) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GivenBye) ProtoMessage() {}
+
+func (x *GivenBye) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_match_proto_msgTypes[56]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GivenBye.ProtoReflect.Descriptor instead.
+func (*GivenBye) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{56}
+}
+
+func (x *GivenBye) GetPlayer() string {
+	if x != nil {
+		return x.Player
+	}
+	return ""
+}
+
+func (x *GivenBye) GetRound() int32 {
+	if x != nil {
+		return x.Round
+	}
+	return 0
+}
+
+func (x *GivenBye) GetHalfPoints() int32 {
+	if x != nil {
+		return x.HalfPoints
+	}
+	return 0
+}
+
+// A round is paired. While the tournament is paused, and the round before is over, that is the next round: its games
+// begin when it goes on. Or it is the last round that is paired, while no game of it has begun: it is paired again.
+type RoundPairing struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The round, from 1.
+	Round int32 `protobuf:"varint,1,opt,name=round,proto3" json:"round,omitempty"`
+	// By the rules alone: pairs and byes with a point that were asked for it are taken back.
+	Afresh        bool `protobuf:"varint,2,opt,name=afresh,proto3" json:"afresh,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RoundPairing) Reset() {
+	*x = RoundPairing{}
+	mi := &file_arbiter_v1_match_proto_msgTypes[57]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RoundPairing) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RoundPairing) ProtoMessage() {}
+
+func (x *RoundPairing) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_match_proto_msgTypes[57]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RoundPairing.ProtoReflect.Descriptor instead.
+func (*RoundPairing) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{57}
+}
+
+func (x *RoundPairing) GetRound() int32 {
+	if x != nil {
+		return x.Round
+	}
+	return 0
+}
+
+func (x *RoundPairing) GetAfresh() bool {
+	if x != nil {
+		return x.Afresh
+	}
+	return false
+}
+
+// The tournament pauses once the round under way is over.
+type PauseAfterRound struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// It does not.
+	Off           bool `protobuf:"varint,1,opt,name=off,proto3" json:"off,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PauseAfterRound) Reset() {
+	*x = PauseAfterRound{}
+	mi := &file_arbiter_v1_match_proto_msgTypes[58]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PauseAfterRound) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PauseAfterRound) ProtoMessage() {}
+
+func (x *PauseAfterRound) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_match_proto_msgTypes[58]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PauseAfterRound.ProtoReflect.Descriptor instead.
+func (*PauseAfterRound) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{58}
+}
+
+func (x *PauseAfterRound) GetOff() bool {
+	if x != nil {
+		return x.Off
+	}
+	return false
+}
+
 // A tournament has ended.
 type TournamentEnded struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -4865,7 +5292,7 @@ type TournamentEnded struct {
 
 func (x *TournamentEnded) Reset() {
 	*x = TournamentEnded{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[53]
+	mi := &file_arbiter_v1_match_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4877,7 +5304,7 @@ func (x *TournamentEnded) String() string {
 func (*TournamentEnded) ProtoMessage() {}
 
 func (x *TournamentEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[53]
+	mi := &file_arbiter_v1_match_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4890,7 +5317,7 @@ func (x *TournamentEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TournamentEnded.ProtoReflect.Descriptor instead.
 func (*TournamentEnded) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{53}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *TournamentEnded) GetEnd() string {
@@ -4927,7 +5354,7 @@ type OfferDrawRequest struct {
 
 func (x *OfferDrawRequest) Reset() {
 	*x = OfferDrawRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[54]
+	mi := &file_arbiter_v1_match_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4939,7 +5366,7 @@ func (x *OfferDrawRequest) String() string {
 func (*OfferDrawRequest) ProtoMessage() {}
 
 func (x *OfferDrawRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[54]
+	mi := &file_arbiter_v1_match_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4952,7 +5379,7 @@ func (x *OfferDrawRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OfferDrawRequest.ProtoReflect.Descriptor instead.
 func (*OfferDrawRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{54}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *OfferDrawRequest) GetRequestId() string {
@@ -4980,7 +5407,7 @@ type OfferDrawResponse struct {
 
 func (x *OfferDrawResponse) Reset() {
 	*x = OfferDrawResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[55]
+	mi := &file_arbiter_v1_match_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4992,7 +5419,7 @@ func (x *OfferDrawResponse) String() string {
 func (*OfferDrawResponse) ProtoMessage() {}
 
 func (x *OfferDrawResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[55]
+	mi := &file_arbiter_v1_match_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5005,7 +5432,7 @@ func (x *OfferDrawResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OfferDrawResponse.ProtoReflect.Descriptor instead.
 func (*OfferDrawResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{55}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *OfferDrawResponse) GetReceipt() *Receipt {
@@ -5030,7 +5457,7 @@ type AnswerDrawRequest struct {
 
 func (x *AnswerDrawRequest) Reset() {
 	*x = AnswerDrawRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[56]
+	mi := &file_arbiter_v1_match_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5042,7 +5469,7 @@ func (x *AnswerDrawRequest) String() string {
 func (*AnswerDrawRequest) ProtoMessage() {}
 
 func (x *AnswerDrawRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[56]
+	mi := &file_arbiter_v1_match_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5055,7 +5482,7 @@ func (x *AnswerDrawRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerDrawRequest.ProtoReflect.Descriptor instead.
 func (*AnswerDrawRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{56}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *AnswerDrawRequest) GetRequestId() string {
@@ -5090,7 +5517,7 @@ type AnswerDrawResponse struct {
 
 func (x *AnswerDrawResponse) Reset() {
 	*x = AnswerDrawResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[57]
+	mi := &file_arbiter_v1_match_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5102,7 +5529,7 @@ func (x *AnswerDrawResponse) String() string {
 func (*AnswerDrawResponse) ProtoMessage() {}
 
 func (x *AnswerDrawResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[57]
+	mi := &file_arbiter_v1_match_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5115,7 +5542,7 @@ func (x *AnswerDrawResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerDrawResponse.ProtoReflect.Descriptor instead.
 func (*AnswerDrawResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{57}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *AnswerDrawResponse) GetReceipt() *Receipt {
@@ -5138,7 +5565,7 @@ type ClaimDrawRequest struct {
 
 func (x *ClaimDrawRequest) Reset() {
 	*x = ClaimDrawRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[58]
+	mi := &file_arbiter_v1_match_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5150,7 +5577,7 @@ func (x *ClaimDrawRequest) String() string {
 func (*ClaimDrawRequest) ProtoMessage() {}
 
 func (x *ClaimDrawRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[58]
+	mi := &file_arbiter_v1_match_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5163,7 +5590,7 @@ func (x *ClaimDrawRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimDrawRequest.ProtoReflect.Descriptor instead.
 func (*ClaimDrawRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{58}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *ClaimDrawRequest) GetRequestId() string {
@@ -5191,7 +5618,7 @@ type ClaimDrawResponse struct {
 
 func (x *ClaimDrawResponse) Reset() {
 	*x = ClaimDrawResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[59]
+	mi := &file_arbiter_v1_match_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5203,7 +5630,7 @@ func (x *ClaimDrawResponse) String() string {
 func (*ClaimDrawResponse) ProtoMessage() {}
 
 func (x *ClaimDrawResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[59]
+	mi := &file_arbiter_v1_match_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5216,7 +5643,7 @@ func (x *ClaimDrawResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimDrawResponse.ProtoReflect.Descriptor instead.
 func (*ClaimDrawResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{59}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *ClaimDrawResponse) GetReceipt() *Receipt {
@@ -5239,7 +5666,7 @@ type ResignRequest struct {
 
 func (x *ResignRequest) Reset() {
 	*x = ResignRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[60]
+	mi := &file_arbiter_v1_match_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5251,7 +5678,7 @@ func (x *ResignRequest) String() string {
 func (*ResignRequest) ProtoMessage() {}
 
 func (x *ResignRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[60]
+	mi := &file_arbiter_v1_match_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5264,7 +5691,7 @@ func (x *ResignRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResignRequest.ProtoReflect.Descriptor instead.
 func (*ResignRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{60}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *ResignRequest) GetRequestId() string {
@@ -5292,7 +5719,7 @@ type ResignResponse struct {
 
 func (x *ResignResponse) Reset() {
 	*x = ResignResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[61]
+	mi := &file_arbiter_v1_match_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5304,7 +5731,7 @@ func (x *ResignResponse) String() string {
 func (*ResignResponse) ProtoMessage() {}
 
 func (x *ResignResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[61]
+	mi := &file_arbiter_v1_match_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5317,7 +5744,7 @@ func (x *ResignResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResignResponse.ProtoReflect.Descriptor instead.
 func (*ResignResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{61}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *ResignResponse) GetReceipt() *Receipt {
@@ -5342,7 +5769,7 @@ type AbortMatchRequest struct {
 
 func (x *AbortMatchRequest) Reset() {
 	*x = AbortMatchRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[62]
+	mi := &file_arbiter_v1_match_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5354,7 +5781,7 @@ func (x *AbortMatchRequest) String() string {
 func (*AbortMatchRequest) ProtoMessage() {}
 
 func (x *AbortMatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[62]
+	mi := &file_arbiter_v1_match_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5367,7 +5794,7 @@ func (x *AbortMatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbortMatchRequest.ProtoReflect.Descriptor instead.
 func (*AbortMatchRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{62}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *AbortMatchRequest) GetRequestId() string {
@@ -5402,7 +5829,7 @@ type AbortMatchResponse struct {
 
 func (x *AbortMatchResponse) Reset() {
 	*x = AbortMatchResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[63]
+	mi := &file_arbiter_v1_match_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5414,7 +5841,7 @@ func (x *AbortMatchResponse) String() string {
 func (*AbortMatchResponse) ProtoMessage() {}
 
 func (x *AbortMatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[63]
+	mi := &file_arbiter_v1_match_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5427,7 +5854,7 @@ func (x *AbortMatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbortMatchResponse.ProtoReflect.Descriptor instead.
 func (*AbortMatchResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{63}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *AbortMatchResponse) GetMatch() *Match {
@@ -5456,7 +5883,7 @@ type AdjudicateMatchRequest struct {
 
 func (x *AdjudicateMatchRequest) Reset() {
 	*x = AdjudicateMatchRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[64]
+	mi := &file_arbiter_v1_match_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5468,7 +5895,7 @@ func (x *AdjudicateMatchRequest) String() string {
 func (*AdjudicateMatchRequest) ProtoMessage() {}
 
 func (x *AdjudicateMatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[64]
+	mi := &file_arbiter_v1_match_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5481,7 +5908,7 @@ func (x *AdjudicateMatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdjudicateMatchRequest.ProtoReflect.Descriptor instead.
 func (*AdjudicateMatchRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{64}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *AdjudicateMatchRequest) GetRequestId() string {
@@ -5530,7 +5957,7 @@ type AdjudicateMatchResponse struct {
 
 func (x *AdjudicateMatchResponse) Reset() {
 	*x = AdjudicateMatchResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[65]
+	mi := &file_arbiter_v1_match_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5542,7 +5969,7 @@ func (x *AdjudicateMatchResponse) String() string {
 func (*AdjudicateMatchResponse) ProtoMessage() {}
 
 func (x *AdjudicateMatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[65]
+	mi := &file_arbiter_v1_match_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5555,7 +5982,7 @@ func (x *AdjudicateMatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdjudicateMatchResponse.ProtoReflect.Descriptor instead.
 func (*AdjudicateMatchResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{65}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *AdjudicateMatchResponse) GetMatch() *Match {
@@ -5576,7 +6003,7 @@ type GetTranscriptRequest struct {
 
 func (x *GetTranscriptRequest) Reset() {
 	*x = GetTranscriptRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[66]
+	mi := &file_arbiter_v1_match_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5588,7 +6015,7 @@ func (x *GetTranscriptRequest) String() string {
 func (*GetTranscriptRequest) ProtoMessage() {}
 
 func (x *GetTranscriptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[66]
+	mi := &file_arbiter_v1_match_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5601,7 +6028,7 @@ func (x *GetTranscriptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTranscriptRequest.ProtoReflect.Descriptor instead.
 func (*GetTranscriptRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{66}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *GetTranscriptRequest) GetMatchId() string {
@@ -5622,7 +6049,7 @@ type GetTranscriptResponse struct {
 
 func (x *GetTranscriptResponse) Reset() {
 	*x = GetTranscriptResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[67]
+	mi := &file_arbiter_v1_match_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5634,7 +6061,7 @@ func (x *GetTranscriptResponse) String() string {
 func (*GetTranscriptResponse) ProtoMessage() {}
 
 func (x *GetTranscriptResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[67]
+	mi := &file_arbiter_v1_match_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5647,7 +6074,7 @@ func (x *GetTranscriptResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTranscriptResponse.ProtoReflect.Descriptor instead.
 func (*GetTranscriptResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{67}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *GetTranscriptResponse) GetLines() []byte {
@@ -5972,7 +6399,7 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"correction\x18\x01 \x01(\v2\x16.arbiter.v1.CorrectionR\n" +
 	"correction\x12\x12\n" +
 	"\x04note\x18\x02 \x01(\tR\x04note\x12\x16\n" +
-	"\x06caller\x18\x03 \x01(\tR\x06caller\"\x99\x02\n" +
+	"\x06caller\x18\x03 \x01(\tR\x06caller\"\x97\x04\n" +
 	"\n" +
 	"Correction\x12>\n" +
 	"\n" +
@@ -5981,7 +6408,14 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"\treinstate\x18\x02 \x01(\v2\x19.arbiter.v1.ReinstatementH\x00R\treinstate\x12,\n" +
 	"\x06replay\x18\x03 \x01(\v2\x12.arbiter.v1.ReplayH\x00R\x06replay\x12/\n" +
 	"\x05award\x18\x04 \x01(\v2\x17.arbiter.v1.PointsAwardH\x00R\x05award\x12)\n" +
-	"\x04lots\x18\x05 \x01(\v2\x13.arbiter.v1.LotDrawH\x00R\x04lotsB\x06\n" +
+	"\x04lots\x18\x05 \x01(\v2\x13.arbiter.v1.LotDrawH\x00R\x04lots\x12/\n" +
+	"\x04pair\x18\x06 \x01(\v2\x19.arbiter.v1.PairingByHandH\x00R\x04pair\x123\n" +
+	"\x06forbid\x18\a \x01(\v2\x19.arbiter.v1.ForbiddenPairH\x00R\x06forbid\x12(\n" +
+	"\x03bye\x18\b \x01(\v2\x14.arbiter.v1.GivenByeH\x00R\x03bye\x129\n" +
+	"\n" +
+	"pair_round\x18\t \x01(\v2\x18.arbiter.v1.RoundPairingH\x00R\tpairRound\x121\n" +
+	"\x04hold\x18\n" +
+	" \x01(\v2\x1b.arbiter.v1.PauseAfterRoundH\x00R\x04holdB\x06\n" +
 	"\x04what\"\xa4\x01\n" +
 	"\x10Disqualification\x12\x16\n" +
 	"\x06player\x18\x01 \x01(\tR\x06player\x12\x1d\n" +
@@ -5999,7 +6433,28 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"halfPoints\"7\n" +
 	"\aLotDraw\x12\x18\n" +
 	"\aplayers\x18\x01 \x03(\tR\aplayers\x12\x12\n" +
-	"\x04seed\x18\x02 \x01(\tR\x04seed\"O\n" +
+	"\x04seed\x18\x02 \x01(\tR\x04seed\"S\n" +
+	"\rPairingByHand\x12\x14\n" +
+	"\x05round\x18\x01 \x01(\x05R\x05round\x12,\n" +
+	"\x05pairs\x18\x02 \x03(\v2\x16.arbiter.v1.SeatedPairR\x05pairs\":\n" +
+	"\n" +
+	"SeatedPair\x12\x14\n" +
+	"\x05first\x18\x01 \x01(\tR\x05first\x12\x16\n" +
+	"\x06second\x18\x02 \x01(\tR\x06second\"U\n" +
+	"\rForbiddenPair\x12\x14\n" +
+	"\x05first\x18\x01 \x01(\tR\x05first\x12\x16\n" +
+	"\x06second\x18\x02 \x01(\tR\x06second\x12\x16\n" +
+	"\x06lifted\x18\x03 \x01(\bR\x06lifted\"Y\n" +
+	"\bGivenBye\x12\x16\n" +
+	"\x06player\x18\x01 \x01(\tR\x06player\x12\x14\n" +
+	"\x05round\x18\x02 \x01(\x05R\x05round\x12\x1f\n" +
+	"\vhalf_points\x18\x03 \x01(\x05R\n" +
+	"halfPoints\"<\n" +
+	"\fRoundPairing\x12\x14\n" +
+	"\x05round\x18\x01 \x01(\x05R\x05round\x12\x16\n" +
+	"\x06afresh\x18\x02 \x01(\bR\x06afresh\"#\n" +
+	"\x0fPauseAfterRound\x12\x10\n" +
+	"\x03off\x18\x01 \x01(\bR\x03off\"O\n" +
 	"\x0fTournamentEnded\x12\x10\n" +
 	"\x03end\x18\x01 \x01(\tR\x03end\x12\x12\n" +
 	"\x04note\x18\x02 \x01(\tR\x04note\x12\x16\n" +
@@ -6118,7 +6573,7 @@ func file_arbiter_v1_match_proto_rawDescGZIP() []byte {
 }
 
 var file_arbiter_v1_match_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_arbiter_v1_match_proto_msgTypes = make([]protoimpl.MessageInfo, 68)
+var file_arbiter_v1_match_proto_msgTypes = make([]protoimpl.MessageInfo, 74)
 var file_arbiter_v1_match_proto_goTypes = []any{
 	(Phase)(0),                      // 0: arbiter.v1.Phase
 	(ResultKind)(0),                 // 1: arbiter.v1.ResultKind
@@ -6179,23 +6634,29 @@ var file_arbiter_v1_match_proto_goTypes = []any{
 	(*Replay)(nil),                  // 56: arbiter.v1.Replay
 	(*PointsAward)(nil),             // 57: arbiter.v1.PointsAward
 	(*LotDraw)(nil),                 // 58: arbiter.v1.LotDraw
-	(*TournamentEnded)(nil),         // 59: arbiter.v1.TournamentEnded
-	(*OfferDrawRequest)(nil),        // 60: arbiter.v1.OfferDrawRequest
-	(*OfferDrawResponse)(nil),       // 61: arbiter.v1.OfferDrawResponse
-	(*AnswerDrawRequest)(nil),       // 62: arbiter.v1.AnswerDrawRequest
-	(*AnswerDrawResponse)(nil),      // 63: arbiter.v1.AnswerDrawResponse
-	(*ClaimDrawRequest)(nil),        // 64: arbiter.v1.ClaimDrawRequest
-	(*ClaimDrawResponse)(nil),       // 65: arbiter.v1.ClaimDrawResponse
-	(*ResignRequest)(nil),           // 66: arbiter.v1.ResignRequest
-	(*ResignResponse)(nil),          // 67: arbiter.v1.ResignResponse
-	(*AbortMatchRequest)(nil),       // 68: arbiter.v1.AbortMatchRequest
-	(*AbortMatchResponse)(nil),      // 69: arbiter.v1.AbortMatchResponse
-	(*AdjudicateMatchRequest)(nil),  // 70: arbiter.v1.AdjudicateMatchRequest
-	(*AdjudicateMatchResponse)(nil), // 71: arbiter.v1.AdjudicateMatchResponse
-	(*GetTranscriptRequest)(nil),    // 72: arbiter.v1.GetTranscriptRequest
-	(*GetTranscriptResponse)(nil),   // 73: arbiter.v1.GetTranscriptResponse
-	(*Refusal)(nil),                 // 74: arbiter.v1.Refusal
-	(RefusalReason)(0),              // 75: arbiter.v1.RefusalReason
+	(*PairingByHand)(nil),           // 59: arbiter.v1.PairingByHand
+	(*SeatedPair)(nil),              // 60: arbiter.v1.SeatedPair
+	(*ForbiddenPair)(nil),           // 61: arbiter.v1.ForbiddenPair
+	(*GivenBye)(nil),                // 62: arbiter.v1.GivenBye
+	(*RoundPairing)(nil),            // 63: arbiter.v1.RoundPairing
+	(*PauseAfterRound)(nil),         // 64: arbiter.v1.PauseAfterRound
+	(*TournamentEnded)(nil),         // 65: arbiter.v1.TournamentEnded
+	(*OfferDrawRequest)(nil),        // 66: arbiter.v1.OfferDrawRequest
+	(*OfferDrawResponse)(nil),       // 67: arbiter.v1.OfferDrawResponse
+	(*AnswerDrawRequest)(nil),       // 68: arbiter.v1.AnswerDrawRequest
+	(*AnswerDrawResponse)(nil),      // 69: arbiter.v1.AnswerDrawResponse
+	(*ClaimDrawRequest)(nil),        // 70: arbiter.v1.ClaimDrawRequest
+	(*ClaimDrawResponse)(nil),       // 71: arbiter.v1.ClaimDrawResponse
+	(*ResignRequest)(nil),           // 72: arbiter.v1.ResignRequest
+	(*ResignResponse)(nil),          // 73: arbiter.v1.ResignResponse
+	(*AbortMatchRequest)(nil),       // 74: arbiter.v1.AbortMatchRequest
+	(*AbortMatchResponse)(nil),      // 75: arbiter.v1.AbortMatchResponse
+	(*AdjudicateMatchRequest)(nil),  // 76: arbiter.v1.AdjudicateMatchRequest
+	(*AdjudicateMatchResponse)(nil), // 77: arbiter.v1.AdjudicateMatchResponse
+	(*GetTranscriptRequest)(nil),    // 78: arbiter.v1.GetTranscriptRequest
+	(*GetTranscriptResponse)(nil),   // 79: arbiter.v1.GetTranscriptResponse
+	(*Refusal)(nil),                 // 80: arbiter.v1.Refusal
+	(RefusalReason)(0),              // 81: arbiter.v1.RefusalReason
 }
 var file_arbiter_v1_match_proto_depIdxs = []int32{
 	1,  // 0: arbiter.v1.Result.kind:type_name -> arbiter.v1.ResultKind
@@ -6220,7 +6681,7 @@ var file_arbiter_v1_match_proto_depIdxs = []int32{
 	17, // 19: arbiter.v1.SubmitMovesRequest.moves:type_name -> arbiter.v1.SubmitMoveRequest
 	24, // 20: arbiter.v1.SubmitMovesResponse.answers:type_name -> arbiter.v1.MoveAnswer
 	20, // 21: arbiter.v1.MoveAnswer.receipt:type_name -> arbiter.v1.Receipt
-	74, // 22: arbiter.v1.MoveAnswer.refusal:type_name -> arbiter.v1.Refusal
+	80, // 22: arbiter.v1.MoveAnswer.refusal:type_name -> arbiter.v1.Refusal
 	26, // 23: arbiter.v1.ObserveRequest.match:type_name -> arbiter.v1.ObserveMatch
 	27, // 24: arbiter.v1.ObserveRequest.all:type_name -> arbiter.v1.ObserveAll
 	29, // 25: arbiter.v1.ObserveResponse.items:type_name -> arbiter.v1.ObserveItem
@@ -6238,8 +6699,8 @@ var file_arbiter_v1_match_proto_depIdxs = []int32{
 	7,  // 37: arbiter.v1.TurnStarted.clocks:type_name -> arbiter.v1.Clock
 	21, // 38: arbiter.v1.MovePlayed.ledger:type_name -> arbiter.v1.Ledger
 	7,  // 39: arbiter.v1.MovePlayed.clocks:type_name -> arbiter.v1.Clock
-	75, // 40: arbiter.v1.StrikeCounted.reason:type_name -> arbiter.v1.RefusalReason
-	74, // 41: arbiter.v1.RequestRejected.refusal:type_name -> arbiter.v1.Refusal
+	81, // 40: arbiter.v1.StrikeCounted.reason:type_name -> arbiter.v1.RefusalReason
+	80, // 41: arbiter.v1.RequestRejected.refusal:type_name -> arbiter.v1.Refusal
 	40, // 42: arbiter.v1.TournamentEvent.created:type_name -> arbiter.v1.TournamentCreated
 	41, // 43: arbiter.v1.TournamentEvent.entrant:type_name -> arbiter.v1.EntrantEvent
 	44, // 44: arbiter.v1.TournamentEvent.started:type_name -> arbiter.v1.TournamentStarted
@@ -6248,7 +6709,7 @@ var file_arbiter_v1_match_proto_depIdxs = []int32{
 	48, // 47: arbiter.v1.TournamentEvent.begun:type_name -> arbiter.v1.GameBegun
 	49, // 48: arbiter.v1.TournamentEvent.game_ended:type_name -> arbiter.v1.GameEnded
 	50, // 49: arbiter.v1.TournamentEvent.voided:type_name -> arbiter.v1.GameVoided
-	59, // 50: arbiter.v1.TournamentEvent.ended:type_name -> arbiter.v1.TournamentEnded
+	65, // 50: arbiter.v1.TournamentEvent.ended:type_name -> arbiter.v1.TournamentEnded
 	42, // 51: arbiter.v1.TournamentEvent.entry_changed:type_name -> arbiter.v1.EntryChanged
 	43, // 52: arbiter.v1.TournamentEvent.start_missed:type_name -> arbiter.v1.StartMissed
 	51, // 53: arbiter.v1.TournamentEvent.ruled:type_name -> arbiter.v1.GameRuled
@@ -6260,45 +6721,51 @@ var file_arbiter_v1_match_proto_depIdxs = []int32{
 	56, // 59: arbiter.v1.Correction.replay:type_name -> arbiter.v1.Replay
 	57, // 60: arbiter.v1.Correction.award:type_name -> arbiter.v1.PointsAward
 	58, // 61: arbiter.v1.Correction.lots:type_name -> arbiter.v1.LotDraw
-	5,  // 62: arbiter.v1.Disqualification.results:type_name -> arbiter.v1.DisqualifiedResults
-	20, // 63: arbiter.v1.OfferDrawResponse.receipt:type_name -> arbiter.v1.Receipt
-	20, // 64: arbiter.v1.AnswerDrawResponse.receipt:type_name -> arbiter.v1.Receipt
-	20, // 65: arbiter.v1.ClaimDrawResponse.receipt:type_name -> arbiter.v1.Receipt
-	20, // 66: arbiter.v1.ResignResponse.receipt:type_name -> arbiter.v1.Receipt
-	9,  // 67: arbiter.v1.AbortMatchResponse.match:type_name -> arbiter.v1.Match
-	1,  // 68: arbiter.v1.AdjudicateMatchRequest.kind:type_name -> arbiter.v1.ResultKind
-	9,  // 69: arbiter.v1.AdjudicateMatchResponse.match:type_name -> arbiter.v1.Match
-	11, // 70: arbiter.v1.MatchService.CreateMatch:input_type -> arbiter.v1.CreateMatchRequest
-	13, // 71: arbiter.v1.MatchService.GetMatch:input_type -> arbiter.v1.GetMatchRequest
-	15, // 72: arbiter.v1.MatchService.ListMatches:input_type -> arbiter.v1.ListMatchesRequest
-	17, // 73: arbiter.v1.MatchService.SubmitMove:input_type -> arbiter.v1.SubmitMoveRequest
-	22, // 74: arbiter.v1.MatchService.SubmitMoves:input_type -> arbiter.v1.SubmitMovesRequest
-	25, // 75: arbiter.v1.MatchService.Observe:input_type -> arbiter.v1.ObserveRequest
-	60, // 76: arbiter.v1.MatchService.OfferDraw:input_type -> arbiter.v1.OfferDrawRequest
-	62, // 77: arbiter.v1.MatchService.AnswerDraw:input_type -> arbiter.v1.AnswerDrawRequest
-	64, // 78: arbiter.v1.MatchService.ClaimDraw:input_type -> arbiter.v1.ClaimDrawRequest
-	66, // 79: arbiter.v1.MatchService.Resign:input_type -> arbiter.v1.ResignRequest
-	68, // 80: arbiter.v1.MatchService.AbortMatch:input_type -> arbiter.v1.AbortMatchRequest
-	70, // 81: arbiter.v1.MatchService.AdjudicateMatch:input_type -> arbiter.v1.AdjudicateMatchRequest
-	72, // 82: arbiter.v1.MatchService.GetTranscript:input_type -> arbiter.v1.GetTranscriptRequest
-	12, // 83: arbiter.v1.MatchService.CreateMatch:output_type -> arbiter.v1.CreateMatchResponse
-	14, // 84: arbiter.v1.MatchService.GetMatch:output_type -> arbiter.v1.GetMatchResponse
-	16, // 85: arbiter.v1.MatchService.ListMatches:output_type -> arbiter.v1.ListMatchesResponse
-	19, // 86: arbiter.v1.MatchService.SubmitMove:output_type -> arbiter.v1.SubmitMoveResponse
-	23, // 87: arbiter.v1.MatchService.SubmitMoves:output_type -> arbiter.v1.SubmitMovesResponse
-	28, // 88: arbiter.v1.MatchService.Observe:output_type -> arbiter.v1.ObserveResponse
-	61, // 89: arbiter.v1.MatchService.OfferDraw:output_type -> arbiter.v1.OfferDrawResponse
-	63, // 90: arbiter.v1.MatchService.AnswerDraw:output_type -> arbiter.v1.AnswerDrawResponse
-	65, // 91: arbiter.v1.MatchService.ClaimDraw:output_type -> arbiter.v1.ClaimDrawResponse
-	67, // 92: arbiter.v1.MatchService.Resign:output_type -> arbiter.v1.ResignResponse
-	69, // 93: arbiter.v1.MatchService.AbortMatch:output_type -> arbiter.v1.AbortMatchResponse
-	71, // 94: arbiter.v1.MatchService.AdjudicateMatch:output_type -> arbiter.v1.AdjudicateMatchResponse
-	73, // 95: arbiter.v1.MatchService.GetTranscript:output_type -> arbiter.v1.GetTranscriptResponse
-	83, // [83:96] is the sub-list for method output_type
-	70, // [70:83] is the sub-list for method input_type
-	70, // [70:70] is the sub-list for extension type_name
-	70, // [70:70] is the sub-list for extension extendee
-	0,  // [0:70] is the sub-list for field type_name
+	59, // 62: arbiter.v1.Correction.pair:type_name -> arbiter.v1.PairingByHand
+	61, // 63: arbiter.v1.Correction.forbid:type_name -> arbiter.v1.ForbiddenPair
+	62, // 64: arbiter.v1.Correction.bye:type_name -> arbiter.v1.GivenBye
+	63, // 65: arbiter.v1.Correction.pair_round:type_name -> arbiter.v1.RoundPairing
+	64, // 66: arbiter.v1.Correction.hold:type_name -> arbiter.v1.PauseAfterRound
+	5,  // 67: arbiter.v1.Disqualification.results:type_name -> arbiter.v1.DisqualifiedResults
+	60, // 68: arbiter.v1.PairingByHand.pairs:type_name -> arbiter.v1.SeatedPair
+	20, // 69: arbiter.v1.OfferDrawResponse.receipt:type_name -> arbiter.v1.Receipt
+	20, // 70: arbiter.v1.AnswerDrawResponse.receipt:type_name -> arbiter.v1.Receipt
+	20, // 71: arbiter.v1.ClaimDrawResponse.receipt:type_name -> arbiter.v1.Receipt
+	20, // 72: arbiter.v1.ResignResponse.receipt:type_name -> arbiter.v1.Receipt
+	9,  // 73: arbiter.v1.AbortMatchResponse.match:type_name -> arbiter.v1.Match
+	1,  // 74: arbiter.v1.AdjudicateMatchRequest.kind:type_name -> arbiter.v1.ResultKind
+	9,  // 75: arbiter.v1.AdjudicateMatchResponse.match:type_name -> arbiter.v1.Match
+	11, // 76: arbiter.v1.MatchService.CreateMatch:input_type -> arbiter.v1.CreateMatchRequest
+	13, // 77: arbiter.v1.MatchService.GetMatch:input_type -> arbiter.v1.GetMatchRequest
+	15, // 78: arbiter.v1.MatchService.ListMatches:input_type -> arbiter.v1.ListMatchesRequest
+	17, // 79: arbiter.v1.MatchService.SubmitMove:input_type -> arbiter.v1.SubmitMoveRequest
+	22, // 80: arbiter.v1.MatchService.SubmitMoves:input_type -> arbiter.v1.SubmitMovesRequest
+	25, // 81: arbiter.v1.MatchService.Observe:input_type -> arbiter.v1.ObserveRequest
+	66, // 82: arbiter.v1.MatchService.OfferDraw:input_type -> arbiter.v1.OfferDrawRequest
+	68, // 83: arbiter.v1.MatchService.AnswerDraw:input_type -> arbiter.v1.AnswerDrawRequest
+	70, // 84: arbiter.v1.MatchService.ClaimDraw:input_type -> arbiter.v1.ClaimDrawRequest
+	72, // 85: arbiter.v1.MatchService.Resign:input_type -> arbiter.v1.ResignRequest
+	74, // 86: arbiter.v1.MatchService.AbortMatch:input_type -> arbiter.v1.AbortMatchRequest
+	76, // 87: arbiter.v1.MatchService.AdjudicateMatch:input_type -> arbiter.v1.AdjudicateMatchRequest
+	78, // 88: arbiter.v1.MatchService.GetTranscript:input_type -> arbiter.v1.GetTranscriptRequest
+	12, // 89: arbiter.v1.MatchService.CreateMatch:output_type -> arbiter.v1.CreateMatchResponse
+	14, // 90: arbiter.v1.MatchService.GetMatch:output_type -> arbiter.v1.GetMatchResponse
+	16, // 91: arbiter.v1.MatchService.ListMatches:output_type -> arbiter.v1.ListMatchesResponse
+	19, // 92: arbiter.v1.MatchService.SubmitMove:output_type -> arbiter.v1.SubmitMoveResponse
+	23, // 93: arbiter.v1.MatchService.SubmitMoves:output_type -> arbiter.v1.SubmitMovesResponse
+	28, // 94: arbiter.v1.MatchService.Observe:output_type -> arbiter.v1.ObserveResponse
+	67, // 95: arbiter.v1.MatchService.OfferDraw:output_type -> arbiter.v1.OfferDrawResponse
+	69, // 96: arbiter.v1.MatchService.AnswerDraw:output_type -> arbiter.v1.AnswerDrawResponse
+	71, // 97: arbiter.v1.MatchService.ClaimDraw:output_type -> arbiter.v1.ClaimDrawResponse
+	73, // 98: arbiter.v1.MatchService.Resign:output_type -> arbiter.v1.ResignResponse
+	75, // 99: arbiter.v1.MatchService.AbortMatch:output_type -> arbiter.v1.AbortMatchResponse
+	77, // 100: arbiter.v1.MatchService.AdjudicateMatch:output_type -> arbiter.v1.AdjudicateMatchResponse
+	79, // 101: arbiter.v1.MatchService.GetTranscript:output_type -> arbiter.v1.GetTranscriptResponse
+	89, // [89:102] is the sub-list for method output_type
+	76, // [76:89] is the sub-list for method input_type
+	76, // [76:76] is the sub-list for extension type_name
+	76, // [76:76] is the sub-list for extension extendee
+	0,  // [0:76] is the sub-list for field type_name
 }
 
 func init() { file_arbiter_v1_match_proto_init() }
@@ -6353,6 +6820,11 @@ func file_arbiter_v1_match_proto_init() {
 		(*Correction_Replay)(nil),
 		(*Correction_Award)(nil),
 		(*Correction_Lots)(nil),
+		(*Correction_Pair)(nil),
+		(*Correction_Forbid)(nil),
+		(*Correction_Bye)(nil),
+		(*Correction_PairRound)(nil),
+		(*Correction_Hold)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -6360,7 +6832,7 @@ func file_arbiter_v1_match_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arbiter_v1_match_proto_rawDesc), len(file_arbiter_v1_match_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   68,
+			NumMessages:   74,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -3253,7 +3253,12 @@ type CorrectTournamentResponse struct {
 	// The players whose place or points differ, in the order of the new standings. A repeated request changes nothing.
 	Changes []*PlaceChange `protobuf:"bytes,2,rep,name=changes,proto3" json:"changes,omitempty"`
 	// Pairings that exist and stay, but would be others by the results as they count now.
-	Later         []*LaterPairings `protobuf:"bytes,3,rep,name=later,proto3" json:"later,omitempty"`
+	Later []*LaterPairings `protobuf:"bytes,3,rep,name=later,proto3" json:"later,omitempty"`
+	// After a decision on pairings: its round as it is paired, or will be by the results so far. Not set if that is not
+	// known, since the round before goes on.
+	Paired *RoundPairs `protobuf:"bytes,4,opt,name=paired,proto3" json:"paired,omitempty"`
+	// Which rules of the format this round breaks, or without it the pairs and byes by hand, each as a clause.
+	Breaks        []string `protobuf:"bytes,5,rep,name=breaks,proto3" json:"breaks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3309,6 +3314,84 @@ func (x *CorrectTournamentResponse) GetLater() []*LaterPairings {
 	return nil
 }
 
+func (x *CorrectTournamentResponse) GetPaired() *RoundPairs {
+	if x != nil {
+		return x.Paired
+	}
+	return nil
+}
+
+func (x *CorrectTournamentResponse) GetBreaks() []string {
+	if x != nil {
+		return x.Breaks
+	}
+	return nil
+}
+
+// Who meets in a round.
+type RoundPairs struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The round, from 1.
+	Round int32 `protobuf:"varint,1,opt,name=round,proto3" json:"round,omitempty"`
+	// The pairs, seat 1 first.
+	Pairs []*PlayerPair `protobuf:"bytes,2,rep,name=pairs,proto3" json:"pairs,omitempty"`
+	// Who has a bye with a point.
+	Byes          []string `protobuf:"bytes,3,rep,name=byes,proto3" json:"byes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RoundPairs) Reset() {
+	*x = RoundPairs{}
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RoundPairs) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RoundPairs) ProtoMessage() {}
+
+func (x *RoundPairs) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RoundPairs.ProtoReflect.Descriptor instead.
+func (*RoundPairs) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *RoundPairs) GetRound() int32 {
+	if x != nil {
+		return x.Round
+	}
+	return 0
+}
+
+func (x *RoundPairs) GetPairs() []*PlayerPair {
+	if x != nil {
+		return x.Pairs
+	}
+	return nil
+}
+
+func (x *RoundPairs) GetByes() []string {
+	if x != nil {
+		return x.Byes
+	}
+	return nil
+}
+
 // A round of a Swiss, or the later ties of a knockout, that would be paired otherwise. Only the first such round of a
 // Swiss is named, since all later ones depend on it.
 type LaterPairings struct {
@@ -3327,7 +3410,7 @@ type LaterPairings struct {
 
 func (x *LaterPairings) Reset() {
 	*x = LaterPairings{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[34]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3339,7 +3422,7 @@ func (x *LaterPairings) String() string {
 func (*LaterPairings) ProtoMessage() {}
 
 func (x *LaterPairings) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[34]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3352,7 +3435,7 @@ func (x *LaterPairings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LaterPairings.ProtoReflect.Descriptor instead.
 func (*LaterPairings) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{34}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *LaterPairings) GetResult() string {
@@ -3402,7 +3485,7 @@ type PlaceChange struct {
 
 func (x *PlaceChange) Reset() {
 	*x = PlaceChange{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[35]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3414,7 +3497,7 @@ func (x *PlaceChange) String() string {
 func (*PlaceChange) ProtoMessage() {}
 
 func (x *PlaceChange) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[35]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3427,7 +3510,7 @@ func (x *PlaceChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlaceChange.ProtoReflect.Descriptor instead.
 func (*PlaceChange) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{35}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *PlaceChange) GetPlayer() string {
@@ -3476,7 +3559,7 @@ type GetTournamentRequest struct {
 
 func (x *GetTournamentRequest) Reset() {
 	*x = GetTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[36]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3488,7 +3571,7 @@ func (x *GetTournamentRequest) String() string {
 func (*GetTournamentRequest) ProtoMessage() {}
 
 func (x *GetTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[36]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3501,7 +3584,7 @@ func (x *GetTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTournamentRequest.ProtoReflect.Descriptor instead.
 func (*GetTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{36}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *GetTournamentRequest) GetTournamentId() string {
@@ -3522,7 +3605,7 @@ type GetTournamentResponse struct {
 
 func (x *GetTournamentResponse) Reset() {
 	*x = GetTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[37]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3534,7 +3617,7 @@ func (x *GetTournamentResponse) String() string {
 func (*GetTournamentResponse) ProtoMessage() {}
 
 func (x *GetTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[37]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3547,7 +3630,7 @@ func (x *GetTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTournamentResponse.ProtoReflect.Descriptor instead.
 func (*GetTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{37}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *GetTournamentResponse) GetTournament() *Tournament {
@@ -3576,7 +3659,7 @@ type ListTournamentsRequest struct {
 
 func (x *ListTournamentsRequest) Reset() {
 	*x = ListTournamentsRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[38]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3588,7 +3671,7 @@ func (x *ListTournamentsRequest) String() string {
 func (*ListTournamentsRequest) ProtoMessage() {}
 
 func (x *ListTournamentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[38]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3601,7 +3684,7 @@ func (x *ListTournamentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTournamentsRequest.ProtoReflect.Descriptor instead.
 func (*ListTournamentsRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{38}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ListTournamentsRequest) GetPageSize() int32 {
@@ -3652,7 +3735,7 @@ type ListTournamentsResponse struct {
 
 func (x *ListTournamentsResponse) Reset() {
 	*x = ListTournamentsResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[39]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3664,7 +3747,7 @@ func (x *ListTournamentsResponse) String() string {
 func (*ListTournamentsResponse) ProtoMessage() {}
 
 func (x *ListTournamentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[39]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3677,7 +3760,7 @@ func (x *ListTournamentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTournamentsResponse.ProtoReflect.Descriptor instead.
 func (*ListTournamentsResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{39}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ListTournamentsResponse) GetTournaments() []*TournamentSummary {
@@ -3705,7 +3788,7 @@ type ExportTournamentRequest struct {
 
 func (x *ExportTournamentRequest) Reset() {
 	*x = ExportTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[40]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3717,7 +3800,7 @@ func (x *ExportTournamentRequest) String() string {
 func (*ExportTournamentRequest) ProtoMessage() {}
 
 func (x *ExportTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[40]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3730,7 +3813,7 @@ func (x *ExportTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportTournamentRequest.ProtoReflect.Descriptor instead.
 func (*ExportTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{40}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ExportTournamentRequest) GetTournamentId() string {
@@ -3751,7 +3834,7 @@ type ExportTournamentResponse struct {
 
 func (x *ExportTournamentResponse) Reset() {
 	*x = ExportTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[41]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3763,7 +3846,7 @@ func (x *ExportTournamentResponse) String() string {
 func (*ExportTournamentResponse) ProtoMessage() {}
 
 func (x *ExportTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[41]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3776,7 +3859,7 @@ func (x *ExportTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportTournamentResponse.ProtoReflect.Descriptor instead.
 func (*ExportTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{41}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ExportTournamentResponse) GetLines() []byte {
@@ -3797,7 +3880,7 @@ type GetStandingsRequest struct {
 
 func (x *GetStandingsRequest) Reset() {
 	*x = GetStandingsRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[42]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3809,7 +3892,7 @@ func (x *GetStandingsRequest) String() string {
 func (*GetStandingsRequest) ProtoMessage() {}
 
 func (x *GetStandingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[42]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3822,7 +3905,7 @@ func (x *GetStandingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStandingsRequest.ProtoReflect.Descriptor instead.
 func (*GetStandingsRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{42}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *GetStandingsRequest) GetTournamentId() string {
@@ -3850,7 +3933,7 @@ type GetStandingsResponse struct {
 
 func (x *GetStandingsResponse) Reset() {
 	*x = GetStandingsResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[43]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3862,7 +3945,7 @@ func (x *GetStandingsResponse) String() string {
 func (*GetStandingsResponse) ProtoMessage() {}
 
 func (x *GetStandingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[43]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3875,7 +3958,7 @@ func (x *GetStandingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStandingsResponse.ProtoReflect.Descriptor instead.
 func (*GetStandingsResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{43}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *GetStandingsResponse) GetTournamentId() string {
@@ -3955,7 +4038,7 @@ type StandingsRow struct {
 
 func (x *StandingsRow) Reset() {
 	*x = StandingsRow{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[44]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3967,7 +4050,7 @@ func (x *StandingsRow) String() string {
 func (*StandingsRow) ProtoMessage() {}
 
 func (x *StandingsRow) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[44]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3980,7 +4063,7 @@ func (x *StandingsRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StandingsRow.ProtoReflect.Descriptor instead.
 func (*StandingsRow) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{44}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *StandingsRow) GetPlace() int32 {
@@ -4125,7 +4208,7 @@ type StandingsRating struct {
 
 func (x *StandingsRating) Reset() {
 	*x = StandingsRating{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[45]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4137,7 +4220,7 @@ func (x *StandingsRating) String() string {
 func (*StandingsRating) ProtoMessage() {}
 
 func (x *StandingsRating) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[45]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4150,7 +4233,7 @@ func (x *StandingsRating) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StandingsRating.ProtoReflect.Descriptor instead.
 func (*StandingsRating) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{45}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *StandingsRating) GetElo() *Estimate {
@@ -4191,7 +4274,7 @@ type Faults struct {
 
 func (x *Faults) Reset() {
 	*x = Faults{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[46]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4203,7 +4286,7 @@ func (x *Faults) String() string {
 func (*Faults) ProtoMessage() {}
 
 func (x *Faults) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[46]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4216,7 +4299,7 @@ func (x *Faults) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Faults.ProtoReflect.Descriptor instead.
 func (*Faults) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{46}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Faults) GetTimeouts() int32 {
@@ -4529,13 +4612,20 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"correction\x12\x12\n" +
 	"\x04note\x18\x04 \x01(\tR\x04note\x12\x1a\n" +
 	"\brevision\x18\x05 \x01(\x03R\brevision\x12\x18\n" +
-	"\apreview\x18\x06 \x01(\bR\apreview\"\xb7\x01\n" +
+	"\apreview\x18\x06 \x01(\bR\apreview\"\xff\x01\n" +
 	"\x19CorrectTournamentResponse\x126\n" +
 	"\n" +
 	"tournament\x18\x01 \x01(\v2\x16.arbiter.v1.TournamentR\n" +
 	"tournament\x121\n" +
 	"\achanges\x18\x02 \x03(\v2\x17.arbiter.v1.PlaceChangeR\achanges\x12/\n" +
-	"\x05later\x18\x03 \x03(\v2\x19.arbiter.v1.LaterPairingsR\x05later\"\x9d\x01\n" +
+	"\x05later\x18\x03 \x03(\v2\x19.arbiter.v1.LaterPairingsR\x05later\x12.\n" +
+	"\x06paired\x18\x04 \x01(\v2\x16.arbiter.v1.RoundPairsR\x06paired\x12\x16\n" +
+	"\x06breaks\x18\x05 \x03(\tR\x06breaks\"d\n" +
+	"\n" +
+	"RoundPairs\x12\x14\n" +
+	"\x05round\x18\x01 \x01(\x05R\x05round\x12,\n" +
+	"\x05pairs\x18\x02 \x03(\v2\x16.arbiter.v1.PlayerPairR\x05pairs\x12\x12\n" +
+	"\x04byes\x18\x03 \x03(\tR\x04byes\"\x9d\x01\n" +
 	"\rLaterPairings\x12\x16\n" +
 	"\x06result\x18\x01 \x01(\tR\x06result\x12\x14\n" +
 	"\x05round\x18\x02 \x01(\x05R\x05round\x12,\n" +
@@ -4695,7 +4785,7 @@ func file_arbiter_v1_tournament_proto_rawDescGZIP() []byte {
 }
 
 var file_arbiter_v1_tournament_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_arbiter_v1_tournament_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
+var file_arbiter_v1_tournament_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
 var file_arbiter_v1_tournament_proto_goTypes = []any{
 	(TournamentFormat)(0),                  // 0: arbiter.v1.TournamentFormat
 	(TournamentPhase)(0),                   // 1: arbiter.v1.TournamentPhase
@@ -4739,23 +4829,24 @@ var file_arbiter_v1_tournament_proto_goTypes = []any{
 	(*RuleOnGameResponse)(nil),             // 39: arbiter.v1.RuleOnGameResponse
 	(*CorrectTournamentRequest)(nil),       // 40: arbiter.v1.CorrectTournamentRequest
 	(*CorrectTournamentResponse)(nil),      // 41: arbiter.v1.CorrectTournamentResponse
-	(*LaterPairings)(nil),                  // 42: arbiter.v1.LaterPairings
-	(*PlaceChange)(nil),                    // 43: arbiter.v1.PlaceChange
-	(*GetTournamentRequest)(nil),           // 44: arbiter.v1.GetTournamentRequest
-	(*GetTournamentResponse)(nil),          // 45: arbiter.v1.GetTournamentResponse
-	(*ListTournamentsRequest)(nil),         // 46: arbiter.v1.ListTournamentsRequest
-	(*ListTournamentsResponse)(nil),        // 47: arbiter.v1.ListTournamentsResponse
-	(*ExportTournamentRequest)(nil),        // 48: arbiter.v1.ExportTournamentRequest
-	(*ExportTournamentResponse)(nil),       // 49: arbiter.v1.ExportTournamentResponse
-	(*GetStandingsRequest)(nil),            // 50: arbiter.v1.GetStandingsRequest
-	(*GetStandingsResponse)(nil),           // 51: arbiter.v1.GetStandingsResponse
-	(*StandingsRow)(nil),                   // 52: arbiter.v1.StandingsRow
-	(*StandingsRating)(nil),                // 53: arbiter.v1.StandingsRating
-	(*Faults)(nil),                         // 54: arbiter.v1.Faults
-	nil,                                    // 55: arbiter.v1.TournamentSpec.TimeOddsEntry
-	(StartRule)(0),                         // 56: arbiter.v1.StartRule
-	(*Correction)(nil),                     // 57: arbiter.v1.Correction
-	(*Estimate)(nil),                       // 58: arbiter.v1.Estimate
+	(*RoundPairs)(nil),                     // 42: arbiter.v1.RoundPairs
+	(*LaterPairings)(nil),                  // 43: arbiter.v1.LaterPairings
+	(*PlaceChange)(nil),                    // 44: arbiter.v1.PlaceChange
+	(*GetTournamentRequest)(nil),           // 45: arbiter.v1.GetTournamentRequest
+	(*GetTournamentResponse)(nil),          // 46: arbiter.v1.GetTournamentResponse
+	(*ListTournamentsRequest)(nil),         // 47: arbiter.v1.ListTournamentsRequest
+	(*ListTournamentsResponse)(nil),        // 48: arbiter.v1.ListTournamentsResponse
+	(*ExportTournamentRequest)(nil),        // 49: arbiter.v1.ExportTournamentRequest
+	(*ExportTournamentResponse)(nil),       // 50: arbiter.v1.ExportTournamentResponse
+	(*GetStandingsRequest)(nil),            // 51: arbiter.v1.GetStandingsRequest
+	(*GetStandingsResponse)(nil),           // 52: arbiter.v1.GetStandingsResponse
+	(*StandingsRow)(nil),                   // 53: arbiter.v1.StandingsRow
+	(*StandingsRating)(nil),                // 54: arbiter.v1.StandingsRating
+	(*Faults)(nil),                         // 55: arbiter.v1.Faults
+	nil,                                    // 56: arbiter.v1.TournamentSpec.TimeOddsEntry
+	(StartRule)(0),                         // 57: arbiter.v1.StartRule
+	(*Correction)(nil),                     // 58: arbiter.v1.Correction
+	(*Estimate)(nil),                       // 59: arbiter.v1.Estimate
 }
 var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	0,  // 0: arbiter.v1.TournamentSpec.format:type_name -> arbiter.v1.TournamentFormat
@@ -4766,12 +4857,12 @@ var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	15, // 5: arbiter.v1.TournamentSpec.adjudication:type_name -> arbiter.v1.Adjudication
 	3,  // 6: arbiter.v1.TournamentSpec.tie_breaks:type_name -> arbiter.v1.TieBreak
 	16, // 7: arbiter.v1.TournamentSpec.policy:type_name -> arbiter.v1.TournamentPolicy
-	55, // 8: arbiter.v1.TournamentSpec.time_odds:type_name -> arbiter.v1.TournamentSpec.TimeOddsEntry
+	56, // 8: arbiter.v1.TournamentSpec.time_odds:type_name -> arbiter.v1.TournamentSpec.TimeOddsEntry
 	11, // 9: arbiter.v1.Openings.lines:type_name -> arbiter.v1.OpeningLine
 	5,  // 10: arbiter.v1.Openings.order:type_name -> arbiter.v1.OpeningOrder
 	13, // 11: arbiter.v1.EntryRules.forbidden:type_name -> arbiter.v1.PlayerPair
 	6,  // 12: arbiter.v1.Schedule.too_few:type_name -> arbiter.v1.TooFewRule
-	56, // 13: arbiter.v1.TournamentPolicy.start:type_name -> arbiter.v1.StartRule
+	57, // 13: arbiter.v1.TournamentPolicy.start:type_name -> arbiter.v1.StartRule
 	4,  // 14: arbiter.v1.TournamentPolicy.no_show:type_name -> arbiter.v1.NoShowRule
 	8,  // 15: arbiter.v1.Tournament.spec:type_name -> arbiter.v1.TournamentSpec
 	1,  // 16: arbiter.v1.Tournament.phase:type_name -> arbiter.v1.TournamentPhase
@@ -4792,56 +4883,58 @@ var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	19, // 31: arbiter.v1.CancelTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
 	7,  // 32: arbiter.v1.RuleOnGameRequest.decision:type_name -> arbiter.v1.RulingDecision
 	19, // 33: arbiter.v1.RuleOnGameResponse.tournament:type_name -> arbiter.v1.Tournament
-	43, // 34: arbiter.v1.RuleOnGameResponse.changes:type_name -> arbiter.v1.PlaceChange
-	42, // 35: arbiter.v1.RuleOnGameResponse.later:type_name -> arbiter.v1.LaterPairings
-	57, // 36: arbiter.v1.CorrectTournamentRequest.correction:type_name -> arbiter.v1.Correction
+	44, // 34: arbiter.v1.RuleOnGameResponse.changes:type_name -> arbiter.v1.PlaceChange
+	43, // 35: arbiter.v1.RuleOnGameResponse.later:type_name -> arbiter.v1.LaterPairings
+	58, // 36: arbiter.v1.CorrectTournamentRequest.correction:type_name -> arbiter.v1.Correction
 	19, // 37: arbiter.v1.CorrectTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	43, // 38: arbiter.v1.CorrectTournamentResponse.changes:type_name -> arbiter.v1.PlaceChange
-	42, // 39: arbiter.v1.CorrectTournamentResponse.later:type_name -> arbiter.v1.LaterPairings
-	13, // 40: arbiter.v1.LaterPairings.pairs:type_name -> arbiter.v1.PlayerPair
-	13, // 41: arbiter.v1.LaterPairings.instead:type_name -> arbiter.v1.PlayerPair
-	19, // 42: arbiter.v1.GetTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	0,  // 43: arbiter.v1.ListTournamentsRequest.format:type_name -> arbiter.v1.TournamentFormat
-	1,  // 44: arbiter.v1.ListTournamentsRequest.phase:type_name -> arbiter.v1.TournamentPhase
-	20, // 45: arbiter.v1.ListTournamentsResponse.tournaments:type_name -> arbiter.v1.TournamentSummary
-	3,  // 46: arbiter.v1.GetStandingsResponse.tie_breaks:type_name -> arbiter.v1.TieBreak
-	52, // 47: arbiter.v1.GetStandingsResponse.rows:type_name -> arbiter.v1.StandingsRow
-	54, // 48: arbiter.v1.StandingsRow.faults:type_name -> arbiter.v1.Faults
-	53, // 49: arbiter.v1.StandingsRow.rating:type_name -> arbiter.v1.StandingsRating
-	58, // 50: arbiter.v1.StandingsRating.elo:type_name -> arbiter.v1.Estimate
-	21, // 51: arbiter.v1.TournamentService.CreateTournament:input_type -> arbiter.v1.CreateTournamentRequest
-	23, // 52: arbiter.v1.TournamentService.EnterTournament:input_type -> arbiter.v1.EnterTournamentRequest
-	25, // 53: arbiter.v1.TournamentService.WithdrawFromTournament:input_type -> arbiter.v1.WithdrawFromTournamentRequest
-	28, // 54: arbiter.v1.TournamentService.ChangeEntry:input_type -> arbiter.v1.ChangeEntryRequest
-	30, // 55: arbiter.v1.TournamentService.StartTournament:input_type -> arbiter.v1.StartTournamentRequest
-	32, // 56: arbiter.v1.TournamentService.PauseTournament:input_type -> arbiter.v1.PauseTournamentRequest
-	34, // 57: arbiter.v1.TournamentService.ResumeTournament:input_type -> arbiter.v1.ResumeTournamentRequest
-	36, // 58: arbiter.v1.TournamentService.CancelTournament:input_type -> arbiter.v1.CancelTournamentRequest
-	38, // 59: arbiter.v1.TournamentService.RuleOnGame:input_type -> arbiter.v1.RuleOnGameRequest
-	40, // 60: arbiter.v1.TournamentService.CorrectTournament:input_type -> arbiter.v1.CorrectTournamentRequest
-	44, // 61: arbiter.v1.TournamentService.GetTournament:input_type -> arbiter.v1.GetTournamentRequest
-	46, // 62: arbiter.v1.TournamentService.ListTournaments:input_type -> arbiter.v1.ListTournamentsRequest
-	50, // 63: arbiter.v1.TournamentService.GetStandings:input_type -> arbiter.v1.GetStandingsRequest
-	48, // 64: arbiter.v1.TournamentService.ExportTournament:input_type -> arbiter.v1.ExportTournamentRequest
-	22, // 65: arbiter.v1.TournamentService.CreateTournament:output_type -> arbiter.v1.CreateTournamentResponse
-	24, // 66: arbiter.v1.TournamentService.EnterTournament:output_type -> arbiter.v1.EnterTournamentResponse
-	26, // 67: arbiter.v1.TournamentService.WithdrawFromTournament:output_type -> arbiter.v1.WithdrawFromTournamentResponse
-	29, // 68: arbiter.v1.TournamentService.ChangeEntry:output_type -> arbiter.v1.ChangeEntryResponse
-	31, // 69: arbiter.v1.TournamentService.StartTournament:output_type -> arbiter.v1.StartTournamentResponse
-	33, // 70: arbiter.v1.TournamentService.PauseTournament:output_type -> arbiter.v1.PauseTournamentResponse
-	35, // 71: arbiter.v1.TournamentService.ResumeTournament:output_type -> arbiter.v1.ResumeTournamentResponse
-	37, // 72: arbiter.v1.TournamentService.CancelTournament:output_type -> arbiter.v1.CancelTournamentResponse
-	39, // 73: arbiter.v1.TournamentService.RuleOnGame:output_type -> arbiter.v1.RuleOnGameResponse
-	41, // 74: arbiter.v1.TournamentService.CorrectTournament:output_type -> arbiter.v1.CorrectTournamentResponse
-	45, // 75: arbiter.v1.TournamentService.GetTournament:output_type -> arbiter.v1.GetTournamentResponse
-	47, // 76: arbiter.v1.TournamentService.ListTournaments:output_type -> arbiter.v1.ListTournamentsResponse
-	51, // 77: arbiter.v1.TournamentService.GetStandings:output_type -> arbiter.v1.GetStandingsResponse
-	49, // 78: arbiter.v1.TournamentService.ExportTournament:output_type -> arbiter.v1.ExportTournamentResponse
-	65, // [65:79] is the sub-list for method output_type
-	51, // [51:65] is the sub-list for method input_type
-	51, // [51:51] is the sub-list for extension type_name
-	51, // [51:51] is the sub-list for extension extendee
-	0,  // [0:51] is the sub-list for field type_name
+	44, // 38: arbiter.v1.CorrectTournamentResponse.changes:type_name -> arbiter.v1.PlaceChange
+	43, // 39: arbiter.v1.CorrectTournamentResponse.later:type_name -> arbiter.v1.LaterPairings
+	42, // 40: arbiter.v1.CorrectTournamentResponse.paired:type_name -> arbiter.v1.RoundPairs
+	13, // 41: arbiter.v1.RoundPairs.pairs:type_name -> arbiter.v1.PlayerPair
+	13, // 42: arbiter.v1.LaterPairings.pairs:type_name -> arbiter.v1.PlayerPair
+	13, // 43: arbiter.v1.LaterPairings.instead:type_name -> arbiter.v1.PlayerPair
+	19, // 44: arbiter.v1.GetTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	0,  // 45: arbiter.v1.ListTournamentsRequest.format:type_name -> arbiter.v1.TournamentFormat
+	1,  // 46: arbiter.v1.ListTournamentsRequest.phase:type_name -> arbiter.v1.TournamentPhase
+	20, // 47: arbiter.v1.ListTournamentsResponse.tournaments:type_name -> arbiter.v1.TournamentSummary
+	3,  // 48: arbiter.v1.GetStandingsResponse.tie_breaks:type_name -> arbiter.v1.TieBreak
+	53, // 49: arbiter.v1.GetStandingsResponse.rows:type_name -> arbiter.v1.StandingsRow
+	55, // 50: arbiter.v1.StandingsRow.faults:type_name -> arbiter.v1.Faults
+	54, // 51: arbiter.v1.StandingsRow.rating:type_name -> arbiter.v1.StandingsRating
+	59, // 52: arbiter.v1.StandingsRating.elo:type_name -> arbiter.v1.Estimate
+	21, // 53: arbiter.v1.TournamentService.CreateTournament:input_type -> arbiter.v1.CreateTournamentRequest
+	23, // 54: arbiter.v1.TournamentService.EnterTournament:input_type -> arbiter.v1.EnterTournamentRequest
+	25, // 55: arbiter.v1.TournamentService.WithdrawFromTournament:input_type -> arbiter.v1.WithdrawFromTournamentRequest
+	28, // 56: arbiter.v1.TournamentService.ChangeEntry:input_type -> arbiter.v1.ChangeEntryRequest
+	30, // 57: arbiter.v1.TournamentService.StartTournament:input_type -> arbiter.v1.StartTournamentRequest
+	32, // 58: arbiter.v1.TournamentService.PauseTournament:input_type -> arbiter.v1.PauseTournamentRequest
+	34, // 59: arbiter.v1.TournamentService.ResumeTournament:input_type -> arbiter.v1.ResumeTournamentRequest
+	36, // 60: arbiter.v1.TournamentService.CancelTournament:input_type -> arbiter.v1.CancelTournamentRequest
+	38, // 61: arbiter.v1.TournamentService.RuleOnGame:input_type -> arbiter.v1.RuleOnGameRequest
+	40, // 62: arbiter.v1.TournamentService.CorrectTournament:input_type -> arbiter.v1.CorrectTournamentRequest
+	45, // 63: arbiter.v1.TournamentService.GetTournament:input_type -> arbiter.v1.GetTournamentRequest
+	47, // 64: arbiter.v1.TournamentService.ListTournaments:input_type -> arbiter.v1.ListTournamentsRequest
+	51, // 65: arbiter.v1.TournamentService.GetStandings:input_type -> arbiter.v1.GetStandingsRequest
+	49, // 66: arbiter.v1.TournamentService.ExportTournament:input_type -> arbiter.v1.ExportTournamentRequest
+	22, // 67: arbiter.v1.TournamentService.CreateTournament:output_type -> arbiter.v1.CreateTournamentResponse
+	24, // 68: arbiter.v1.TournamentService.EnterTournament:output_type -> arbiter.v1.EnterTournamentResponse
+	26, // 69: arbiter.v1.TournamentService.WithdrawFromTournament:output_type -> arbiter.v1.WithdrawFromTournamentResponse
+	29, // 70: arbiter.v1.TournamentService.ChangeEntry:output_type -> arbiter.v1.ChangeEntryResponse
+	31, // 71: arbiter.v1.TournamentService.StartTournament:output_type -> arbiter.v1.StartTournamentResponse
+	33, // 72: arbiter.v1.TournamentService.PauseTournament:output_type -> arbiter.v1.PauseTournamentResponse
+	35, // 73: arbiter.v1.TournamentService.ResumeTournament:output_type -> arbiter.v1.ResumeTournamentResponse
+	37, // 74: arbiter.v1.TournamentService.CancelTournament:output_type -> arbiter.v1.CancelTournamentResponse
+	39, // 75: arbiter.v1.TournamentService.RuleOnGame:output_type -> arbiter.v1.RuleOnGameResponse
+	41, // 76: arbiter.v1.TournamentService.CorrectTournament:output_type -> arbiter.v1.CorrectTournamentResponse
+	46, // 77: arbiter.v1.TournamentService.GetTournament:output_type -> arbiter.v1.GetTournamentResponse
+	48, // 78: arbiter.v1.TournamentService.ListTournaments:output_type -> arbiter.v1.ListTournamentsResponse
+	52, // 79: arbiter.v1.TournamentService.GetStandings:output_type -> arbiter.v1.GetStandingsResponse
+	50, // 80: arbiter.v1.TournamentService.ExportTournament:output_type -> arbiter.v1.ExportTournamentResponse
+	67, // [67:81] is the sub-list for method output_type
+	53, // [53:67] is the sub-list for method input_type
+	53, // [53:53] is the sub-list for extension type_name
+	53, // [53:53] is the sub-list for extension extendee
+	0,  // [0:53] is the sub-list for field type_name
 }
 
 func init() { file_arbiter_v1_tournament_proto_init() }
@@ -4856,14 +4949,14 @@ func file_arbiter_v1_tournament_proto_init() {
 	file_arbiter_v1_tournament_proto_msgTypes[2].OneofWrappers = []any{}
 	file_arbiter_v1_tournament_proto_msgTypes[8].OneofWrappers = []any{}
 	file_arbiter_v1_tournament_proto_msgTypes[20].OneofWrappers = []any{}
-	file_arbiter_v1_tournament_proto_msgTypes[44].OneofWrappers = []any{}
+	file_arbiter_v1_tournament_proto_msgTypes[45].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arbiter_v1_tournament_proto_rawDesc), len(file_arbiter_v1_tournament_proto_rawDesc)),
 			NumEnums:      8,
-			NumMessages:   48,
+			NumMessages:   49,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -95,10 +95,11 @@ type TournamentServiceClient interface {
 	// TOURNAMENT_CHANGED (the game has another result than at `revision`).
 	RuleOnGame(ctx context.Context, in *RuleOnGameRequest, opts ...grpc.CallOption) (*RuleOnGameResponse, error)
 	// Corrects a tournament: disqualifies a player or takes that back, lets a game be played again, gives or takes points,
-	// draws lots. Each is an event of the tournament's log; nothing is edited. Returns which places change, and which
-	// pairings that exist would be others. Refusals: as for StartTournament, TOURNAMENT_CLOSED (the phase or the format
-	// does not allow it: deploy/TOURNAMENTS.md has the table), TOURNAMENT_CHANGED (an organiser has decided something
-	// since `revision`; for a game to be played again, its result has changed).
+	// draws lots, changes pairings by hand. Each is an event of the tournament's log; nothing is edited. Returns which
+	// places change, which pairings that exist would be others, and which rules pairings by hand break. Refusals: as for
+	// StartTournament, TOURNAMENT_CLOSED (the phase or the format does not allow it: deploy/CORRECTIONS.md has the table),
+	// TOURNAMENT_CHANGED (an organiser has decided something since `revision`, or the round of a pairing by hand has been
+	// paired; for a game to be played again, its result has changed).
 	CorrectTournament(ctx context.Context, in *CorrectTournamentRequest, opts ...grpc.CallOption) (*CorrectTournamentResponse, error)
 	// Returns the current state of a tournament. Refusals: TOURNAMENT_NOT_FOUND.
 	GetTournament(ctx context.Context, in *GetTournamentRequest, opts ...grpc.CallOption) (*GetTournamentResponse, error)
@@ -329,10 +330,11 @@ type TournamentServiceServer interface {
 	// TOURNAMENT_CHANGED (the game has another result than at `revision`).
 	RuleOnGame(context.Context, *RuleOnGameRequest) (*RuleOnGameResponse, error)
 	// Corrects a tournament: disqualifies a player or takes that back, lets a game be played again, gives or takes points,
-	// draws lots. Each is an event of the tournament's log; nothing is edited. Returns which places change, and which
-	// pairings that exist would be others. Refusals: as for StartTournament, TOURNAMENT_CLOSED (the phase or the format
-	// does not allow it: deploy/TOURNAMENTS.md has the table), TOURNAMENT_CHANGED (an organiser has decided something
-	// since `revision`; for a game to be played again, its result has changed).
+	// draws lots, changes pairings by hand. Each is an event of the tournament's log; nothing is edited. Returns which
+	// places change, which pairings that exist would be others, and which rules pairings by hand break. Refusals: as for
+	// StartTournament, TOURNAMENT_CLOSED (the phase or the format does not allow it: deploy/CORRECTIONS.md has the table),
+	// TOURNAMENT_CHANGED (an organiser has decided something since `revision`, or the round of a pairing by hand has been
+	// paired; for a game to be played again, its result has changed).
 	CorrectTournament(context.Context, *CorrectTournamentRequest) (*CorrectTournamentResponse, error)
 	// Returns the current state of a tournament. Refusals: TOURNAMENT_NOT_FOUND.
 	GetTournament(context.Context, *GetTournamentRequest) (*GetTournamentResponse, error)

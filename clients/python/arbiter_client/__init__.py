@@ -29,10 +29,15 @@ from arbiter_client.values.correction import (
     Correction,
     Disqualification,
     DisqualifiedResults,
+    ForbiddenPair,
+    GivenBye,
     LotDraw,
+    PairingByHand,
+    PauseAfterRound,
     PointsAward,
     Reinstatement,
     Replay,
+    RoundPairing,
 )
 from arbiter_client.values.game import (
     Basis,
@@ -109,7 +114,14 @@ from arbiter_client.values.rating import (
     SequentialTest,
     Verdict,
 )
-from arbiter_client.values.ruling import CorrectedTournament, LaterPairings, PlaceChange, RuledOnGame, RulingDecision
+from arbiter_client.values.ruling import (
+    CorrectedTournament,
+    LaterPairings,
+    PlaceChange,
+    RoundPairs,
+    RuledOnGame,
+    RulingDecision,
+)
 from arbiter_client.values.server import PublicKey, ServerInfo
 from arbiter_client.values.tournament import (
     Adjudication,
@@ -199,6 +211,7 @@ __all__ = [
     "Extras",
     "Faults",
     "FinishedMatch",
+    "ForbiddenPair",
     "Forfeits",
     "Game",
     "GameBegun",
@@ -208,6 +221,7 @@ __all__ = [
     "GameSummary",
     "GameVoided",
     "GamesPaired",
+    "GivenBye",
     "Happening",
     "Hooks",
     "Interrupted",
@@ -238,8 +252,10 @@ __all__ = [
     "OrganiserEvent",
     "PairedGame",
     "PairedGames",
+    "PairingByHand",
     "Parameter",
     "Party",
+    "PauseAfterRound",
     "Phase",
     "PlaceChange",
     "PlayedLine",
@@ -263,6 +279,8 @@ __all__ = [
     "Resign",
     "Result",
     "ResultKind",
+    "RoundPairing",
+    "RoundPairs",
     "RuledOnGame",
     "Ruling",
     "RulingDecision",

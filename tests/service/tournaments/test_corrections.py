@@ -9,9 +9,21 @@ from arbiter.errors import Refusal
 from arbiter.service.tournaments.departures import NOTE, follow_suspension
 from arbiter.testing.clock import run, virtually
 from arbiter.tournaments import commands as do
-from arbiter.tournaments.corrections import Disqualify, Replay, Results
+from arbiter.tournaments.checker import broken_by_hand
+from arbiter.tournaments.corrections import (
+    Correction,
+    Disqualify,
+    Forbid,
+    GiveBye,
+    Hold,
+    PairByHand,
+    PairRound,
+    Replay,
+    Results,
+)
 from arbiter.tournaments.game_ends import WALKOVER
 from arbiter.tournaments.spec import Format
+from arbiter.tournaments.tournament import Tournament, TournamentPhase
 from tests.service.tournaments.contest import Contest, spec_of
 
 
@@ -67,6 +79,32 @@ async def test_nobody_waits_for_a_suspended_player_and_it_comes_back() -> None:
     assert any(result.reason == WALKOVER for result in log.tournament.results.values())
 
 
+@virtually
+async def test_a_tournament_waits_after_the_round_is_paired_by_hand_and_goes_on() -> None:
+    contest = Contest(6)
+    tournament_id = await contest.start(spec_of(Format.SWISS, rounds=3))
+    while not (await contest.tournament(tournament_id)).running:  # noqa: ASYNC110
+        await asyncio.sleep(0.001)
+    await contest.act(tournament_id, do.Correct("org", "hold", Hold()))
+    while (tournament := await contest.tournament(tournament_id)).phase is not TournamentPhase.PAUSED:  # noqa: ASYNC110 - no event to wait for
+        await asyncio.sleep(0.001)
+    assert (tournament.rounds, tournament.all_decided()) == (1, True)
+    first = tournament.meetings[0]
+    await contest.act(tournament_id, do.Correct("org", "pair", PairRound(2)))
+    while (tournament := await contest.tournament(tournament_id)).rounds == 1:  # noqa: ASYNC110
+        await asyncio.sleep(0.001)
+    await asyncio.sleep(1)
+    assert not tournament.running, "its games wait"
+    await contest.act(tournament_id, do.Correct("org", "again", PairByHand(2, ((first.second, first.first),))))
+    await contest.crash()
+    while (tournament := await contest.tournament(tournament_id)).rounds == 1:  # noqa: ASYNC110
+        await asyncio.sleep(0.001)
+    assert (first.second, first.first) in [each[2:4] for each in tournament.of_round(2)]
+    await contest.act(tournament_id, do.Continue("org", "go on"))
+    log = await contest.ended(tournament_id)
+    assert any(text.endswith("meet again") for text in broken_by_hand(log.events))
+
+
 def test_corrections_hold_though_the_server_dies(seeds: int) -> None:
     for seed in range(max(6, seeds // 4)):
         run(_corrected(seed))
@@ -83,7 +121,10 @@ async def _corrected(seed: int) -> None:
         if tournament.end is not None:
             break
         known = sorted(tournament.results)
-        if n % 2 and known:
+        by_hand = _by_hand(tournament, lots) if lots.random() < 0.5 else None
+        if by_hand is not None:
+            wanted = do.Correct("org", f"h{n}", by_hand)
+        elif n % 2 and known:
             wanted = do.Correct("org", f"r{n}", Replay(lots.choice(known)))
         else:
             wanted = do.Correct(
@@ -95,5 +136,19 @@ async def _corrected(seed: int) -> None:
         except Refusal:
             continue
         await contest.crash()
-        assert len((await contest.tournament(tournament_id)).corrections) == before + 1, "it is in the log"
+        tournament = await contest.tournament(tournament_id)
+        assert len(tournament.corrections) == before + 1, "it is in the log"
     await contest.ended(tournament_id)
+
+
+def _by_hand(tournament: Tournament, lots: random.Random) -> Correction:
+    round_ = tournament.rounds + lots.choice((0, 1, 1))
+    pairs = [(each.second, each.first) for each in tournament.of_round(tournament.rounds)]
+    two = lots.sample(list(tournament.entrants), 2)
+    choices: list[Correction] = [
+        PairByHand(round_, tuple(lots.sample(pairs, min(1, len(pairs))))),
+        GiveBye(lots.choice(list(tournament.entrants)), round_, lots.choice((1, 2))),
+        PairRound(round_),
+        Forbid(two[0], two[1]),
+    ]
+    return lots.choice(choices)

@@ -19,7 +19,7 @@ from arbiter.service.tournaments.verification import TournamentError, VerifiedTo
 from arbiter.testing.clock import run
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.tournaments import commands as do
-from arbiter.tournaments.corrections import Disqualify, DrawLots, Reinstate, Results
+from arbiter.tournaments.corrections import Disqualify, DrawLots, GiveBye, PairByHand, Reinstate, Results
 from arbiter.tournaments.events import Decision
 from arbiter.tournaments.spec import Format
 from tests.service.tournaments.contest import Contest, spec_of
@@ -74,16 +74,19 @@ async def played(
     absent: Sequence[str] = (),
     leaves: bool = True,
     rulings: Sequence[do.AfterTheEnd] = (),
+    before: Sequence[do.Request] = (),
     **options: Any,
 ) -> Export:
     """Play a tournament, and export it. absent: players who are gone when it starts. leaves: the last one withdraws.
 
-    rulings: made after the end.
+    rulings: made after the end. before: made before the start.
     """
     contest = Contest(players, server=InMemoryArbiter(signer=Ring()))
     tournament_id = await contest.open(spec_of(format_, **options))
     for name in absent:
         await contest.leave(name)
+    for request in before:
+        await contest.act(tournament_id, request)
     await contest.act(tournament_id, do.Start("org", "start"))
     if leaves:
         await contest.act(tournament_id, do.Withdraw(contest.names[-1], "org", "leave"))
@@ -171,6 +174,17 @@ def test_an_export_with_corrections_holds_and_none_can_be_left_out(format_: Form
     assert corrected.refused(forged([*corrected.lines[:number], *corrected.lines[number + 1 :]])).problem
     stolen = corrected.lines[number].replace(b"p000", b"p002")
     assert corrected.refused(forged([*corrected.lines[:number], stolen, *corrected.lines[number + 1 :]])).problem
+
+
+def test_an_export_with_pairings_by_hand_holds_and_says_what_they_break() -> None:
+    rematch = [do.Correct("org", f"p{n}", PairByHand(n, (("p002", "p000"),)), "a show") for n in (1, 2)]
+    export = run(played(Format.SWISS, 6, leaves=False, before=[*rematch, do.Correct("org", "b", GiveBye("p001", 1))]))
+    found = export.verified()
+    assert "round 2: p002 and p000 meet again" in found.broken
+    number = max(number for number, line in enumerate(export.lines) if b'"correct":"pair"' in line)
+    assert export.refused(forged([*export.lines[:number], *export.lines[number + 1 :]])).problem
+    other = export.lines[number].replace(b'"round":2', b'"round":3')
+    assert export.refused(forged([*export.lines[:number], other, *export.lines[number + 1 :]])).problem
 
 
 def test_a_sound_export_holds(export: Export) -> None:

@@ -171,11 +171,12 @@ class TournamentCalls(Calls):
         preview: bool = False,
         request_id: str = "",
     ) -> CorrectedTournament:
-        """Correct a tournament, as its creator; return which places change, and which pairings would be others.
+        """Correct a tournament, as its creator; return what changes, and which pairings would be others.
 
-        what: a Disqualification, Reinstatement, Replay, PointsAward or LotDraw. revision: of the tournament that you
-        have seen; refused with TOURNAMENT_CHANGED if an organiser has decided something since. preview: only show what
-        would change. Other refusals: as for start_tournament.
+        what: a Disqualification, Reinstatement, Replay, PointsAward or LotDraw, or of pairings a PairingByHand,
+        ForbiddenPair, GivenBye, RoundPairing or PauseAfterRound. revision: of the tournament that you have seen;
+        refused with TOURNAMENT_CHANGED if an organiser has decided something since, or the round of a pairing by hand
+        has been paired. preview: only show what would change. Other refusals: as for start_tournament.
         """
         request = pb.CorrectTournamentRequest(
             request_id=request_id or new_request_id(),

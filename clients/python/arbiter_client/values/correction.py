@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from arbiter_protos.v1 import match_pb2 as pb
 
 from arbiter_client.values.reading import OpenEnum
+from arbiter_client.values.tournament import PlayerPair
 
 
 class DisqualifiedResults(OpenEnum):
@@ -58,7 +59,58 @@ class LotDraw:
     seed: str = ""
 
 
-Decision = Disqualification | Reinstatement | Replay | PointsAward | LotDraw
+@dataclass(frozen=True, slots=True)
+class PairingByHand:
+    """Players meet in a round that has not begun, whatever the rules say. The first of a pair has seat 1 first.
+
+    If the round is paired, its other pairs stay, and the rules pair who has no opponent any more. In a round robin the
+    players of whole pairs change their opponents or seats.
+    """
+
+    round: int
+    pairs: tuple[PlayerPair, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ForbiddenPair:
+    """Two players are kept apart from the next pairing on. lifted: they may be paired again."""
+
+    first: str
+    second: str
+    lifted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GivenBye:
+    """A player sits out a round that has not begun, with a point (2 half points) or half of one (1)."""
+
+    player: str
+    round: int
+    half_points: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class RoundPairing:
+    """A round that has not begun is paired while the tournament is paused, or is paired again.
+
+    afresh: without the pairs and the byes with a point that were asked for it by hand.
+    """
+
+    round: int
+    afresh: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PauseAfterRound:
+    """The tournament pauses once the round under way is over. off: it does not."""
+
+    off: bool = False
+
+
+OfPairing = PairingByHand | ForbiddenPair | GivenBye | RoundPairing | PauseAfterRound
+"""What an organiser can decide about pairings."""
+
+Decision = Disqualification | Reinstatement | Replay | PointsAward | LotDraw | OfPairing
 """What an organiser can decide."""
 
 
@@ -71,11 +123,17 @@ class Correction:
     replay: Replay | None = None
     award: PointsAward | None = None
     lots: LotDraw | None = None
+    pair: PairingByHand | None = None
+    forbid: ForbiddenPair | None = None
+    bye: GivenBye | None = None
+    pair_round: RoundPairing | None = None
+    hold: PauseAfterRound | None = None
 
     @property
     def what(self) -> Decision | None:
         """The decision; None if it is newer than this client."""
-        return self.disqualify or self.reinstate or self.replay or self.award or self.lots
+        made = (getattr(self, each.name) for each in fields(self))
+        return next((each for each in made if each is not None), None)
 
 
 def message_of(what: Decision) -> pb.Correction:
@@ -95,3 +153,22 @@ def message_of(what: Decision) -> pb.Correction:
             return pb.Correction(award=pb.PointsAward(player=what.player, half_points=what.half_points))
         case LotDraw():
             return pb.Correction(lots=pb.LotDraw(players=what.players, seed=what.seed))
+        case _:
+            return _of_pairing(what)
+
+
+def _of_pairing(what: OfPairing) -> pb.Correction:
+    match what:
+        case PairingByHand():
+            pairs = [pb.SeatedPair(first=pair.first, second=pair.second) for pair in what.pairs]
+            return pb.Correction(pair=pb.PairingByHand(round=what.round, pairs=pairs))
+        case ForbiddenPair():
+            pair = pb.ForbiddenPair(first=what.first, second=what.second, lifted=what.lifted)
+            return pb.Correction(forbid=pair)
+        case GivenBye():
+            bye = pb.GivenBye(player=what.player, round=what.round, half_points=what.half_points)
+            return pb.Correction(bye=bye)
+        case RoundPairing():
+            return pb.Correction(pair_round=pb.RoundPairing(round=what.round, afresh=what.afresh))
+        case PauseAfterRound():
+            return pb.Correction(hold=pb.PauseAfterRound(off=what.off))

@@ -51,9 +51,24 @@ class RuledOnGame:
 
 
 @dataclass(frozen=True, slots=True)
+class RoundPairs:
+    """Who meets in a round, and who has a bye with a point."""
+
+    round: int
+    pairs: tuple[PlayerPair, ...]
+    byes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CorrectedTournament:
-    """What a correction changes, or would change, as in `RuledOnGame`."""
+    """What a correction changes, or would change, as in `RuledOnGame`.
+
+    paired: after a decision on pairings, its round as it is paired, or will be by the results so far; None if that is
+    not known yet. breaks: which rules of the format that breaks, each as a clause.
+    """
 
     tournament: Tournament
     changes: tuple[PlaceChange, ...]
     later: tuple[LaterPairings, ...]
+    paired: RoundPairs | None = None
+    breaks: tuple[str, ...] = ()

@@ -2167,6 +2167,11 @@ class Correction(_message.Message):
     REPLAY_FIELD_NUMBER: _builtins.int
     AWARD_FIELD_NUMBER: _builtins.int
     LOTS_FIELD_NUMBER: _builtins.int
+    PAIR_FIELD_NUMBER: _builtins.int
+    FORBID_FIELD_NUMBER: _builtins.int
+    BYE_FIELD_NUMBER: _builtins.int
+    PAIR_ROUND_FIELD_NUMBER: _builtins.int
+    HOLD_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def disqualify(self) -> Global___Disqualification:
         """A player is disqualified."""
@@ -2189,6 +2194,26 @@ class Correction(_message.Message):
     def lots(self) -> Global___LotDraw:
         """Players who share a place are ordered by lot."""
 
+    @_builtins.property
+    def pair(self) -> Global___PairingByHand:
+        """Players meet in a round that has not begun, whatever the rules of the format say."""
+
+    @_builtins.property
+    def forbid(self) -> Global___ForbiddenPair:
+        """Two players are not paired any more, or may be again."""
+
+    @_builtins.property
+    def bye(self) -> Global___GivenBye:
+        """A player sits out a round that has not begun."""
+
+    @_builtins.property
+    def pair_round(self) -> Global___RoundPairing:
+        """A round that has not begun is paired, or paired again."""
+
+    @_builtins.property
+    def hold(self) -> Global___PauseAfterRound:
+        """The tournament pauses once the round under way is over."""
+
     def __init__(
         self,
         *,
@@ -2197,12 +2222,17 @@ class Correction(_message.Message):
         replay: Global___Replay | None = ...,
         award: Global___PointsAward | None = ...,
         lots: Global___LotDraw | None = ...,
+        pair: Global___PairingByHand | None = ...,
+        forbid: Global___ForbiddenPair | None = ...,
+        bye: Global___GivenBye | None = ...,
+        pair_round: Global___RoundPairing | None = ...,
+        hold: Global___PauseAfterRound | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["award", b"award", "disqualify", b"disqualify", "lots", b"lots", "reinstate", b"reinstate", "replay", b"replay", "what", b"what"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["award", b"award", "bye", b"bye", "disqualify", b"disqualify", "forbid", b"forbid", "hold", b"hold", "lots", b"lots", "pair", b"pair", "pair_round", b"pair_round", "reinstate", b"reinstate", "replay", b"replay", "what", b"what"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["award", b"award", "disqualify", b"disqualify", "lots", b"lots", "reinstate", b"reinstate", "replay", b"replay", "what", b"what"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["award", b"award", "bye", b"bye", "disqualify", b"disqualify", "forbid", b"forbid", "hold", b"hold", "lots", b"lots", "pair", b"pair", "pair_round", b"pair_round", "reinstate", b"reinstate", "replay", b"replay", "what", b"what"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_what: _TypeAlias = _typing.Literal["disqualify", "reinstate", "replay", "award", "lots"]  # noqa: Y015
+    _WhichOneofReturnType_what: _TypeAlias = _typing.Literal["disqualify", "reinstate", "replay", "award", "lots", "pair", "forbid", "bye", "pair_round", "hold"]  # noqa: Y015
     _WhichOneofArgType_what: _TypeAlias = _typing.Literal["what", b"what"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_what) -> _WhichOneofReturnType_what | None: ...
 
@@ -2341,6 +2371,173 @@ class LotDraw(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___LotDraw: _TypeAlias = LotDraw  # noqa: Y015
+
+@_typing.final
+class PairingByHand(_message.Message):
+    """Players meet in a round that has not begun: the next one, a later one, or one that is paired while no game of it has
+    begun. If it is paired, its other pairs stay, and the rules pair who has no opponent any more. In a round robin, the
+    players of whole pairs change their opponents or their seats.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ROUND_FIELD_NUMBER: _builtins.int
+    PAIRS_FIELD_NUMBER: _builtins.int
+    round: _builtins.int
+    """The round, from 1."""
+    @_builtins.property
+    def pairs(self) -> _containers.RepeatedCompositeFieldContainer[Global___SeatedPair]:
+        """The pairs, 1 to 500, of different players."""
+
+    def __init__(
+        self,
+        *,
+        round: _builtins.int = ...,
+        pairs: _abc.Iterable[Global___SeatedPair] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["pairs", b"pairs", "round", b"round"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PairingByHand: _TypeAlias = PairingByHand  # noqa: Y015
+
+@_typing.final
+class SeatedPair(_message.Message):
+    """Two players who meet."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FIRST_FIELD_NUMBER: _builtins.int
+    SECOND_FIELD_NUMBER: _builtins.int
+    first: _builtins.str
+    """The player who has seat 1 in the first game."""
+    second: _builtins.str
+    """The other player."""
+    def __init__(
+        self,
+        *,
+        first: _builtins.str = ...,
+        second: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["first", b"first", "second", b"second"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SeatedPair: _TypeAlias = SeatedPair  # noqa: Y015
+
+@_typing.final
+class ForbiddenPair(_message.Message):
+    """Two players are kept apart from the next pairing on."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FIRST_FIELD_NUMBER: _builtins.int
+    SECOND_FIELD_NUMBER: _builtins.int
+    LIFTED_FIELD_NUMBER: _builtins.int
+    first: _builtins.str
+    """A player."""
+    second: _builtins.str
+    """The other player."""
+    lifted: _builtins.bool
+    """They may be paired again, whoever has forbidden it: an organiser, or the tournament's specification."""
+    def __init__(
+        self,
+        *,
+        first: _builtins.str = ...,
+        second: _builtins.str = ...,
+        lifted: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["first", b"first", "lifted", b"lifted", "second", b"second"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ForbiddenPair: _TypeAlias = ForbiddenPair  # noqa: Y015
+
+@_typing.final
+class GivenBye(_message.Message):
+    """A player sits out a round that has not begun."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYER_FIELD_NUMBER: _builtins.int
+    ROUND_FIELD_NUMBER: _builtins.int
+    HALF_POINTS_FIELD_NUMBER: _builtins.int
+    player: _builtins.str
+    """The player."""
+    round: _builtins.int
+    """The round, from 1."""
+    half_points: _builtins.int
+    """2 for a point, 1 for half of one."""
+    def __init__(
+        self,
+        *,
+        player: _builtins.str = ...,
+        round: _builtins.int = ...,
+        half_points: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["half_points", b"half_points", "player", b"player", "round", b"round"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GivenBye: _TypeAlias = GivenBye  # noqa: Y015
+
+@_typing.final
+class RoundPairing(_message.Message):
+    """A round is paired. While the tournament is paused, and the round before is over, that is the next round: its games
+    begin when it goes on. Or it is the last round that is paired, while no game of it has begun: it is paired again.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ROUND_FIELD_NUMBER: _builtins.int
+    AFRESH_FIELD_NUMBER: _builtins.int
+    round: _builtins.int
+    """The round, from 1."""
+    afresh: _builtins.bool
+    """By the rules alone: pairs and byes with a point that were asked for it are taken back."""
+    def __init__(
+        self,
+        *,
+        round: _builtins.int = ...,
+        afresh: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["afresh", b"afresh", "round", b"round"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RoundPairing: _TypeAlias = RoundPairing  # noqa: Y015
+
+@_typing.final
+class PauseAfterRound(_message.Message):
+    """The tournament pauses once the round under way is over."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OFF_FIELD_NUMBER: _builtins.int
+    off: _builtins.bool
+    """It does not."""
+    def __init__(
+        self,
+        *,
+        off: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["off", b"off"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PauseAfterRound: _TypeAlias = PauseAfterRound  # noqa: Y015
 
 @_typing.final
 class TournamentEnded(_message.Message):

@@ -1800,6 +1800,8 @@ class CorrectTournamentResponse(_message.Message):
     TOURNAMENT_FIELD_NUMBER: _builtins.int
     CHANGES_FIELD_NUMBER: _builtins.int
     LATER_FIELD_NUMBER: _builtins.int
+    PAIRED_FIELD_NUMBER: _builtins.int
+    BREAKS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def tournament(self) -> Global___Tournament:
         """The current state of the tournament; with `preview`, without the correction."""
@@ -1812,20 +1814,66 @@ class CorrectTournamentResponse(_message.Message):
     def later(self) -> _containers.RepeatedCompositeFieldContainer[Global___LaterPairings]:
         """Pairings that exist and stay, but would be others by the results as they count now."""
 
+    @_builtins.property
+    def paired(self) -> Global___RoundPairs:
+        """After a decision on pairings: its round as it is paired, or will be by the results so far. Not set if that is not
+        known, since the round before goes on.
+        """
+
+    @_builtins.property
+    def breaks(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Which rules of the format this round breaks, or without it the pairs and byes by hand, each as a clause."""
+
     def __init__(
         self,
         *,
         tournament: Global___Tournament | None = ...,
         changes: _abc.Iterable[Global___PlaceChange] | None = ...,
         later: _abc.Iterable[Global___LaterPairings] | None = ...,
+        paired: Global___RoundPairs | None = ...,
+        breaks: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["tournament", b"tournament"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["paired", b"paired", "tournament", b"tournament"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["changes", b"changes", "later", b"later", "tournament", b"tournament"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["breaks", b"breaks", "changes", b"changes", "later", b"later", "paired", b"paired", "tournament", b"tournament"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___CorrectTournamentResponse: _TypeAlias = CorrectTournamentResponse  # noqa: Y015
+
+@_typing.final
+class RoundPairs(_message.Message):
+    """Who meets in a round."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ROUND_FIELD_NUMBER: _builtins.int
+    PAIRS_FIELD_NUMBER: _builtins.int
+    BYES_FIELD_NUMBER: _builtins.int
+    round: _builtins.int
+    """The round, from 1."""
+    @_builtins.property
+    def pairs(self) -> _containers.RepeatedCompositeFieldContainer[Global___PlayerPair]:
+        """The pairs, seat 1 first."""
+
+    @_builtins.property
+    def byes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Who has a bye with a point."""
+
+    def __init__(
+        self,
+        *,
+        round: _builtins.int = ...,
+        pairs: _abc.Iterable[Global___PlayerPair] | None = ...,
+        byes: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["byes", b"byes", "pairs", b"pairs", "round", b"round"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RoundPairs: _TypeAlias = RoundPairs  # noqa: Y015
 
 @_typing.final
 class LaterPairings(_message.Message):

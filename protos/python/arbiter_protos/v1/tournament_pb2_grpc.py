@@ -220,10 +220,11 @@ class TournamentServiceServicer:
 
     def CorrectTournament(self, request, context):
         """Corrects a tournament: disqualifies a player or takes that back, lets a game be played again, gives or takes points,
-        draws lots. Each is an event of the tournament's log; nothing is edited. Returns which places change, and which
-        pairings that exist would be others. Refusals: as for StartTournament, TOURNAMENT_CLOSED (the phase or the format
-        does not allow it: deploy/TOURNAMENTS.md has the table), TOURNAMENT_CHANGED (an organiser has decided something
-        since `revision`; for a game to be played again, its result has changed).
+        draws lots, changes pairings by hand. Each is an event of the tournament's log; nothing is edited. Returns which
+        places change, which pairings that exist would be others, and which rules pairings by hand break. Refusals: as for
+        StartTournament, TOURNAMENT_CLOSED (the phase or the format does not allow it: deploy/CORRECTIONS.md has the table),
+        TOURNAMENT_CHANGED (an organiser has decided something since `revision`, or the round of a pairing by hand has been
+        paired; for a game to be played again, its result has changed).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -95,10 +95,11 @@ class TournamentServiceStub:
     """
     CorrectTournament: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.CorrectTournamentRequest, _tournament_pb2.CorrectTournamentResponse]
     """Corrects a tournament: disqualifies a player or takes that back, lets a game be played again, gives or takes points,
-    draws lots. Each is an event of the tournament's log; nothing is edited. Returns which places change, and which
-    pairings that exist would be others. Refusals: as for StartTournament, TOURNAMENT_CLOSED (the phase or the format
-    does not allow it: deploy/TOURNAMENTS.md has the table), TOURNAMENT_CHANGED (an organiser has decided something
-    since `revision`; for a game to be played again, its result has changed).
+    draws lots, changes pairings by hand. Each is an event of the tournament's log; nothing is edited. Returns which
+    places change, which pairings that exist would be others, and which rules pairings by hand break. Refusals: as for
+    StartTournament, TOURNAMENT_CLOSED (the phase or the format does not allow it: deploy/CORRECTIONS.md has the table),
+    TOURNAMENT_CHANGED (an organiser has decided something since `revision`, or the round of a pairing by hand has been
+    paired; for a game to be played again, its result has changed).
     """
     GetTournament: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.GetTournamentRequest, _tournament_pb2.GetTournamentResponse]
     """Returns the current state of a tournament. Refusals: TOURNAMENT_NOT_FOUND."""
@@ -181,10 +182,11 @@ class TournamentServiceAsyncStub(TournamentServiceStub):
     """
     CorrectTournament: _aio.UnaryUnaryMultiCallable[_tournament_pb2.CorrectTournamentRequest, _tournament_pb2.CorrectTournamentResponse]  # type: ignore[assignment]
     """Corrects a tournament: disqualifies a player or takes that back, lets a game be played again, gives or takes points,
-    draws lots. Each is an event of the tournament's log; nothing is edited. Returns which places change, and which
-    pairings that exist would be others. Refusals: as for StartTournament, TOURNAMENT_CLOSED (the phase or the format
-    does not allow it: deploy/TOURNAMENTS.md has the table), TOURNAMENT_CHANGED (an organiser has decided something
-    since `revision`; for a game to be played again, its result has changed).
+    draws lots, changes pairings by hand. Each is an event of the tournament's log; nothing is edited. Returns which
+    places change, which pairings that exist would be others, and which rules pairings by hand break. Refusals: as for
+    StartTournament, TOURNAMENT_CLOSED (the phase or the format does not allow it: deploy/CORRECTIONS.md has the table),
+    TOURNAMENT_CHANGED (an organiser has decided something since `revision`, or the round of a pairing by hand has been
+    paired; for a game to be played again, its result has changed).
     """
     GetTournament: _aio.UnaryUnaryMultiCallable[_tournament_pb2.GetTournamentRequest, _tournament_pb2.GetTournamentResponse]  # type: ignore[assignment]
     """Returns the current state of a tournament. Refusals: TOURNAMENT_NOT_FOUND."""
@@ -324,10 +326,11 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_tournament_pb2.CorrectTournamentResponse, _abc.Awaitable[_tournament_pb2.CorrectTournamentResponse]]:
         """Corrects a tournament: disqualifies a player or takes that back, lets a game be played again, gives or takes points,
-        draws lots. Each is an event of the tournament's log; nothing is edited. Returns which places change, and which
-        pairings that exist would be others. Refusals: as for StartTournament, TOURNAMENT_CLOSED (the phase or the format
-        does not allow it: deploy/TOURNAMENTS.md has the table), TOURNAMENT_CHANGED (an organiser has decided something
-        since `revision`; for a game to be played again, its result has changed).
+        draws lots, changes pairings by hand. Each is an event of the tournament's log; nothing is edited. Returns which
+        places change, which pairings that exist would be others, and which rules pairings by hand break. Refusals: as for
+        StartTournament, TOURNAMENT_CLOSED (the phase or the format does not allow it: deploy/CORRECTIONS.md has the table),
+        TOURNAMENT_CHANGED (an organiser has decided something since `revision`, or the round of a pairing by hand has been
+        paired; for a game to be played again, its result has changed).
         """
 
     @_abc_1.abstractmethod

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file arbiter/v1/match.proto.
  */
 export const file_arbiter_v1_match: GenFile = /*@__PURE__*/
-  fileDesc("ChZhcmJpdGVyL3YxL21hdGNoLnByb3RvEgphcmJpdGVyLnYxIroBCgZSZXN1bHQSJAoEa2luZBgBIAEoDjIWLmFyYml0ZXIudjEuUmVzdWx0S2luZBIOCgZ3aW5uZXIYAiABKAUSDgoGcmVhc29uGAMgASgJEiAKBWNhdXNlGAQgASgOMhEuYXJiaXRlci52MS5DYXVzZRIgCgVwYXJ0eRgFIAEoDjIRLmFyYml0ZXIudjEuUGFydHkSGAoQcmVzcG9uc2libGVfc2VhdBgGIAEoBRIMCgRub3RlGAcgASgJIl0KBUNsb2NrEhQKDHJlbWFpbmluZ19tcxgBIAEoAxIUCgxhdmFpbGFibGVfbXMYAiABKAMSFAoMcGVyaW9kc19sZWZ0GAMgASgFEhIKCm1vdmVzX2xlZnQYBCABKAUi3gEKBlBvbGljeRIaCg1pbGxlZ2FsX21vdmVzGAEgASgFSACIAQESFwoKbm9fc2hvd19tcxgCIAEoA0gBiAEBEhcKCmFiYW5kb25fbXMYAyABKANIAogBARIYCgttb3ZlX2NhcF9tcxgEIAEoA0gDiAEBEhoKDWtlcHRfcmVmdXNhbHMYBSABKAVIBIgBAUIQCg5faWxsZWdhbF9tb3Zlc0INCgtfbm9fc2hvd19tc0INCgtfYWJhbmRvbl9tc0IOCgxfbW92ZV9jYXBfbXNCEAoOX2tlcHRfcmVmdXNhbHMipAQKBU1hdGNoEhAKCG1hdGNoX2lkGAEgASgJEgwKBGdhbWUYAiABKAkSDwoHcGxheWVycxgDIAMoCRIUCgx0aW1lX2NvbnRyb2wYBCABKAkSDQoFcmF0ZWQYBSABKAgSDQoFbGFiZWwYBiABKAkSIAoFcGhhc2UYByABKA4yES5hcmJpdGVyLnYxLlBoYXNlEhAKCHJldmlzaW9uGAggASgDEgsKA3BseRgJIAEoBRIMCgR0dXJuGAogASgFEhAKCHBvc2l0aW9uGAsgASgJEg0KBW1vdmVzGAwgAygJEiEKBmNsb2NrcxgNIAMoCzIRLmFyYml0ZXIudjEuQ2xvY2sSFwoPdHVybl9zdGFydGVkX21zGA4gASgDEhcKD2RyYXdfb2ZmZXJlZF9ieRgPIAEoBRIiCgZyZXN1bHQYECABKAsyEi5hcmJpdGVyLnYxLlJlc3VsdBISCgpjcmVhdGVkX21zGBEgASgDEhAKCGVuZGVkX21zGBIgASgDEiIKBnBvbGljeRgTIAEoCzISLmFyYml0ZXIudjEuUG9saWN5EisKCGNvbW1lbnRzGBQgAygLMhkuYXJiaXRlci52MS5Db21tZW50ZWRNb3ZlEhUKDW9wZW5pbmdfcGxpZXMYFSABKAUSEAoIdmVyc2lvbnMYFiADKAkSFQoNdGltZV9jb250cm9scxgXIAMoCRIWCg5zdGFydF9wb3NpdGlvbhgYIAEoCSJGCg1Db21tZW50ZWRNb3ZlEgsKA3BseRgBIAEoBRIoCgdjb21tZW50GAIgASgLMhcuYXJiaXRlci52MS5Nb3ZlQ29tbWVudCLoAQoSQ3JlYXRlTWF0Y2hSZXF1ZXN0EhIKCnJlcXVlc3RfaWQYASABKAkSDAoEZ2FtZRgCIAEoCRIPCgdwbGF5ZXJzGAMgAygJEhQKDHRpbWVfY29udHJvbBgEIAEoCRINCgVyYXRlZBgFIAEoCBINCgVsYWJlbBgGIAEoCRIkCgVzdGFydBgHIAEoDjIVLmFyYml0ZXIudjEuU3RhcnRSdWxlEiIKBnBvbGljeRgIIAEoCzISLmFyYml0ZXIudjEuUG9saWN5Eg8KB29wZW5pbmcYCSADKAkSEAoIcG9zaXRpb24YCiABKAkiNwoTQ3JlYXRlTWF0Y2hSZXNwb25zZRIgCgVtYXRjaBgBIAEoCzIRLmFyYml0ZXIudjEuTWF0Y2giNwoPR2V0TWF0Y2hSZXF1ZXN0EhAKCG1hdGNoX2lkGAEgASgJEhIKCndpdGhfbW92ZXMYAiABKAgiNAoQR2V0TWF0Y2hSZXNwb25zZRIgCgVtYXRjaBgBIAEoCzIRLmFyYml0ZXIudjEuTWF0Y2giigEKEkxpc3RNYXRjaGVzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCRIOCgZwbGF5ZXIYAyABKAkSDAoEZ2FtZRgEIAEoCRINCgVsYWJlbBgFIAEoCRIgCgVwaGFzZRgGIAEoDjIRLmFyYml0ZXIudjEuUGhhc2UiUgoTTGlzdE1hdGNoZXNSZXNwb25zZRIiCgdtYXRjaGVzGAEgAygLMhEuYXJiaXRlci52MS5NYXRjaBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkifgoRU3VibWl0TW92ZVJlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRIQCghtYXRjaF9pZBgCIAEoCRILCgNwbHkYAyABKAUSDAoEbW92ZRgEIAEoCRIoCgdjb21tZW50GAUgASgLMhcuYXJiaXRlci52MS5Nb3ZlQ29tbWVudCJDCgtNb3ZlQ29tbWVudBIXCgpldmFsdWF0aW9uGAEgASgFSACIAQESDAoEbGluZRgCIAMoCUINCgtfZXZhbHVhdGlvbiI6ChJTdWJtaXRNb3ZlUmVzcG9uc2USJAoHcmVjZWlwdBgBIAEoCzITLmFyYml0ZXIudjEuUmVjZWlwdCKWAQoHUmVjZWlwdBISCgpyZXF1ZXN0X2lkGAEgASgJEhAKCG1hdGNoX2lkGAIgASgJEhAKCHJldmlzaW9uGAMgASgDEgsKA3BseRgEIAEoBRIiCgZsZWRnZXIYBSABKAsyEi5hcmJpdGVyLnYxLkxlZGdlchIiCgZyZXN1bHQYBiABKAsyEi5hcmJpdGVyLnYxLlJlc3VsdCKZAQoGTGVkZ2VyEhIKCnN0YXJ0ZWRfbXMYASABKAMSFgoOaGFuZGVkX292ZXJfbXMYAiABKAMSEgoKYXJyaXZlZF9tcxgDIAEoAxITCgtjcmVkaXRlZF9tcxgEIAEoAxISCgpjaGFyZ2VkX21zGAUgASgDEg8KB2xlZnRfbXMYBiABKAMSFQoNcm91bmRfdHJpcF9tcxgHIAEoAyJCChJTdWJtaXRNb3Zlc1JlcXVlc3QSLAoFbW92ZXMYASADKAsyHS5hcmJpdGVyLnYxLlN1Ym1pdE1vdmVSZXF1ZXN0Ij4KE1N1Ym1pdE1vdmVzUmVzcG9uc2USJwoHYW5zd2VycxgBIAMoCzIWLmFyYml0ZXIudjEuTW92ZUFuc3dlciKMAQoKTW92ZUFuc3dlchISCgpyZXF1ZXN0X2lkGAEgASgJEhAKCG1hdGNoX2lkGAIgASgJEiYKB3JlY2VpcHQYAyABKAsyEy5hcmJpdGVyLnYxLlJlY2VpcHRIABImCgdyZWZ1c2FsGAQgASgLMhMuYXJiaXRlci52MS5SZWZ1c2FsSABCCAoGYW5zd2VyIpABCg5PYnNlcnZlUmVxdWVzdBIpCgVtYXRjaBgBIAEoCzIYLmFyYml0ZXIudjEuT2JzZXJ2ZU1hdGNoSAASJQoDYWxsGAIgASgLMhYuYXJiaXRlci52MS5PYnNlcnZlQWxsSAASEwoLd2l0aF9yZWNvcmQYAyABKAgSEQoJYXR0ZW5kaW5nGAQgASgIQgQKAm9mIjgKDE9ic2VydmVNYXRjaBIQCghtYXRjaF9pZBgBIAEoCRIWCg5hZnRlcl9yZXZpc2lvbhgCIAEoAyIwCgpPYnNlcnZlQWxsEhMKC2FmdGVyX3Rva2VuGAEgASgJEg0KBWxhYmVsGAIgASgJIjkKD09ic2VydmVSZXNwb25zZRImCgVpdGVtcxgBIAMoCzIXLmFyYml0ZXIudjEuT2JzZXJ2ZUl0ZW0isAEKC09ic2VydmVJdGVtEg0KBXRva2VuGAEgASgJEicKBWV2ZW50GAIgASgLMhYuYXJiaXRlci52MS5NYXRjaEV2ZW50SAASKAoIYm9va21hcmsYAyABKAsyFC5hcmJpdGVyLnYxLkJvb2ttYXJrSAASNwoQdG91cm5hbWVudF9ldmVudBgEIAEoCzIbLmFyYml0ZXIudjEuVG91cm5hbWVudEV2ZW50SABCBgoEaXRlbSIcCghCb29rbWFyaxIQCghyZXZpc2lvbhgBIAEoAyLHAwoKTWF0Y2hFdmVudBIQCghtYXRjaF9pZBgBIAEoCRIQCghyZXZpc2lvbhgCIAEoAxINCgVhdF9tcxgDIAEoAxIMCgRraW5kGAQgASgJEisKB2NyZWF0ZWQYBSABKAsyGC5hcmJpdGVyLnYxLk1hdGNoQ3JlYXRlZEgAEi8KDHR1cm5fc3RhcnRlZBgGIAEoCzIXLmFyYml0ZXIudjEuVHVyblN0YXJ0ZWRIABInCgVtb3ZlZBgHIAEoCzIWLmFyYml0ZXIudjEuTW92ZVBsYXllZEgAEisKBnN0cmlrZRgIIAEoCzIZLmFyYml0ZXIudjEuU3RyaWtlQ291bnRlZEgAEiUKBHNlYXQYCSABKAsyFS5hcmJpdGVyLnYxLlNlYXRFdmVudEgAEi4KC2ludGVycnVwdGVkGAogASgLMhcuYXJiaXRlci52MS5JbnRlcnJ1cHRlZEgAEiMKBWVuZGVkGAsgASgLMhIuYXJiaXRlci52MS5SZXN1bHRIABIvCghyZWplY3RlZBgNIAEoCzIbLmFyYml0ZXIudjEuUmVxdWVzdFJlamVjdGVkSAASDgoGcmVjb3JkGAwgASgMQgcKBWV2ZW50IoQBCgxNYXRjaENyZWF0ZWQSDAoEZ2FtZRgBIAEoCRIPCgdwbGF5ZXJzGAIgAygJEhQKDHRpbWVfY29udHJvbBgDIAEoCRINCgVyYXRlZBgEIAEoCBINCgVsYWJlbBgFIAEoCRIPCgdvcGVuaW5nGAYgAygJEhAKCHBvc2l0aW9uGAcgASgJIl0KC1R1cm5TdGFydGVkEgwKBHR1cm4YASABKAUSEAoIcG9zaXRpb24YAiABKAkSIQoGY2xvY2tzGAMgAygLMhEuYXJiaXRlci52MS5DbG9jaxILCgNwbHkYBCABKAUinAEKCk1vdmVQbGF5ZWQSCwoDcGx5GAEgASgFEgwKBHNlYXQYAiABKAUSDAoEbW92ZRgDIAEoCRIQCghwb3NpdGlvbhgEIAEoCRIMCgR0dXJuGAUgASgFEiIKBmxlZGdlchgGIAEoCzISLmFyYml0ZXIudjEuTGVkZ2VyEiEKBmNsb2NrcxgHIAMoCzIRLmFyYml0ZXIudjEuQ2xvY2sidAoNU3RyaWtlQ291bnRlZBIMCgRzZWF0GAEgASgFEgsKA3BseRgCIAEoBRIMCgRtb3ZlGAMgASgJEikKBnJlYXNvbhgEIAEoDjIZLmFyYml0ZXIudjEuUmVmdXNhbFJlYXNvbhIPCgdzdHJpa2VzGAUgASgFIoUBCg9SZXF1ZXN0UmVqZWN0ZWQSDAoEc2VhdBgBIAEoBRISCgpyZXF1ZXN0X2lkGAIgASgJEg8KB2NvbW1hbmQYAyABKAkSCwoDcGx5GAQgASgFEgwKBG1vdmUYBSABKAkSJAoHcmVmdXNhbBgGIAEoCzITLmFyYml0ZXIudjEuUmVmdXNhbCIqCglTZWF0RXZlbnQSDAoEc2VhdBgBIAEoBRIPCgd2ZXJzaW9uGAIgASgJIh0KC0ludGVycnVwdGVkEg4KBnJlYXNvbhgBIAEoCSLMBQoPVG91cm5hbWVudEV2ZW50EhUKDXRvdXJuYW1lbnRfaWQYASABKAkSEAoIcmV2aXNpb24YAiABKAMSDQoFYXRfbXMYAyABKAMSDAoEa2luZBgEIAEoCRIwCgdjcmVhdGVkGAUgASgLMh0uYXJiaXRlci52MS5Ub3VybmFtZW50Q3JlYXRlZEgAEisKB2VudHJhbnQYBiABKAsyGC5hcmJpdGVyLnYxLkVudHJhbnRFdmVudEgAEjAKB3N0YXJ0ZWQYByABKAsyHS5hcmJpdGVyLnYxLlRvdXJuYW1lbnRTdGFydGVkSAASLwoJb3JnYW5pc2VyGAggASgLMhouYXJiaXRlci52MS5PcmdhbmlzZXJFdmVudEgAEikKBnBhaXJlZBgJIAEoCzIXLmFyYml0ZXIudjEuR2FtZXNQYWlyZWRIABImCgViZWd1bhgKIAEoCzIVLmFyYml0ZXIudjEuR2FtZUJlZ3VuSAASKwoKZ2FtZV9lbmRlZBgLIAEoCzIVLmFyYml0ZXIudjEuR2FtZUVuZGVkSAASKAoGdm9pZGVkGAwgASgLMhYuYXJiaXRlci52MS5HYW1lVm9pZGVkSAASLAoFZW5kZWQYDSABKAsyGy5hcmJpdGVyLnYxLlRvdXJuYW1lbnRFbmRlZEgAEjEKDWVudHJ5X2NoYW5nZWQYDyABKAsyGC5hcmJpdGVyLnYxLkVudHJ5Q2hhbmdlZEgAEi8KDHN0YXJ0X21pc3NlZBgQIAEoCzIXLmFyYml0ZXIudjEuU3RhcnRNaXNzZWRIABImCgVydWxlZBgRIAEoCzIVLmFyYml0ZXIudjEuR2FtZVJ1bGVkSAASNAoJY29ycmVjdGVkGBIgASgLMh8uYXJiaXRlci52MS5Ub3VybmFtZW50Q29ycmVjdGVkSAASDgoGcmVjb3JkGA4gASgMQgcKBWV2ZW50ImYKEVRvdXJuYW1lbnRDcmVhdGVkEgwKBG5hbWUYASABKAkSDQoFZ2FtZXMYAiADKAkSFAoMdGltZV9jb250cm9sGAMgASgJEg0KBXJhdGVkGAQgASgIEg8KB2NyZWF0b3IYBSABKAkiTwoMRW50cmFudEV2ZW50Eg4KBnBsYXllchgBIAEoCRIPCgd2ZXJzaW9uGAIgASgJEg4KBnJhdGluZxgDIAEoBRIOCgZjYWxsZXIYBCABKAkiXQoMRW50cnlDaGFuZ2VkEg4KBnBsYXllchgBIAEoCRIOCgZyYXRpbmcYAiABKAUSDAoEYnllcxgDIAMoBRIOCgZjYWxsZXIYBCABKAkSDwoHdmVyc2lvbhgFIAEoCSIuCgtTdGFydE1pc3NlZBIPCgdwbGF5ZXJzGAEgASgFEg4KBm5lZWRlZBgCIAEoBSJBChFUb3VybmFtZW50U3RhcnRlZBINCgVzZWVkcxgBIAMoCRIOCgZjYWxsZXIYAiABKAkSDQoFcnVsZXMYAyABKAkiIAoOT3JnYW5pc2VyRXZlbnQSDgoGY2FsbGVyGAEgASgJIlEKC0dhbWVzUGFpcmVkEg0KBXJvdW5kGAEgASgFEiUKBWdhbWVzGAIgAygLMhYuYXJiaXRlci52MS5QYWlyZWRHYW1lEgwKBGJ5ZXMYAyADKAkiOwoKUGFpcmVkR2FtZRIOCgZudW1iZXIYASABKAUSDwoHcGxheWVycxgCIAMoCRIMCgRnYW1lGAMgASgJInAKCUdhbWVCZWd1bhIOCgZudW1iZXIYASABKAUSEAoIbWF0Y2hfaWQYAiABKAkSDwoHYXR0ZW1wdBgDIAEoBRIPCgdvcGVuaW5nGAQgAygJEhAKCHBvc2l0aW9uGAUgASgJEg0KBWVudHJ5GAYgASgDIn0KCUdhbWVFbmRlZBIOCgZudW1iZXIYASABKAUSEAoIbWF0Y2hfaWQYAiABKAkSDgoGd2lubmVyGAMgASgFEg4KBnJlYXNvbhgEIAEoCRINCgVjYXVzZRgFIAEoCRIQCgh2ZXJzaW9ucxgGIAMoCRINCgVtb3ZlcxgHIAEoCSJPCgpHYW1lVm9pZGVkEg4KBm51bWJlchgBIAEoBRIQCghtYXRjaF9pZBgCIAEoCRIPCgdhdHRlbXB0GAMgASgFEg4KBnJlYXNvbhgEIAEoCSJgCglHYW1lUnVsZWQSDgoGbnVtYmVyGAEgASgFEhAKCGRlY2lzaW9uGAIgASgJEhMKC2hhbGZfcG9pbnRzGAMgAygFEgwKBG5vdGUYBCABKAkSDgoGY2FsbGVyGAUgASgJIl8KE1RvdXJuYW1lbnRDb3JyZWN0ZWQSKgoKY29ycmVjdGlvbhgBIAEoCzIWLmFyYml0ZXIudjEuQ29ycmVjdGlvbhIMCgRub3RlGAIgASgJEg4KBmNhbGxlchgDIAEoCSLtAQoKQ29ycmVjdGlvbhIyCgpkaXNxdWFsaWZ5GAEgASgLMhwuYXJiaXRlci52MS5EaXNxdWFsaWZpY2F0aW9uSAASLgoJcmVpbnN0YXRlGAIgASgLMhkuYXJiaXRlci52MS5SZWluc3RhdGVtZW50SAASJAoGcmVwbGF5GAMgASgLMhIuYXJiaXRlci52MS5SZXBsYXlIABIoCgVhd2FyZBgEIAEoCzIXLmFyYml0ZXIudjEuUG9pbnRzQXdhcmRIABIjCgRsb3RzGAUgASgLMhMuYXJiaXRlci52MS5Mb3REcmF3SABCBgoEd2hhdCJ9ChBEaXNxdWFsaWZpY2F0aW9uEg4KBnBsYXllchgBIAEoCRISCgpmcm9tX3N0YXJ0GAIgASgIEjAKB3Jlc3VsdHMYAyABKA4yHy5hcmJpdGVyLnYxLkRpc3F1YWxpZmllZFJlc3VsdHMSEwoLZ2FtZXNfZ29fb24YBCABKAgiHwoNUmVpbnN0YXRlbWVudBIOCgZwbGF5ZXIYASABKAkiFgoGUmVwbGF5EgwKBGdhbWUYASABKAUiMgoLUG9pbnRzQXdhcmQSDgoGcGxheWVyGAEgASgJEhMKC2hhbGZfcG9pbnRzGAIgASgFIigKB0xvdERyYXcSDwoHcGxheWVycxgBIAMoCRIMCgRzZWVkGAIgASgJIjwKD1RvdXJuYW1lbnRFbmRlZBILCgNlbmQYASABKAkSDAoEbm90ZRgCIAEoCRIOCgZjYWxsZXIYAyABKAkiOAoQT2ZmZXJEcmF3UmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEhAKCG1hdGNoX2lkGAIgASgJIjkKEU9mZmVyRHJhd1Jlc3BvbnNlEiQKB3JlY2VpcHQYASABKAsyEy5hcmJpdGVyLnYxLlJlY2VpcHQiSQoRQW5zd2VyRHJhd1JlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRIQCghtYXRjaF9pZBgCIAEoCRIOCgZhY2NlcHQYAyABKAgiOgoSQW5zd2VyRHJhd1Jlc3BvbnNlEiQKB3JlY2VpcHQYASABKAsyEy5hcmJpdGVyLnYxLlJlY2VpcHQiOAoQQ2xhaW1EcmF3UmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEhAKCG1hdGNoX2lkGAIgASgJIjkKEUNsYWltRHJhd1Jlc3BvbnNlEiQKB3JlY2VpcHQYASABKAsyEy5hcmJpdGVyLnYxLlJlY2VpcHQiNQoNUmVzaWduUmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEhAKCG1hdGNoX2lkGAIgASgJIjYKDlJlc2lnblJlc3BvbnNlEiQKB3JlY2VpcHQYASABKAsyEy5hcmJpdGVyLnYxLlJlY2VpcHQiRwoRQWJvcnRNYXRjaFJlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRIQCghtYXRjaF9pZBgCIAEoCRIMCgRub3RlGAMgASgJIjYKEkFib3J0TWF0Y2hSZXNwb25zZRIgCgVtYXRjaBgBIAEoCzIRLmFyYml0ZXIudjEuTWF0Y2giggEKFkFkanVkaWNhdGVNYXRjaFJlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRIQCghtYXRjaF9pZBgCIAEoCRIkCgRraW5kGAMgASgOMhYuYXJiaXRlci52MS5SZXN1bHRLaW5kEg4KBndpbm5lchgEIAEoBRIMCgRub3RlGAUgASgJIjsKF0FkanVkaWNhdGVNYXRjaFJlc3BvbnNlEiAKBW1hdGNoGAEgASgLMhEuYXJiaXRlci52MS5NYXRjaCIoChRHZXRUcmFuc2NyaXB0UmVxdWVzdBIQCghtYXRjaF9pZBgBIAEoCSImChVHZXRUcmFuc2NyaXB0UmVzcG9uc2USDQoFbGluZXMYASABKAwqZgoFUGhhc2USFQoRUEhBU0VfVU5TUEVDSUZJRUQQABIRCg1QSEFTRV9QRU5ESU5HEAESEAoMUEhBU0VfQUNUSVZFEAISEAoMUEhBU0VfUEFVU0VEEAMSDwoLUEhBU0VfRU5ERUQQBCpqCgpSZXN1bHRLaW5kEhsKF1JFU1VMVF9LSU5EX1VOU1BFQ0lGSUVEEAASEwoPUkVTVUxUX0tJTkRfV0lOEAESFAoQUkVTVUxUX0tJTkRfRFJBVxACEhQKEFJFU1VMVF9LSU5EX1ZPSUQQAyrAAQoFQ2F1c2USFQoRQ0FVU0VfVU5TUEVDSUZJRUQQABIPCgtDQVVTRV9SVUxFUxABEhMKD0NBVVNFX0FHUkVFTUVOVBACEhUKEUNBVVNFX1JFU0lHTkFUSU9OEAMSDgoKQ0FVU0VfVElNRRAEEhgKFENBVVNFX1JVTEVfVklPTEFUSU9OEAUSEQoNQ0FVU0VfQUJTRU5DRRAGEhMKD0NBVVNFX09SR0FOSVNFUhAHEhEKDUNBVVNFX0FSQklURVIQCCprCgVQYXJ0eRIVChFQQVJUWV9VTlNQRUNJRklFRBAAEhAKDFBBUlRZX1BMQVlFUhABEhEKDVBBUlRZX1BMQVlFUlMQAhIRCg1QQVJUWV9BUkJJVEVSEAMSEwoPUEFSVFlfT1JHQU5JU0VSEAQqXAoJU3RhcnRSdWxlEhoKFlNUQVJUX1JVTEVfVU5TUEVDSUZJRUQQABIbChdTVEFSVF9SVUxFX1dIRU5fUFJFU0VOVBABEhYKElNUQVJUX1JVTEVfQVRfT05DRRACKpwBChNEaXNxdWFsaWZpZWRSZXN1bHRzEiQKIERJU1FVQUxJRklFRF9SRVNVTFRTX1VOU1BFQ0lGSUVEEAASHgoaRElTUVVBTElGSUVEX1JFU1VMVFNfU1RBTkQQARIgChxESVNRVUFMSUZJRURfUkVTVUxUU19GT1JGRUlUEAISHQoZRElTUVVBTElGSUVEX1JFU1VMVFNfVk9JRBADMv8HCgxNYXRjaFNlcnZpY2USTgoLQ3JlYXRlTWF0Y2gSHi5hcmJpdGVyLnYxLkNyZWF0ZU1hdGNoUmVxdWVzdBofLmFyYml0ZXIudjEuQ3JlYXRlTWF0Y2hSZXNwb25zZRJFCghHZXRNYXRjaBIbLmFyYml0ZXIudjEuR2V0TWF0Y2hSZXF1ZXN0GhwuYXJiaXRlci52MS5HZXRNYXRjaFJlc3BvbnNlEk4KC0xpc3RNYXRjaGVzEh4uYXJiaXRlci52MS5MaXN0TWF0Y2hlc1JlcXVlc3QaHy5hcmJpdGVyLnYxLkxpc3RNYXRjaGVzUmVzcG9uc2USSwoKU3VibWl0TW92ZRIdLmFyYml0ZXIudjEuU3VibWl0TW92ZVJlcXVlc3QaHi5hcmJpdGVyLnYxLlN1Ym1pdE1vdmVSZXNwb25zZRJSCgtTdWJtaXRNb3ZlcxIeLmFyYml0ZXIudjEuU3VibWl0TW92ZXNSZXF1ZXN0Gh8uYXJiaXRlci52MS5TdWJtaXRNb3Zlc1Jlc3BvbnNlKAEwARJECgdPYnNlcnZlEhouYXJiaXRlci52MS5PYnNlcnZlUmVxdWVzdBobLmFyYml0ZXIudjEuT2JzZXJ2ZVJlc3BvbnNlMAESSAoJT2ZmZXJEcmF3EhwuYXJiaXRlci52MS5PZmZlckRyYXdSZXF1ZXN0Gh0uYXJiaXRlci52MS5PZmZlckRyYXdSZXNwb25zZRJLCgpBbnN3ZXJEcmF3Eh0uYXJiaXRlci52MS5BbnN3ZXJEcmF3UmVxdWVzdBoeLmFyYml0ZXIudjEuQW5zd2VyRHJhd1Jlc3BvbnNlEkgKCUNsYWltRHJhdxIcLmFyYml0ZXIudjEuQ2xhaW1EcmF3UmVxdWVzdBodLmFyYml0ZXIudjEuQ2xhaW1EcmF3UmVzcG9uc2USPwoGUmVzaWduEhkuYXJiaXRlci52MS5SZXNpZ25SZXF1ZXN0GhouYXJiaXRlci52MS5SZXNpZ25SZXNwb25zZRJLCgpBYm9ydE1hdGNoEh0uYXJiaXRlci52MS5BYm9ydE1hdGNoUmVxdWVzdBoeLmFyYml0ZXIudjEuQWJvcnRNYXRjaFJlc3BvbnNlEloKD0FkanVkaWNhdGVNYXRjaBIiLmFyYml0ZXIudjEuQWRqdWRpY2F0ZU1hdGNoUmVxdWVzdBojLmFyYml0ZXIudjEuQWRqdWRpY2F0ZU1hdGNoUmVzcG9uc2USVgoNR2V0VHJhbnNjcmlwdBIgLmFyYml0ZXIudjEuR2V0VHJhbnNjcmlwdFJlcXVlc3QaIS5hcmJpdGVyLnYxLkdldFRyYW5zY3JpcHRSZXNwb25zZTABQgJQAWIGcHJvdG8z", [file_arbiter_v1_refusal]);
+  fileDesc("ChZhcmJpdGVyL3YxL21hdGNoLnByb3RvEgphcmJpdGVyLnYxIroBCgZSZXN1bHQSJAoEa2luZBgBIAEoDjIWLmFyYml0ZXIudjEuUmVzdWx0S2luZBIOCgZ3aW5uZXIYAiABKAUSDgoGcmVhc29uGAMgASgJEiAKBWNhdXNlGAQgASgOMhEuYXJiaXRlci52MS5DYXVzZRIgCgVwYXJ0eRgFIAEoDjIRLmFyYml0ZXIudjEuUGFydHkSGAoQcmVzcG9uc2libGVfc2VhdBgGIAEoBRIMCgRub3RlGAcgASgJIl0KBUNsb2NrEhQKDHJlbWFpbmluZ19tcxgBIAEoAxIUCgxhdmFpbGFibGVfbXMYAiABKAMSFAoMcGVyaW9kc19sZWZ0GAMgASgFEhIKCm1vdmVzX2xlZnQYBCABKAUi3gEKBlBvbGljeRIaCg1pbGxlZ2FsX21vdmVzGAEgASgFSACIAQESFwoKbm9fc2hvd19tcxgCIAEoA0gBiAEBEhcKCmFiYW5kb25fbXMYAyABKANIAogBARIYCgttb3ZlX2NhcF9tcxgEIAEoA0gDiAEBEhoKDWtlcHRfcmVmdXNhbHMYBSABKAVIBIgBAUIQCg5faWxsZWdhbF9tb3Zlc0INCgtfbm9fc2hvd19tc0INCgtfYWJhbmRvbl9tc0IOCgxfbW92ZV9jYXBfbXNCEAoOX2tlcHRfcmVmdXNhbHMipAQKBU1hdGNoEhAKCG1hdGNoX2lkGAEgASgJEgwKBGdhbWUYAiABKAkSDwoHcGxheWVycxgDIAMoCRIUCgx0aW1lX2NvbnRyb2wYBCABKAkSDQoFcmF0ZWQYBSABKAgSDQoFbGFiZWwYBiABKAkSIAoFcGhhc2UYByABKA4yES5hcmJpdGVyLnYxLlBoYXNlEhAKCHJldmlzaW9uGAggASgDEgsKA3BseRgJIAEoBRIMCgR0dXJuGAogASgFEhAKCHBvc2l0aW9uGAsgASgJEg0KBW1vdmVzGAwgAygJEiEKBmNsb2NrcxgNIAMoCzIRLmFyYml0ZXIudjEuQ2xvY2sSFwoPdHVybl9zdGFydGVkX21zGA4gASgDEhcKD2RyYXdfb2ZmZXJlZF9ieRgPIAEoBRIiCgZyZXN1bHQYECABKAsyEi5hcmJpdGVyLnYxLlJlc3VsdBISCgpjcmVhdGVkX21zGBEgASgDEhAKCGVuZGVkX21zGBIgASgDEiIKBnBvbGljeRgTIAEoCzISLmFyYml0ZXIudjEuUG9saWN5EisKCGNvbW1lbnRzGBQgAygLMhkuYXJiaXRlci52MS5Db21tZW50ZWRNb3ZlEhUKDW9wZW5pbmdfcGxpZXMYFSABKAUSEAoIdmVyc2lvbnMYFiADKAkSFQoNdGltZV9jb250cm9scxgXIAMoCRIWCg5zdGFydF9wb3NpdGlvbhgYIAEoCSJGCg1Db21tZW50ZWRNb3ZlEgsKA3BseRgBIAEoBRIoCgdjb21tZW50GAIgASgLMhcuYXJiaXRlci52MS5Nb3ZlQ29tbWVudCLoAQoSQ3JlYXRlTWF0Y2hSZXF1ZXN0EhIKCnJlcXVlc3RfaWQYASABKAkSDAoEZ2FtZRgCIAEoCRIPCgdwbGF5ZXJzGAMgAygJEhQKDHRpbWVfY29udHJvbBgEIAEoCRINCgVyYXRlZBgFIAEoCBINCgVsYWJlbBgGIAEoCRIkCgVzdGFydBgHIAEoDjIVLmFyYml0ZXIudjEuU3RhcnRSdWxlEiIKBnBvbGljeRgIIAEoCzISLmFyYml0ZXIudjEuUG9saWN5Eg8KB29wZW5pbmcYCSADKAkSEAoIcG9zaXRpb24YCiABKAkiNwoTQ3JlYXRlTWF0Y2hSZXNwb25zZRIgCgVtYXRjaBgBIAEoCzIRLmFyYml0ZXIudjEuTWF0Y2giNwoPR2V0TWF0Y2hSZXF1ZXN0EhAKCG1hdGNoX2lkGAEgASgJEhIKCndpdGhfbW92ZXMYAiABKAgiNAoQR2V0TWF0Y2hSZXNwb25zZRIgCgVtYXRjaBgBIAEoCzIRLmFyYml0ZXIudjEuTWF0Y2giigEKEkxpc3RNYXRjaGVzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCRIOCgZwbGF5ZXIYAyABKAkSDAoEZ2FtZRgEIAEoCRINCgVsYWJlbBgFIAEoCRIgCgVwaGFzZRgGIAEoDjIRLmFyYml0ZXIudjEuUGhhc2UiUgoTTGlzdE1hdGNoZXNSZXNwb25zZRIiCgdtYXRjaGVzGAEgAygLMhEuYXJiaXRlci52MS5NYXRjaBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkifgoRU3VibWl0TW92ZVJlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRIQCghtYXRjaF9pZBgCIAEoCRILCgNwbHkYAyABKAUSDAoEbW92ZRgEIAEoCRIoCgdjb21tZW50GAUgASgLMhcuYXJiaXRlci52MS5Nb3ZlQ29tbWVudCJDCgtNb3ZlQ29tbWVudBIXCgpldmFsdWF0aW9uGAEgASgFSACIAQESDAoEbGluZRgCIAMoCUINCgtfZXZhbHVhdGlvbiI6ChJTdWJtaXRNb3ZlUmVzcG9uc2USJAoHcmVjZWlwdBgBIAEoCzITLmFyYml0ZXIudjEuUmVjZWlwdCKWAQoHUmVjZWlwdBISCgpyZXF1ZXN0X2lkGAEgASgJEhAKCG1hdGNoX2lkGAIgASgJEhAKCHJldmlzaW9uGAMgASgDEgsKA3BseRgEIAEoBRIiCgZsZWRnZXIYBSABKAsyEi5hcmJpdGVyLnYxLkxlZGdlchIiCgZyZXN1bHQYBiABKAsyEi5hcmJpdGVyLnYxLlJlc3VsdCKZAQoGTGVkZ2VyEhIKCnN0YXJ0ZWRfbXMYASABKAMSFgoOaGFuZGVkX292ZXJfbXMYAiABKAMSEgoKYXJyaXZlZF9tcxgDIAEoAxITCgtjcmVkaXRlZF9tcxgEIAEoAxISCgpjaGFyZ2VkX21zGAUgASgDEg8KB2xlZnRfbXMYBiABKAMSFQoNcm91bmRfdHJpcF9tcxgHIAEoAyJCChJTdWJtaXRNb3Zlc1JlcXVlc3QSLAoFbW92ZXMYASADKAsyHS5hcmJpdGVyLnYxLlN1Ym1pdE1vdmVSZXF1ZXN0Ij4KE1N1Ym1pdE1vdmVzUmVzcG9uc2USJwoHYW5zd2VycxgBIAMoCzIWLmFyYml0ZXIudjEuTW92ZUFuc3dlciKMAQoKTW92ZUFuc3dlchISCgpyZXF1ZXN0X2lkGAEgASgJEhAKCG1hdGNoX2lkGAIgASgJEiYKB3JlY2VpcHQYAyABKAsyEy5hcmJpdGVyLnYxLlJlY2VpcHRIABImCgdyZWZ1c2FsGAQgASgLMhMuYXJiaXRlci52MS5SZWZ1c2FsSABCCAoGYW5zd2VyIpABCg5PYnNlcnZlUmVxdWVzdBIpCgVtYXRjaBgBIAEoCzIYLmFyYml0ZXIudjEuT2JzZXJ2ZU1hdGNoSAASJQoDYWxsGAIgASgLMhYuYXJiaXRlci52MS5PYnNlcnZlQWxsSAASEwoLd2l0aF9yZWNvcmQYAyABKAgSEQoJYXR0ZW5kaW5nGAQgASgIQgQKAm9mIjgKDE9ic2VydmVNYXRjaBIQCghtYXRjaF9pZBgBIAEoCRIWCg5hZnRlcl9yZXZpc2lvbhgCIAEoAyIwCgpPYnNlcnZlQWxsEhMKC2FmdGVyX3Rva2VuGAEgASgJEg0KBWxhYmVsGAIgASgJIjkKD09ic2VydmVSZXNwb25zZRImCgVpdGVtcxgBIAMoCzIXLmFyYml0ZXIudjEuT2JzZXJ2ZUl0ZW0isAEKC09ic2VydmVJdGVtEg0KBXRva2VuGAEgASgJEicKBWV2ZW50GAIgASgLMhYuYXJiaXRlci52MS5NYXRjaEV2ZW50SAASKAoIYm9va21hcmsYAyABKAsyFC5hcmJpdGVyLnYxLkJvb2ttYXJrSAASNwoQdG91cm5hbWVudF9ldmVudBgEIAEoCzIbLmFyYml0ZXIudjEuVG91cm5hbWVudEV2ZW50SABCBgoEaXRlbSIcCghCb29rbWFyaxIQCghyZXZpc2lvbhgBIAEoAyLHAwoKTWF0Y2hFdmVudBIQCghtYXRjaF9pZBgBIAEoCRIQCghyZXZpc2lvbhgCIAEoAxINCgVhdF9tcxgDIAEoAxIMCgRraW5kGAQgASgJEisKB2NyZWF0ZWQYBSABKAsyGC5hcmJpdGVyLnYxLk1hdGNoQ3JlYXRlZEgAEi8KDHR1cm5fc3RhcnRlZBgGIAEoCzIXLmFyYml0ZXIudjEuVHVyblN0YXJ0ZWRIABInCgVtb3ZlZBgHIAEoCzIWLmFyYml0ZXIudjEuTW92ZVBsYXllZEgAEisKBnN0cmlrZRgIIAEoCzIZLmFyYml0ZXIudjEuU3RyaWtlQ291bnRlZEgAEiUKBHNlYXQYCSABKAsyFS5hcmJpdGVyLnYxLlNlYXRFdmVudEgAEi4KC2ludGVycnVwdGVkGAogASgLMhcuYXJiaXRlci52MS5JbnRlcnJ1cHRlZEgAEiMKBWVuZGVkGAsgASgLMhIuYXJiaXRlci52MS5SZXN1bHRIABIvCghyZWplY3RlZBgNIAEoCzIbLmFyYml0ZXIudjEuUmVxdWVzdFJlamVjdGVkSAASDgoGcmVjb3JkGAwgASgMQgcKBWV2ZW50IoQBCgxNYXRjaENyZWF0ZWQSDAoEZ2FtZRgBIAEoCRIPCgdwbGF5ZXJzGAIgAygJEhQKDHRpbWVfY29udHJvbBgDIAEoCRINCgVyYXRlZBgEIAEoCBINCgVsYWJlbBgFIAEoCRIPCgdvcGVuaW5nGAYgAygJEhAKCHBvc2l0aW9uGAcgASgJIl0KC1R1cm5TdGFydGVkEgwKBHR1cm4YASABKAUSEAoIcG9zaXRpb24YAiABKAkSIQoGY2xvY2tzGAMgAygLMhEuYXJiaXRlci52MS5DbG9jaxILCgNwbHkYBCABKAUinAEKCk1vdmVQbGF5ZWQSCwoDcGx5GAEgASgFEgwKBHNlYXQYAiABKAUSDAoEbW92ZRgDIAEoCRIQCghwb3NpdGlvbhgEIAEoCRIMCgR0dXJuGAUgASgFEiIKBmxlZGdlchgGIAEoCzISLmFyYml0ZXIudjEuTGVkZ2VyEiEKBmNsb2NrcxgHIAMoCzIRLmFyYml0ZXIudjEuQ2xvY2sidAoNU3RyaWtlQ291bnRlZBIMCgRzZWF0GAEgASgFEgsKA3BseRgCIAEoBRIMCgRtb3ZlGAMgASgJEikKBnJlYXNvbhgEIAEoDjIZLmFyYml0ZXIudjEuUmVmdXNhbFJlYXNvbhIPCgdzdHJpa2VzGAUgASgFIoUBCg9SZXF1ZXN0UmVqZWN0ZWQSDAoEc2VhdBgBIAEoBRISCgpyZXF1ZXN0X2lkGAIgASgJEg8KB2NvbW1hbmQYAyABKAkSCwoDcGx5GAQgASgFEgwKBG1vdmUYBSABKAkSJAoHcmVmdXNhbBgGIAEoCzITLmFyYml0ZXIudjEuUmVmdXNhbCIqCglTZWF0RXZlbnQSDAoEc2VhdBgBIAEoBRIPCgd2ZXJzaW9uGAIgASgJIh0KC0ludGVycnVwdGVkEg4KBnJlYXNvbhgBIAEoCSLMBQoPVG91cm5hbWVudEV2ZW50EhUKDXRvdXJuYW1lbnRfaWQYASABKAkSEAoIcmV2aXNpb24YAiABKAMSDQoFYXRfbXMYAyABKAMSDAoEa2luZBgEIAEoCRIwCgdjcmVhdGVkGAUgASgLMh0uYXJiaXRlci52MS5Ub3VybmFtZW50Q3JlYXRlZEgAEisKB2VudHJhbnQYBiABKAsyGC5hcmJpdGVyLnYxLkVudHJhbnRFdmVudEgAEjAKB3N0YXJ0ZWQYByABKAsyHS5hcmJpdGVyLnYxLlRvdXJuYW1lbnRTdGFydGVkSAASLwoJb3JnYW5pc2VyGAggASgLMhouYXJiaXRlci52MS5PcmdhbmlzZXJFdmVudEgAEikKBnBhaXJlZBgJIAEoCzIXLmFyYml0ZXIudjEuR2FtZXNQYWlyZWRIABImCgViZWd1bhgKIAEoCzIVLmFyYml0ZXIudjEuR2FtZUJlZ3VuSAASKwoKZ2FtZV9lbmRlZBgLIAEoCzIVLmFyYml0ZXIudjEuR2FtZUVuZGVkSAASKAoGdm9pZGVkGAwgASgLMhYuYXJiaXRlci52MS5HYW1lVm9pZGVkSAASLAoFZW5kZWQYDSABKAsyGy5hcmJpdGVyLnYxLlRvdXJuYW1lbnRFbmRlZEgAEjEKDWVudHJ5X2NoYW5nZWQYDyABKAsyGC5hcmJpdGVyLnYxLkVudHJ5Q2hhbmdlZEgAEi8KDHN0YXJ0X21pc3NlZBgQIAEoCzIXLmFyYml0ZXIudjEuU3RhcnRNaXNzZWRIABImCgVydWxlZBgRIAEoCzIVLmFyYml0ZXIudjEuR2FtZVJ1bGVkSAASNAoJY29ycmVjdGVkGBIgASgLMh8uYXJiaXRlci52MS5Ub3VybmFtZW50Q29ycmVjdGVkSAASDgoGcmVjb3JkGA4gASgMQgcKBWV2ZW50ImYKEVRvdXJuYW1lbnRDcmVhdGVkEgwKBG5hbWUYASABKAkSDQoFZ2FtZXMYAiADKAkSFAoMdGltZV9jb250cm9sGAMgASgJEg0KBXJhdGVkGAQgASgIEg8KB2NyZWF0b3IYBSABKAkiTwoMRW50cmFudEV2ZW50Eg4KBnBsYXllchgBIAEoCRIPCgd2ZXJzaW9uGAIgASgJEg4KBnJhdGluZxgDIAEoBRIOCgZjYWxsZXIYBCABKAkiXQoMRW50cnlDaGFuZ2VkEg4KBnBsYXllchgBIAEoCRIOCgZyYXRpbmcYAiABKAUSDAoEYnllcxgDIAMoBRIOCgZjYWxsZXIYBCABKAkSDwoHdmVyc2lvbhgFIAEoCSIuCgtTdGFydE1pc3NlZBIPCgdwbGF5ZXJzGAEgASgFEg4KBm5lZWRlZBgCIAEoBSJBChFUb3VybmFtZW50U3RhcnRlZBINCgVzZWVkcxgBIAMoCRIOCgZjYWxsZXIYAiABKAkSDQoFcnVsZXMYAyABKAkiIAoOT3JnYW5pc2VyRXZlbnQSDgoGY2FsbGVyGAEgASgJIlEKC0dhbWVzUGFpcmVkEg0KBXJvdW5kGAEgASgFEiUKBWdhbWVzGAIgAygLMhYuYXJiaXRlci52MS5QYWlyZWRHYW1lEgwKBGJ5ZXMYAyADKAkiOwoKUGFpcmVkR2FtZRIOCgZudW1iZXIYASABKAUSDwoHcGxheWVycxgCIAMoCRIMCgRnYW1lGAMgASgJInAKCUdhbWVCZWd1bhIOCgZudW1iZXIYASABKAUSEAoIbWF0Y2hfaWQYAiABKAkSDwoHYXR0ZW1wdBgDIAEoBRIPCgdvcGVuaW5nGAQgAygJEhAKCHBvc2l0aW9uGAUgASgJEg0KBWVudHJ5GAYgASgDIn0KCUdhbWVFbmRlZBIOCgZudW1iZXIYASABKAUSEAoIbWF0Y2hfaWQYAiABKAkSDgoGd2lubmVyGAMgASgFEg4KBnJlYXNvbhgEIAEoCRINCgVjYXVzZRgFIAEoCRIQCgh2ZXJzaW9ucxgGIAMoCRINCgVtb3ZlcxgHIAEoCSJPCgpHYW1lVm9pZGVkEg4KBm51bWJlchgBIAEoBRIQCghtYXRjaF9pZBgCIAEoCRIPCgdhdHRlbXB0GAMgASgFEg4KBnJlYXNvbhgEIAEoCSJgCglHYW1lUnVsZWQSDgoGbnVtYmVyGAEgASgFEhAKCGRlY2lzaW9uGAIgASgJEhMKC2hhbGZfcG9pbnRzGAMgAygFEgwKBG5vdGUYBCABKAkSDgoGY2FsbGVyGAUgASgJIl8KE1RvdXJuYW1lbnRDb3JyZWN0ZWQSKgoKY29ycmVjdGlvbhgBIAEoCzIWLmFyYml0ZXIudjEuQ29ycmVjdGlvbhIMCgRub3RlGAIgASgJEg4KBmNhbGxlchgDIAEoCSLHAwoKQ29ycmVjdGlvbhIyCgpkaXNxdWFsaWZ5GAEgASgLMhwuYXJiaXRlci52MS5EaXNxdWFsaWZpY2F0aW9uSAASLgoJcmVpbnN0YXRlGAIgASgLMhkuYXJiaXRlci52MS5SZWluc3RhdGVtZW50SAASJAoGcmVwbGF5GAMgASgLMhIuYXJiaXRlci52MS5SZXBsYXlIABIoCgVhd2FyZBgEIAEoCzIXLmFyYml0ZXIudjEuUG9pbnRzQXdhcmRIABIjCgRsb3RzGAUgASgLMhMuYXJiaXRlci52MS5Mb3REcmF3SAASKQoEcGFpchgGIAEoCzIZLmFyYml0ZXIudjEuUGFpcmluZ0J5SGFuZEgAEisKBmZvcmJpZBgHIAEoCzIZLmFyYml0ZXIudjEuRm9yYmlkZGVuUGFpckgAEiMKA2J5ZRgIIAEoCzIULmFyYml0ZXIudjEuR2l2ZW5CeWVIABIuCgpwYWlyX3JvdW5kGAkgASgLMhguYXJiaXRlci52MS5Sb3VuZFBhaXJpbmdIABIrCgRob2xkGAogASgLMhsuYXJiaXRlci52MS5QYXVzZUFmdGVyUm91bmRIAEIGCgR3aGF0In0KEERpc3F1YWxpZmljYXRpb24SDgoGcGxheWVyGAEgASgJEhIKCmZyb21fc3RhcnQYAiABKAgSMAoHcmVzdWx0cxgDIAEoDjIfLmFyYml0ZXIudjEuRGlzcXVhbGlmaWVkUmVzdWx0cxITCgtnYW1lc19nb19vbhgEIAEoCCIfCg1SZWluc3RhdGVtZW50Eg4KBnBsYXllchgBIAEoCSIWCgZSZXBsYXkSDAoEZ2FtZRgBIAEoBSIyCgtQb2ludHNBd2FyZBIOCgZwbGF5ZXIYASABKAkSEwoLaGFsZl9wb2ludHMYAiABKAUiKAoHTG90RHJhdxIPCgdwbGF5ZXJzGAEgAygJEgwKBHNlZWQYAiABKAkiRQoNUGFpcmluZ0J5SGFuZBINCgVyb3VuZBgBIAEoBRIlCgVwYWlycxgCIAMoCzIWLmFyYml0ZXIudjEuU2VhdGVkUGFpciIrCgpTZWF0ZWRQYWlyEg0KBWZpcnN0GAEgASgJEg4KBnNlY29uZBgCIAEoCSI+Cg1Gb3JiaWRkZW5QYWlyEg0KBWZpcnN0GAEgASgJEg4KBnNlY29uZBgCIAEoCRIOCgZsaWZ0ZWQYAyABKAgiPgoIR2l2ZW5CeWUSDgoGcGxheWVyGAEgASgJEg0KBXJvdW5kGAIgASgFEhMKC2hhbGZfcG9pbnRzGAMgASgFIi0KDFJvdW5kUGFpcmluZxINCgVyb3VuZBgBIAEoBRIOCgZhZnJlc2gYAiABKAgiHgoPUGF1c2VBZnRlclJvdW5kEgsKA29mZhgBIAEoCCI8Cg9Ub3VybmFtZW50RW5kZWQSCwoDZW5kGAEgASgJEgwKBG5vdGUYAiABKAkSDgoGY2FsbGVyGAMgASgJIjgKEE9mZmVyRHJhd1JlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRIQCghtYXRjaF9pZBgCIAEoCSI5ChFPZmZlckRyYXdSZXNwb25zZRIkCgdyZWNlaXB0GAEgASgLMhMuYXJiaXRlci52MS5SZWNlaXB0IkkKEUFuc3dlckRyYXdSZXF1ZXN0EhIKCnJlcXVlc3RfaWQYASABKAkSEAoIbWF0Y2hfaWQYAiABKAkSDgoGYWNjZXB0GAMgASgIIjoKEkFuc3dlckRyYXdSZXNwb25zZRIkCgdyZWNlaXB0GAEgASgLMhMuYXJiaXRlci52MS5SZWNlaXB0IjgKEENsYWltRHJhd1JlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRIQCghtYXRjaF9pZBgCIAEoCSI5ChFDbGFpbURyYXdSZXNwb25zZRIkCgdyZWNlaXB0GAEgASgLMhMuYXJiaXRlci52MS5SZWNlaXB0IjUKDVJlc2lnblJlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRIQCghtYXRjaF9pZBgCIAEoCSI2Cg5SZXNpZ25SZXNwb25zZRIkCgdyZWNlaXB0GAEgASgLMhMuYXJiaXRlci52MS5SZWNlaXB0IkcKEUFib3J0TWF0Y2hSZXF1ZXN0EhIKCnJlcXVlc3RfaWQYASABKAkSEAoIbWF0Y2hfaWQYAiABKAkSDAoEbm90ZRgDIAEoCSI2ChJBYm9ydE1hdGNoUmVzcG9uc2USIAoFbWF0Y2gYASABKAsyES5hcmJpdGVyLnYxLk1hdGNoIoIBChZBZGp1ZGljYXRlTWF0Y2hSZXF1ZXN0EhIKCnJlcXVlc3RfaWQYASABKAkSEAoIbWF0Y2hfaWQYAiABKAkSJAoEa2luZBgDIAEoDjIWLmFyYml0ZXIudjEuUmVzdWx0S2luZBIOCgZ3aW5uZXIYBCABKAUSDAoEbm90ZRgFIAEoCSI7ChdBZGp1ZGljYXRlTWF0Y2hSZXNwb25zZRIgCgVtYXRjaBgBIAEoCzIRLmFyYml0ZXIudjEuTWF0Y2giKAoUR2V0VHJhbnNjcmlwdFJlcXVlc3QSEAoIbWF0Y2hfaWQYASABKAkiJgoVR2V0VHJhbnNjcmlwdFJlc3BvbnNlEg0KBWxpbmVzGAEgASgMKmYKBVBoYXNlEhUKEVBIQVNFX1VOU1BFQ0lGSUVEEAASEQoNUEhBU0VfUEVORElORxABEhAKDFBIQVNFX0FDVElWRRACEhAKDFBIQVNFX1BBVVNFRBADEg8KC1BIQVNFX0VOREVEEAQqagoKUmVzdWx0S2luZBIbChdSRVNVTFRfS0lORF9VTlNQRUNJRklFRBAAEhMKD1JFU1VMVF9LSU5EX1dJThABEhQKEFJFU1VMVF9LSU5EX0RSQVcQAhIUChBSRVNVTFRfS0lORF9WT0lEEAMqwAEKBUNhdXNlEhUKEUNBVVNFX1VOU1BFQ0lGSUVEEAASDwoLQ0FVU0VfUlVMRVMQARITCg9DQVVTRV9BR1JFRU1FTlQQAhIVChFDQVVTRV9SRVNJR05BVElPThADEg4KCkNBVVNFX1RJTUUQBBIYChRDQVVTRV9SVUxFX1ZJT0xBVElPThAFEhEKDUNBVVNFX0FCU0VOQ0UQBhITCg9DQVVTRV9PUkdBTklTRVIQBxIRCg1DQVVTRV9BUkJJVEVSEAgqawoFUGFydHkSFQoRUEFSVFlfVU5TUEVDSUZJRUQQABIQCgxQQVJUWV9QTEFZRVIQARIRCg1QQVJUWV9QTEFZRVJTEAISEQoNUEFSVFlfQVJCSVRFUhADEhMKD1BBUlRZX09SR0FOSVNFUhAEKlwKCVN0YXJ0UnVsZRIaChZTVEFSVF9SVUxFX1VOU1BFQ0lGSUVEEAASGwoXU1RBUlRfUlVMRV9XSEVOX1BSRVNFTlQQARIWChJTVEFSVF9SVUxFX0FUX09OQ0UQAiqcAQoTRGlzcXVhbGlmaWVkUmVzdWx0cxIkCiBESVNRVUFMSUZJRURfUkVTVUxUU19VTlNQRUNJRklFRBAAEh4KGkRJU1FVQUxJRklFRF9SRVNVTFRTX1NUQU5EEAESIAocRElTUVVBTElGSUVEX1JFU1VMVFNfRk9SRkVJVBACEh0KGURJU1FVQUxJRklFRF9SRVNVTFRTX1ZPSUQQAzL/BwoMTWF0Y2hTZXJ2aWNlEk4KC0NyZWF0ZU1hdGNoEh4uYXJiaXRlci52MS5DcmVhdGVNYXRjaFJlcXVlc3QaHy5hcmJpdGVyLnYxLkNyZWF0ZU1hdGNoUmVzcG9uc2USRQoIR2V0TWF0Y2gSGy5hcmJpdGVyLnYxLkdldE1hdGNoUmVxdWVzdBocLmFyYml0ZXIudjEuR2V0TWF0Y2hSZXNwb25zZRJOCgtMaXN0TWF0Y2hlcxIeLmFyYml0ZXIudjEuTGlzdE1hdGNoZXNSZXF1ZXN0Gh8uYXJiaXRlci52MS5MaXN0TWF0Y2hlc1Jlc3BvbnNlEksKClN1Ym1pdE1vdmUSHS5hcmJpdGVyLnYxLlN1Ym1pdE1vdmVSZXF1ZXN0Gh4uYXJiaXRlci52MS5TdWJtaXRNb3ZlUmVzcG9uc2USUgoLU3VibWl0TW92ZXMSHi5hcmJpdGVyLnYxLlN1Ym1pdE1vdmVzUmVxdWVzdBofLmFyYml0ZXIudjEuU3VibWl0TW92ZXNSZXNwb25zZSgBMAESRAoHT2JzZXJ2ZRIaLmFyYml0ZXIudjEuT2JzZXJ2ZVJlcXVlc3QaGy5hcmJpdGVyLnYxLk9ic2VydmVSZXNwb25zZTABEkgKCU9mZmVyRHJhdxIcLmFyYml0ZXIudjEuT2ZmZXJEcmF3UmVxdWVzdBodLmFyYml0ZXIudjEuT2ZmZXJEcmF3UmVzcG9uc2USSwoKQW5zd2VyRHJhdxIdLmFyYml0ZXIudjEuQW5zd2VyRHJhd1JlcXVlc3QaHi5hcmJpdGVyLnYxLkFuc3dlckRyYXdSZXNwb25zZRJICglDbGFpbURyYXcSHC5hcmJpdGVyLnYxLkNsYWltRHJhd1JlcXVlc3QaHS5hcmJpdGVyLnYxLkNsYWltRHJhd1Jlc3BvbnNlEj8KBlJlc2lnbhIZLmFyYml0ZXIudjEuUmVzaWduUmVxdWVzdBoaLmFyYml0ZXIudjEuUmVzaWduUmVzcG9uc2USSwoKQWJvcnRNYXRjaBIdLmFyYml0ZXIudjEuQWJvcnRNYXRjaFJlcXVlc3QaHi5hcmJpdGVyLnYxLkFib3J0TWF0Y2hSZXNwb25zZRJaCg9BZGp1ZGljYXRlTWF0Y2gSIi5hcmJpdGVyLnYxLkFkanVkaWNhdGVNYXRjaFJlcXVlc3QaIy5hcmJpdGVyLnYxLkFkanVkaWNhdGVNYXRjaFJlc3BvbnNlElYKDUdldFRyYW5zY3JpcHQSIC5hcmJpdGVyLnYxLkdldFRyYW5zY3JpcHRSZXF1ZXN0GiEuYXJiaXRlci52MS5HZXRUcmFuc2NyaXB0UmVzcG9uc2UwAUICUAFiBnByb3RvMw", [file_arbiter_v1_refusal]);
 
 /**
  * The end of a match.
@@ -2354,6 +2354,46 @@ export type Correction = Message<"arbiter.v1.Correction"> & {
      */
     value: LotDraw;
     case: "lots";
+  } | {
+    /**
+     * Players meet in a round that has not begun, whatever the rules of the format say.
+     *
+     * @generated from field: arbiter.v1.PairingByHand pair = 6;
+     */
+    value: PairingByHand;
+    case: "pair";
+  } | {
+    /**
+     * Two players are not paired any more, or may be again.
+     *
+     * @generated from field: arbiter.v1.ForbiddenPair forbid = 7;
+     */
+    value: ForbiddenPair;
+    case: "forbid";
+  } | {
+    /**
+     * A player sits out a round that has not begun.
+     *
+     * @generated from field: arbiter.v1.GivenBye bye = 8;
+     */
+    value: GivenBye;
+    case: "bye";
+  } | {
+    /**
+     * A round that has not begun is paired, or paired again.
+     *
+     * @generated from field: arbiter.v1.RoundPairing pair_round = 9;
+     */
+    value: RoundPairing;
+    case: "pairRound";
+  } | {
+    /**
+     * The tournament pauses once the round under way is over.
+     *
+     * @generated from field: arbiter.v1.PauseAfterRound hold = 10;
+     */
+    value: PauseAfterRound;
+    case: "hold";
   } | { case: undefined; value?: undefined };
 };
 
@@ -2506,6 +2546,184 @@ export const LotDrawSchema: GenMessage<LotDraw> = /*@__PURE__*/
   messageDesc(file_arbiter_v1_match, 52);
 
 /**
+ * Players meet in a round that has not begun: the next one, a later one, or one that is paired while no game of it has
+ * begun. If it is paired, its other pairs stay, and the rules pair who has no opponent any more. In a round robin, the
+ * players of whole pairs change their opponents or their seats.
+ *
+ * @generated from message arbiter.v1.PairingByHand
+ */
+export type PairingByHand = Message<"arbiter.v1.PairingByHand"> & {
+  /**
+   * The round, from 1.
+   *
+   * @generated from field: int32 round = 1;
+   */
+  round: number;
+
+  /**
+   * The pairs, 1 to 500, of different players.
+   *
+   * @generated from field: repeated arbiter.v1.SeatedPair pairs = 2;
+   */
+  pairs: SeatedPair[];
+};
+
+/**
+ * Describes the message arbiter.v1.PairingByHand.
+ * Use `create(PairingByHandSchema)` to create a new message.
+ */
+export const PairingByHandSchema: GenMessage<PairingByHand> = /*@__PURE__*/
+  messageDesc(file_arbiter_v1_match, 53);
+
+/**
+ * Two players who meet.
+ *
+ * @generated from message arbiter.v1.SeatedPair
+ */
+export type SeatedPair = Message<"arbiter.v1.SeatedPair"> & {
+  /**
+   * The player who has seat 1 in the first game.
+   *
+   * @generated from field: string first = 1;
+   */
+  first: string;
+
+  /**
+   * The other player.
+   *
+   * @generated from field: string second = 2;
+   */
+  second: string;
+};
+
+/**
+ * Describes the message arbiter.v1.SeatedPair.
+ * Use `create(SeatedPairSchema)` to create a new message.
+ */
+export const SeatedPairSchema: GenMessage<SeatedPair> = /*@__PURE__*/
+  messageDesc(file_arbiter_v1_match, 54);
+
+/**
+ * Two players are kept apart from the next pairing on.
+ *
+ * @generated from message arbiter.v1.ForbiddenPair
+ */
+export type ForbiddenPair = Message<"arbiter.v1.ForbiddenPair"> & {
+  /**
+   * A player.
+   *
+   * @generated from field: string first = 1;
+   */
+  first: string;
+
+  /**
+   * The other player.
+   *
+   * @generated from field: string second = 2;
+   */
+  second: string;
+
+  /**
+   * They may be paired again, whoever has forbidden it: an organiser, or the tournament's specification.
+   *
+   * @generated from field: bool lifted = 3;
+   */
+  lifted: boolean;
+};
+
+/**
+ * Describes the message arbiter.v1.ForbiddenPair.
+ * Use `create(ForbiddenPairSchema)` to create a new message.
+ */
+export const ForbiddenPairSchema: GenMessage<ForbiddenPair> = /*@__PURE__*/
+  messageDesc(file_arbiter_v1_match, 55);
+
+/**
+ * A player sits out a round that has not begun.
+ *
+ * @generated from message arbiter.v1.GivenBye
+ */
+export type GivenBye = Message<"arbiter.v1.GivenBye"> & {
+  /**
+   * The player.
+   *
+   * @generated from field: string player = 1;
+   */
+  player: string;
+
+  /**
+   * The round, from 1.
+   *
+   * @generated from field: int32 round = 2;
+   */
+  round: number;
+
+  /**
+   * 2 for a point, 1 for half of one.
+   *
+   * @generated from field: int32 half_points = 3;
+   */
+  halfPoints: number;
+};
+
+/**
+ * Describes the message arbiter.v1.GivenBye.
+ * Use `create(GivenByeSchema)` to create a new message.
+ */
+export const GivenByeSchema: GenMessage<GivenBye> = /*@__PURE__*/
+  messageDesc(file_arbiter_v1_match, 56);
+
+/**
+ * A round is paired. While the tournament is paused, and the round before is over, that is the next round: its games
+ * begin when it goes on. Or it is the last round that is paired, while no game of it has begun: it is paired again.
+ *
+ * @generated from message arbiter.v1.RoundPairing
+ */
+export type RoundPairing = Message<"arbiter.v1.RoundPairing"> & {
+  /**
+   * The round, from 1.
+   *
+   * @generated from field: int32 round = 1;
+   */
+  round: number;
+
+  /**
+   * By the rules alone: pairs and byes with a point that were asked for it are taken back.
+   *
+   * @generated from field: bool afresh = 2;
+   */
+  afresh: boolean;
+};
+
+/**
+ * Describes the message arbiter.v1.RoundPairing.
+ * Use `create(RoundPairingSchema)` to create a new message.
+ */
+export const RoundPairingSchema: GenMessage<RoundPairing> = /*@__PURE__*/
+  messageDesc(file_arbiter_v1_match, 57);
+
+/**
+ * The tournament pauses once the round under way is over.
+ *
+ * @generated from message arbiter.v1.PauseAfterRound
+ */
+export type PauseAfterRound = Message<"arbiter.v1.PauseAfterRound"> & {
+  /**
+   * It does not.
+   *
+   * @generated from field: bool off = 1;
+   */
+  off: boolean;
+};
+
+/**
+ * Describes the message arbiter.v1.PauseAfterRound.
+ * Use `create(PauseAfterRoundSchema)` to create a new message.
+ */
+export const PauseAfterRoundSchema: GenMessage<PauseAfterRound> = /*@__PURE__*/
+  messageDesc(file_arbiter_v1_match, 58);
+
+/**
  * A tournament has ended.
  *
  * @generated from message arbiter.v1.TournamentEnded
@@ -2538,7 +2756,7 @@ export type TournamentEnded = Message<"arbiter.v1.TournamentEnded"> & {
  * Use `create(TournamentEndedSchema)` to create a new message.
  */
 export const TournamentEndedSchema: GenMessage<TournamentEnded> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_match, 53);
+  messageDesc(file_arbiter_v1_match, 59);
 
 /**
  * Offers a draw.
@@ -2566,7 +2784,7 @@ export type OfferDrawRequest = Message<"arbiter.v1.OfferDrawRequest"> & {
  * Use `create(OfferDrawRequestSchema)` to create a new message.
  */
 export const OfferDrawRequestSchema: GenMessage<OfferDrawRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_match, 54);
+  messageDesc(file_arbiter_v1_match, 60);
 
 /**
  * The offer stands.
@@ -2587,7 +2805,7 @@ export type OfferDrawResponse = Message<"arbiter.v1.OfferDrawResponse"> & {
  * Use `create(OfferDrawResponseSchema)` to create a new message.
  */
 export const OfferDrawResponseSchema: GenMessage<OfferDrawResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_match, 55);
+  messageDesc(file_arbiter_v1_match, 61);
 
 /**
  * Answers a draw offer.
@@ -2622,7 +2840,7 @@ export type AnswerDrawRequest = Message<"arbiter.v1.AnswerDrawRequest"> & {
  * Use `create(AnswerDrawRequestSchema)` to create a new message.
  */
 export const AnswerDrawRequestSchema: GenMessage<AnswerDrawRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_match, 56);
+  messageDesc(file_arbiter_v1_match, 62);
 
 /**
  * The answer is recorded.
@@ -2643,7 +2861,7 @@ export type AnswerDrawResponse = Message<"arbiter.v1.AnswerDrawResponse"> & {
  * Use `create(AnswerDrawResponseSchema)` to create a new message.
  */
 export const AnswerDrawResponseSchema: GenMessage<AnswerDrawResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_match, 57);
+  messageDesc(file_arbiter_v1_match, 63);
 
 /**
  * Claims a draw.
@@ -2671,7 +2889,7 @@ export type ClaimDrawRequest = Message<"arbiter.v1.ClaimDrawRequest"> & {
  * Use `create(ClaimDrawRequestSchema)` to create a new message.
  */
 export const ClaimDrawRequestSchema: GenMessage<ClaimDrawRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_match, 58);
+  messageDesc(file_arbiter_v1_match, 64);
 
 /**
  * The draw is recorded.
@@ -2692,7 +2910,7 @@ export type ClaimDrawResponse = Message<"arbiter.v1.ClaimDrawResponse"> & {
  * Use `create(ClaimDrawResponseSchema)` to create a new message.
  */
 export const ClaimDrawResponseSchema: GenMessage<ClaimDrawResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_match, 59);
+  messageDesc(file_arbiter_v1_match, 65);
 
 /**
  * Resigns.
@@ -2720,7 +2938,7 @@ export type ResignRequest = Message<"arbiter.v1.ResignRequest"> & {
  * Use `create(ResignRequestSchema)` to create a new message.
  */
 export const ResignRequestSchema: GenMessage<ResignRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_match, 60);
+  messageDesc(file_arbiter_v1_match, 66);
 
 /**
  * The resignation is recorded.
@@ -2741,7 +2959,7 @@ export type ResignResponse = Message<"arbiter.v1.ResignResponse"> & {
  * Use `create(ResignResponseSchema)` to create a new message.
  */
 export const ResignResponseSchema: GenMessage<ResignResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_match, 61);
+  messageDesc(file_arbiter_v1_match, 67);
 
 /**
  * Ends a match that shall not count.
@@ -2776,7 +2994,7 @@ export type AbortMatchRequest = Message<"arbiter.v1.AbortMatchRequest"> & {
  * Use `create(AbortMatchRequestSchema)` to create a new message.
  */
 export const AbortMatchRequestSchema: GenMessage<AbortMatchRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_match, 62);
+  messageDesc(file_arbiter_v1_match, 68);
 
 /**
  * The match has ended.
@@ -2797,7 +3015,7 @@ export type AbortMatchResponse = Message<"arbiter.v1.AbortMatchResponse"> & {
  * Use `create(AbortMatchResponseSchema)` to create a new message.
  */
 export const AbortMatchResponseSchema: GenMessage<AbortMatchResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_match, 63);
+  messageDesc(file_arbiter_v1_match, 69);
 
 /**
  * Sets a result.
@@ -2846,7 +3064,7 @@ export type AdjudicateMatchRequest = Message<"arbiter.v1.AdjudicateMatchRequest"
  * Use `create(AdjudicateMatchRequestSchema)` to create a new message.
  */
 export const AdjudicateMatchRequestSchema: GenMessage<AdjudicateMatchRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_match, 64);
+  messageDesc(file_arbiter_v1_match, 70);
 
 /**
  * The match has ended.
@@ -2867,7 +3085,7 @@ export type AdjudicateMatchResponse = Message<"arbiter.v1.AdjudicateMatchRespons
  * Use `create(AdjudicateMatchResponseSchema)` to create a new message.
  */
 export const AdjudicateMatchResponseSchema: GenMessage<AdjudicateMatchResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_match, 65);
+  messageDesc(file_arbiter_v1_match, 71);
 
 /**
  * Requests the record of a match.
@@ -2888,7 +3106,7 @@ export type GetTranscriptRequest = Message<"arbiter.v1.GetTranscriptRequest"> & 
  * Use `create(GetTranscriptRequestSchema)` to create a new message.
  */
 export const GetTranscriptRequestSchema: GenMessage<GetTranscriptRequest> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_match, 66);
+  messageDesc(file_arbiter_v1_match, 72);
 
 /**
  * The next part of the record.
@@ -2909,7 +3127,7 @@ export type GetTranscriptResponse = Message<"arbiter.v1.GetTranscriptResponse"> 
  * Use `create(GetTranscriptResponseSchema)` to create a new message.
  */
 export const GetTranscriptResponseSchema: GenMessage<GetTranscriptResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_match, 67);
+  messageDesc(file_arbiter_v1_match, 73);
 
 /**
  * The phases of a match.
