@@ -14,7 +14,7 @@ from random import Random
 from typing import Any, Final
 
 from arbiter_client.bot import Move
-from arbiter_client.bridge.engine import found
+from arbiter_client.bridge.child import starting
 from arbiter_client.bridge.language import Question
 from arbiter_client.bridge.program import Program
 from arbiter_client.bridge.uci import Search, Uci
@@ -24,6 +24,7 @@ from arbiter.bench.processes import answer, order
 from arbiter.bench.tournament import OPENING
 from arbiter.games import registry
 from arbiter.games.contract import AnyGame
+from arbiter.sandbox.spawner import found
 
 START_S: Final = 60.0  #: for an engine to introduce itself
 LIMIT_S: Final = 60.0  #: for a move
@@ -73,7 +74,9 @@ def random_bot(game: AnyGame, seed: int) -> Ask:
 async def engine(command: str) -> tuple[Program, Ask]:
     """Start an engine that searches one node a move."""
     program, *words = shlex.split(command)
-    running = await Program.start([found(program) or program, *words], Uci({}, Search(nodes=1)), START_S)
+    running = await Program.start(
+        starting([found(program) or program, *words]), Uci({}, Search(nodes=1)), START_S, program
+    )
     match = LiveMatch("direct", "chess", 1, "")
     await running.begin(match)
 

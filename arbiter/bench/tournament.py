@@ -39,6 +39,8 @@ MOST_MS_A_MOVE: Final = 0.35
 MOST_MS_A_GAME: Final = 3.0
 SHARES: Final[Mapping[int, float]] = {2: 0.5, 32: 0.75}  #: of the direct rate, by games at once
 
+SERVER: Final = "arbiter.cli.tournament_run.server"  #: among the words of its process
+
 _END: Final = re.compile(r", (\d+) pl(?:y|ies)$")
 
 
@@ -209,7 +211,7 @@ def spent_by_part(run: int) -> dict[str, float]:
 
     for child in _children(run):
         words = _read(child, "cmdline").split("\0")
-        add(child, "server" if "serve" in words else "bots")
+        add(child, "server" if SERVER in words else "bots")
     return spent
 
 

@@ -18,6 +18,7 @@ from arbiter.config import Settings
 from arbiter.errors import OperatorError, Refusal
 from arbiter.ratings.counts import named
 from arbiter.rpc.game_service import GameServicer
+from arbiter.rpc.local_play import LocalCall
 from arbiter.rpc.match_service import MatchServicer
 from arbiter.rpc.play_messages import PlayMessages
 from arbiter.rpc.play_sender import Messages
@@ -50,7 +51,7 @@ class RunningServer(NamedTuple):
     """A server that accepts calls. `admin_token` is set only at the first start.
 
     port: that of gRPC, 0 if this server has the page alone. reading: done once all matches that continue are live.
-    certificate: None without TLS.
+    certificate: None without TLS. play_here: begins a Play call in this process, with the token of a bot.
     """
 
     port: int
@@ -61,6 +62,7 @@ class RunningServer(NamedTuple):
     arbiter: Arbiter
     reading: asyncio.Task[None]
     certificate: ServedCertificate | None
+    play_here: Callable[[str], LocalCall]
 
 
 def gate_of(settings: Settings, world: World, arbiter: Arbiter) -> Gate:
@@ -69,11 +71,15 @@ def gate_of(settings: Settings, world: World, arbiter: Arbiter) -> Gate:
 
 
 class ApiServers(NamedTuple):
-    """The servers for gRPC and for browsers; None for what a server does not have. gate: their calls."""
+    """The servers for gRPC and for browsers; None for what a server does not have. gate: their calls.
+
+    local: begins a Play call in this process.
+    """
 
     rpc: RpcServer | None
     web: WebServer | None
     gate: Gate
+    local: Callable[[str], LocalCall]
 
 
 def api_servers(
@@ -86,11 +92,12 @@ def api_servers(
         messages = TracedMessages(messages, world.traces.moves)
     log, meter = structlog.get_logger("arbiter.rpc"), world.metrics or NO_METER
     unread = Unread(limits, close_soon, log)
+    streams = PlayStreams(gate.play, arbiter.sessions, messages, world.clock, unread, limits)
     servicers = Servicers(
         ServerServicer(gate.server),
         GameServicer(gate.games, unread, limits),
         MatchServicer(gate.matches, unread, limits, meter),
-        PlayServicer(PlayStreams(gate.play, arbiter.sessions, messages, world.clock, unread, limits)),
+        PlayServicer(streams),
         PlayerServicer(gate.players, gate.accounts),
         TournamentServicer(gate.tournaments, unread, limits),
         RatingServicer(gate.ratings),
@@ -102,7 +109,8 @@ def api_servers(
         from arbiter.bootstrap.gauges import add_gauges
 
         add_gauges(world.metrics, world, certificate, arbiter, gate, unread)
-    return ApiServers(rpc, _web(gate, servicers, settings, certificate, meter) if settings.web else None, gate)
+    web = _web(gate, servicers, settings, certificate, meter) if settings.web else None
+    return ApiServers(rpc, web, gate, partial(LocalCall, streams=streams, log=log, meter=meter))
 
 
 def _web(
@@ -165,7 +173,7 @@ async def serving(
             )
         log.info("serving", port=port, matches=matches, modules="compiled" if is_compiled() else "interpreted")
         try:
-            yield RunningServer(port, page, metrics, matches, admin_token, arbiter, reading, certificate)
+            yield RunningServer(port, page, metrics, matches, admin_token, arbiter, reading, certificate, apis.local)
         finally:
             log.info("draining")
             _cancel((stall_detector, completing, reading))

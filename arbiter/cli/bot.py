@@ -17,7 +17,6 @@ from typing import Annotated, Any, Final
 
 import arbiter_client as arb
 from arbiter_client import bridge
-from arbiter_client.bridge.engine import found, option
 from cyclopts import App, Parameter
 
 from arbiter.cli.boxed import Wanted, chosen, limits_of
@@ -27,6 +26,7 @@ from arbiter.cli.terminal import say
 from arbiter.sandbox.bot_process import environment
 from arbiter.sandbox.bubblewrap import Program, guarded
 from arbiter.sandbox.limits import ResourceLimits
+from arbiter.sandbox.spawner import found
 
 app = App(name="bot", help="Play a program on a server.")
 
@@ -81,12 +81,20 @@ class Engine:
                 raise Failure("--gtp stands alone: --uci, --option, --nodes, --depth and --movetime are for chess")
             return bridge.Gtp()
         try:
-            options = dict(map(option, self.option))
+            options = dict(map(_option, self.option))
         except ValueError as error:
             raise Failure(f"--option {error}") from None
         if min(self.nodes, self.depth, self.movetime) < 0:
             raise Failure("--nodes, --depth and --movetime are limits of a search: give 1 or more")
         return bridge.Uci(options, bridge.Search(self.nodes, self.depth, self.movetime))
+
+
+def _option(text: str) -> tuple[str, str]:
+    """Return the name and value in `NAME=VALUE`. Raises ValueError."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip() or not text.isprintable():
+        raise ValueError(f"{text!r} is no option: write NAME=VALUE, such as Hash=64")
+    return name.strip(), value.strip()
 
 
 @app.command

@@ -5,25 +5,52 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 
 import structlog
 from google.protobuf.internal import api_implementation
 
 from arbiter.bootstrap import ADMIN, RunningServer, serving, shown_store
 from arbiter.cli.announcing import Serving, client_address
-from arbiter.cli.failure import FAILED
+from arbiter.cli.failure import FAILED, USAGE, Failure
+from arbiter.cli.terminal import tell
 from arbiter.config import Settings
-from arbiter.runtime.loop import keep
+from arbiter.errors import OperatorError
+from arbiter.runtime.loop import keep, run_process
+
+Engines = Callable[[RunningServer], AbstractAsyncContextManager[None]]
+"""A context in which engines play in the process of a server."""
+
+
+def run_server(
+    settings: Settings,
+    new: bool = False,
+    bots: tuple[str, ...] = (),
+    serves: Callable[[Serving], None] = lambda _: None,
+    engines: Engines | None = None,
+) -> None:
+    """Run a server as the work of this process: as `serve_until_signal`. What is wrong is a line and an exit code."""
+    try:
+        run_process(serve_until_signal(settings, new, bots, serves, lambda: None, engines))
+    except (OperatorError, Failure) as error:
+        tell(f"arbiter: {' '.join(str(error).split())}")
+        sys.exit(USAGE if isinstance(error, OperatorError) else FAILED)
 
 
 async def serve_until_signal(
-    settings: Settings, new: bool, bots: tuple[str, ...], serves: Callable[[Serving], None], stops: Callable[[], None]
+    settings: Settings,
+    new: bool,
+    bots: tuple[str, ...],
+    serves: Callable[[Serving], None],
+    stops: Callable[[], None],
+    engines: Engines | None = None,
 ) -> None:
     """Run a server until SIGINT or SIGTERM. serves: called once it does; stops: once it has stopped its clocks.
 
+    engines: a context in which engines play in this process; it ends last, so that none is absent while clocks run.
     After SIGHUP it looks at the files of its certificate at once.
     """
     _check_protobuf()
@@ -39,8 +66,10 @@ async def serve_until_signal(
 
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop)
-    async with serving(settings, new=new) as running:
+    async with AsyncExitStack() as last, serving(settings, new=new) as running:
         running.reading.add_done_callback(keep)
+        if engines is not None:
+            await last.enter_async_context(engines(running))
         loop.add_signal_handler(signal.SIGHUP, _renew, running)
         serves(_described(settings, running))
         async with _with_bots(settings, running, bots):

@@ -11,7 +11,7 @@ import json
 import signal
 import sys
 
-from arbiter.cli.terminal import tell, write_line
+from arbiter.cli.terminal import write_line
 
 
 def main() -> None:
@@ -24,11 +24,8 @@ def main() -> None:
 
     from arbiter.cli import logs
     from arbiter.cli.announcing import Serving
-    from arbiter.cli.failure import FAILED, USAGE, Failure
-    from arbiter.cli.serve_here import serve_until_signal
+    from arbiter.cli.serve_here import run_server
     from arbiter.config import Settings
-    from arbiter.errors import OperatorError
-    from arbiter.runtime.loop import run_process
 
     logs.configure(plan["log_level"])
     structlog.contextvars.bind_contextvars(server=plan["number"])
@@ -36,12 +33,7 @@ def main() -> None:
     def serves(serving: Serving) -> None:
         write_line(json.dumps(serving._asdict()))
 
-    settings = Settings(**plan["settings"])
-    try:
-        run_process(serve_until_signal(settings, plan["new"], tuple(plan["bots"]), serves, lambda: None))
-    except (OperatorError, Failure) as error:
-        tell(f"arbiter: {' '.join(str(error).split())}")
-        sys.exit(USAGE if isinstance(error, OperatorError) else FAILED)
+    run_server(Settings(**plan["settings"]), plan["new"], tuple(plan["bots"]), serves)
 
 
 if __name__ == "__main__":

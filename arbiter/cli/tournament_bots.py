@@ -138,11 +138,19 @@ BOT_FIELDS: Final = BotTable._fields
 BOT_BOUNDS: Final = bounds_of(BotTable)
 
 
+class EngineEntry(NamedTuple):
+    """How an engine is spoken to, and how it searches. language: one of ENGINES. numbers: by their names, NUMBERS."""
+
+    language: str
+    options: Mapping[str, str] = MappingProxyType({})
+    numbers: Mapping[str, int] = MappingProxyType({})
+
+
 class BotEntry(NamedTuple):
     """A bot in a specification file, as `BotTable` says.
 
-    bundled: '' for a command of its own. command: the arguments of a bundled bot, or else the whole command line; of an
-    engine, the arguments of the bridge to it. version: '' for any.
+    bundled: '' for a command of its own. command: the arguments of a bundled bot, or else the whole command line.
+    version: '' for any. engine: None for a bot that connects by itself.
     """
 
     name: str
@@ -153,14 +161,15 @@ class BotEntry(NamedTuple):
     version: str
     folder: Path = Path()
     sees: tuple[Path, ...] = ()
-    engine: bool = False
+    engine: EngineEntry | None = None
     cores: int = 0
 
     @property
     def threads(self) -> int:
         """How many threads think for it in a game, as far as its options say so."""
-        of_threads = (word.partition("=") for word in self.command if word.lower().startswith(f"{THREADS}="))
-        return max((int(number) for _, _, number in of_threads if self.engine and number.isdecimal()), default=1)
+        options = self.engine.options if self.engine is not None else {}
+        told = (value for name, value in options.items() if name.lower() == THREADS)
+        return max((int(number) for number in told if number.isdecimal()), default=1)
 
 
 def read_bots(values: Any, base: Path, engines: Mapping[str, Any]) -> tuple[BotEntry, ...]:
@@ -194,7 +203,7 @@ def _bot(values: Mapping[str, Any], where: str, base: Path) -> BotEntry:
     sees = tuple(map(Path, _split_words(values.get("sees", []), f"{where}.sees")))
     version = _text(values, "version", where)
     environment, bundled = _environment(values, where), values.get("bot", "")
-    engine = any(language in values for language in ENGINES)
+    engine = next((_engine(values, where, language) for language in ENGINES if language in values), None)
     cores = _number(values, "cores", where)
     return BotEntry(name, bundled, command, environment, rating, version, folder, sees, engine, cores)
 
@@ -211,8 +220,7 @@ def _program(values: Mapping[str, Any], where: str) -> tuple[str, tuple[str, ...
     for language in ENGINES:
         if language in values:
             words = _command(values[language], f"{where}.{language}")
-            flags = _engine(values, where) if language == "uci" else ["--gtp"]
-            return Path(words[0]).name, (*flags, "--", *words)
+            return Path(words[0]).name, words
     if "command" in values:
         return "", _command(values["command"], f"{where}.command")
     bundled = _text(values, "bot", where)
@@ -228,24 +236,21 @@ def _command(value: Any, where: str) -> tuple[str, ...]:
     return words
 
 
-def _engine(values: Mapping[str, Any], where: str) -> list[str]:
-    """Return the options of the bridge to an engine."""
+def _engine(values: Mapping[str, Any], where: str, language: str) -> EngineEntry:
+    """Return how an engine is spoken to."""
     options = values.get("options", {})
     if not isinstance(options, dict) or not all(isinstance(value, str | int) for value in options.values()):
         raise _invalid(options, f"{where}.options", "a table of texts, numbers and true or false, as { Hash = 64 }")
-    words = []
+    texts = dict[str, str]()
     for name, value in options.items():
-        text = f"{name}={str(value).lower() if isinstance(value, bool) else value}"
-        if not is_plain(text, LONGEST):
+        texts[name] = str(value).lower() if isinstance(value, bool) else str(value)
+        if not name.strip() or not is_plain(f"{name}={texts[name]}", LONGEST):
             raise _invalid(value, f"{where}.options.{name}", f"printable, of at most {LONGEST} characters")
-        words += ["--option", text]
-    for name in NUMBERS:
-        number = _number(values, name, where)
-        words += [f"--{name.replace('_', '-')}", str(number)] if number else []
+    numbers = {name: _number(values, name, where) for name in NUMBERS}
     for score, moves in (("resign_score", "resign_moves"), ("draw_score", "draw_moves"), ("draw_from", "draw_moves")):
         if values.get(score) and not values.get(moves):
             raise _invalid(0, f"{where}.{moves}", f"at least 1 where {score} is given")
-    return words
+    return EngineEntry(language, texts, numbers)
 
 
 def read_engines(values: Any) -> Mapping[str, Any]:
@@ -255,7 +260,7 @@ def read_engines(values: Any) -> Mapping[str, Any]:
     for name in values:
         if name not in ENGINE_FIELDS:
             raise _invalid(name, ENGINE, f"one of {', '.join(ENGINE_FIELDS)}")
-    _engine(values, ENGINE)
+    _engine(values, ENGINE, "uci")
     _number(values, "cores", ENGINE)
     return values
 

@@ -70,17 +70,21 @@ class BotProcess:
         port: int,
         sandbox: Sandbox | None,
         note: Callable[[Hit], None] | None = None,
+        given: int = asyncio.subprocess.DEVNULL,
     ) -> Self:
-        """Start a bot, which finds its arbiter at the given address. Raises OSError, OperatorError."""
+        """Start a bot, which finds its arbiter at the given address. Raises OSError, OperatorError.
+
+        given: the file descriptor that is its standard input. host: '' if it is to reach no arbiter.
+        """
         program = program._replace(environment=environment(program.environment))
         if sandbox is None:
-            command = [sys.executable, "-I", "-S", launch.__file__, "--", *program.command]
-            return cls(await _spawned(command, program, dict(program.environment), ()))
-        job = _memory_file(sandbox.job(program, (host, port)))
+            command = [sys.executable, "-I", "-S", launch.__file__, "--", *program.words]
+            return cls(await _spawned(command, program, dict(program.environment), (), given))
+        job = memory_file(sandbox.job(program, (host, port) if host else None))
         report, its = os.pipe()
         try:
             command = [*guarded(Path(f"/dev/fd/{job}")), str(its)]
-            return cls(await _spawned(command, program, None, (job, its)), report, note)
+            return cls(await _spawned(command, program, None, (job, its), given), report, note)
         except BaseException:
             os.close(report)
             raise
@@ -158,16 +162,16 @@ def environment(given: Mapping[str, str]) -> dict[str, str]:
     return {**{name: os.environ[name] for name in KEPT if name in os.environ}, **ONE_THREAD, **given}
 
 
-def _memory_file(job: dict[str, Any]) -> int:
+def memory_file(job: Mapping[str, Any]) -> int:
     """Return an in-memory file that holds a job. Nobody else can read the bot's token in it."""
     handle = os.memfd_create("job")
     with os.fdopen(handle, "w", closefd=False) as file:
-        json.dump(job, file)
+        json.dump(dict(job), file)
     return handle
 
 
 async def _spawned(
-    command: list[str], program: Program, surroundings: dict[str, str] | None, passed: tuple[int, ...]
+    command: list[str], program: Program, surroundings: dict[str, str] | None, passed: tuple[int, ...], given: int
 ) -> asyncio.subprocess.Process:
     """Start a process.
 
@@ -175,7 +179,7 @@ async def _spawned(
     """
     process = await asyncio.create_subprocess_exec(
         *command,
-        stdin=asyncio.subprocess.DEVNULL,
+        stdin=given,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
         cwd=program.folder if surroundings is not None else None,

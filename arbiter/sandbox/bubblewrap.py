@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from arbiter.errors import OperatorError
-from arbiter.sandbox import launch, limits, visible
+from arbiter.sandbox import launch, limits, spawner, visible
 from arbiter.sandbox.limits import DEFAULT, ResourceLimits
 from arbiter.sandbox.seccomp import ARCHITECTURES
 
@@ -31,6 +31,7 @@ PROGRAM: Final = "bwrap"
 PACKAGE: Final = "bubblewrap"
 GUARD: Final = "arbiter.sandbox.guard"
 TRIAL_S: Final = 60.0
+SPAWNER: Final = Path(spawner.__file__).resolve()
 
 HOME: Final = "/tmp"  #: host name of a bot
 NOBODY: Final = 65_534  #: the bot's user id inside the sandbox if root does not start it
@@ -69,7 +70,8 @@ KNOWN: Final = "/etc/hosts", "/etc/passwd", "/etc/group"
 class Program(NamedTuple):
     """A bot's program: command line, working folder, environment variables, and further paths that it may see.
 
-    cores: the processors on which it may run, by their numbers; empty: all.
+    cores: the processors on which it may run, by their numbers; empty: all. spawned: it is started as often as somebody
+    asks for it, by `arbiter.sandbox.spawner`, whose standard input is the channel for that.
     """
 
     command: tuple[str, ...]
@@ -77,6 +79,14 @@ class Program(NamedTuple):
     environment: Mapping[str, str]
     sees: tuple[Path, ...] = ()
     cores: frozenset[int] = frozenset()
+    spawned: bool = False
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The command line that is executed."""
+        if not self.spawned:
+            return self.command
+        return (os.path.realpath(sys.executable), "-I", "-S", str(SPAWNER), *self.command)
 
 
 class Sandbox(NamedTuple):
@@ -104,6 +114,7 @@ class Sandbox(NamedTuple):
             of_command = _opened(of_command)
         shown = {
             *visible.of_launch(Path(launch.__file__).resolve()),
+            *([SPAWNER] if bot.spawned else ()),
             *of_command,
             *visible.of_folder(folder),
             *visible.named(folder / path for path in bot.sees),
@@ -118,7 +129,7 @@ class Sandbox(NamedTuple):
             "known": [NAMES.format(host), USERS.format(user or NOBODY), GROUPS.format(user or NOBODY)],
             "first": [os.path.realpath(sys.executable), "-I", "-S", str(Path(launch.__file__).resolve())],
             "inside": inside,
-            "command": list(bot.command),
+            "command": list(bot.words),
             "address": address,
             "limits": self.limits._asdict(),
             "cgroup": str(self.cgroup) if self.cgroup else None,

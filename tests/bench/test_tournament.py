@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from arbiter.bench.direct import measure
-from arbiter.bench.tournament import PARTS, Played, TournamentPlan, fit, specification, spent_by_part
+from arbiter.bench.tournament import PARTS, SERVER, Played, TournamentPlan, fit, specification, spent_by_part
 from arbiter.cli.tournament_spec import read_all
 
 SPIN = "import time\nwhile time.process_time() < 0.2: pass\nprint(flush=True)\ninput()"
@@ -31,13 +31,13 @@ def test_the_file_of_the_benchmark_is_a_tournament(uci: str, tmp_path: Path) -> 
     file.write_text(specification(TournamentPlan(uci=uci), 12))
     read = read_all(file)
     assert [bot.name for bot in read.bots] == ["one", "two"]
-    assert read.bots[0].engine == bool(uci)
+    assert (read.bots[0].engine is not None) == bool(uci)
     assert read.tournament.adjudication.plies == 12
     assert read.tournament.games == ("chess" if uci else "circle-of-life(target=60)",)
 
 
 @pytest.mark.parametrize(
-    ("below", "part"), [((sys.executable, "-c", SPIN), "bots"), ((sys.executable, "-c", SPIN, "serve"), "server")]
+    ("below", "part"), [((sys.executable, "-c", SPIN), "bots"), ((sys.executable, "-c", SPIN, SERVER), "server")]
 )
 def test_processor_time_is_told_apart_by_process(below: tuple[str, ...], part: str) -> None:
     """A child of the run that serves is its server; another one is a bot."""

@@ -17,6 +17,7 @@ import httpx
 import pytest
 
 from arbiter.cli.demo.plan import BOTS
+from arbiter.cli.tournament_run.processes import SERVER_MODULE
 from tests.cli.command import COMMAND, WAIT_S, Arbiter, clean_environment, page
 from tests.processes import children, descendants, wait_for_end
 
@@ -110,7 +111,7 @@ def test_a_dead_bot_and_a_dead_server_are_started_again(tmp_path: Path) -> None:
     assert "Demo swiss" in httpx.get(watched).text
     kill(run, "bots.random")
     heard(run, "random ended by itself (signal SIGKILL), is started again in 0.5 s")
-    kill(run, " serve ")
+    kill(run, SERVER_MODULE)
     heard(run, "the arbiter ended by itself (signal SIGKILL), is started again in 0.1 s")
     heard(run, "  hop-it: ")  # a result: of the Swiss, or of the ladder where the Swiss was over before
     everybody = descendants(run.pid)

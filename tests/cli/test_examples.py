@@ -14,6 +14,7 @@ from typing import Final
 
 import pytest
 
+from arbiter.cli.tournament_run.processes import SERVER_MODULE
 from arbiter.tournaments.spec import Format
 from tests.cli.command import WAIT_S, Arbiter
 from tests.cli.test_tournament_run import begin, heard, standings
@@ -87,7 +88,7 @@ def test_an_example_ends_with_a_table_that_holds(
     (tmp_path / "away.py").write_text(AWAY)
     run = begin(runs, file, "--directory", "runs", "--export", "out", "--no-sandbox")
     heard(run, "circle-of-life(target=1): ")
-    (server,) = [process for process, command in descendants(run.pid).items() if " serve " in command]
+    (server,) = [process for process, command in descendants(run.pid).items() if SERVER_MODULE in command]
     os.kill(server, signal.SIGKILL)
     heard(run, "the arbiter ended by itself (signal SIGKILL), is started again in ")
     said, complaint = run.communicate(timeout=WAIT_S)

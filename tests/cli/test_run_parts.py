@@ -13,7 +13,7 @@ from rich.console import Console
 from arbiter.cli.demo.report import rated_games
 from arbiter.cli.demo.report import remarks as remarks_of_demo
 from arbiter.cli.failure import Failure
-from arbiter.cli.tournament_bots import BotEntry
+from arbiter.cli.tournament_bots import BotEntry, EngineEntry
 from arbiter.cli.tournament_run import folder as folders
 from arbiter.cli.tournament_run.command import remarks
 from arbiter.cli.tournament_run.export import file_name
@@ -56,8 +56,9 @@ def test_without_a_run_there_is_nothing_to_resume(tmp_path: Path) -> None:
 # Cores
 
 
-def entry(name: str, cores: int, *words: str) -> BotEntry:
-    return BotEntry(name, "", words, {}, 0, "", engine=bool(words), cores=cores)
+def entry(name: str, cores: int, **options: str) -> BotEntry:
+    engine = EngineEntry("uci", options) if options else None
+    return BotEntry(name, "", (), {}, 0, "", engine=engine, cores=cores)
 
 
 def test_bots_get_cores_of_their_own_as_long_as_there_are_some() -> None:
@@ -68,7 +69,7 @@ def test_bots_get_cores_of_their_own_as_long_as_there_are_some() -> None:
 
 
 def test_an_organiser_hears_of_too_few_cores() -> None:
-    plain, many = entry("a", 1), entry("b", 1, "--option", "Threads=4", "--", "stockfish")
+    plain, many = entry("a", 1), entry("b", 1, Threads="4", Hash="9")
     assert list(cautions([plain, plain], 2, 2)) == []
     assert list(cautions([plain, many], 2, 8)) == []
     assert list(cautions([plain, many], 1, 1)) == [
@@ -272,5 +273,5 @@ def test_there_are_as_many_examples_as_formats() -> None:
 @pytest.mark.parametrize("name", ENGINES)
 def test_the_examples_of_engines_are_tournaments_of_engines(name: str) -> None:
     bots = read_all(EXAMPLES / name).bots
-    assert sum(bot.engine for bot in bots) >= 2
+    assert sum(bot.engine is not None for bot in bots) >= 2
     assert all(ENGINES[name] in bot.command for bot in bots if bot.engine)

@@ -23,6 +23,7 @@ from arbiter_client.bots.random import RandomBot
 from arbiter.cli.tournament_bots import BotEntry
 from arbiter.cli.tournament_run.command import PLAN
 from arbiter.cli.tournament_run.folder import begin as begin_run
+from arbiter.cli.tournament_run.processes import SERVER_MODULE
 from arbiter.cli.tournament_run.running_tournament import RunningTournament
 from arbiter.cli.tournament_run.screen import PlainOutput
 from arbiter.cli.tournament_spec import spec_value
@@ -201,7 +202,7 @@ def test_a_killed_server_is_started_again_and_the_tournament_goes_on(
     run = begin(runs, file, "--directory", "runs", "--export", "out", "--no-sandbox")
     for number in (1, 3):
         heard(run, f"  {number}/4  hop-it: ")
-        (server,) = [process for process, command in descendants(run.pid).items() if " serve " in command]
+        (server,) = [process for process, command in descendants(run.pid).items() if SERVER_MODULE in command]
         os.kill(server, signal.SIGKILL)
         heard(run, "the arbiter ended by itself (signal SIGKILL), is started again in ")
     said, complaint = run.communicate(timeout=WAIT_S)

@@ -104,10 +104,11 @@ def test_an_engine_is_a_bot_with_its_options_and_limits(file: Path) -> None:
     more = '[[bots]]\nuci = "/usr/games/stockfish"\noptions = { Hash = 64, Ponder = false }\nnodes = 1\ndepth = 2\n'
     file.write_text(f"{SPEC}{more}movetime = 3\n")
     *_, engine = read_all(file).bots
-    assert (engine.name, engine.bundled, engine.engine) == ("stockfish", "", True)
-    options = ("--option", "Hash=64", "--option", "Ponder=false")
-    limits = ("--nodes", "1", "--depth", "2", "--movetime", "3")
-    assert engine.command == (*options, *limits, "--", "/usr/games/stockfish")
+    assert (engine.name, engine.bundled, engine.command) == ("stockfish", "", ("/usr/games/stockfish",))
+    assert engine.engine is not None
+    assert engine.engine.language == "uci"
+    assert engine.engine.options == {"Hash": "64", "Ponder": "false"}
+    assert [engine.engine.numbers[name] for name in ("nodes", "depth", "movetime", "draw_from")] == [1, 2, 3, 0]
 
 
 def test_bots_have_cores_and_engines_threads(file: Path) -> None:
@@ -116,7 +117,6 @@ def test_bots_have_cores_and_engines_threads(file: Path) -> None:
     first, second, third = read_all(file).bots[-3:]
     assert [bot.cores for bot in (first, second, third)] == [3, 2, 1]
     assert [bot.threads for bot in (first, second, third)] == [1, 4, 4]
-    assert "--cores" not in second.command
 
 
 def test_all_engines_have_what_their_table_says_unless_a_bot_says_otherwise(file: Path) -> None:
@@ -125,14 +125,22 @@ def test_all_engines_have_what_their_table_says_unless_a_bot_says_otherwise(file
     one = '[[bots]]\nname = "one"\nuci = "a"\nnodes = 1\noptions = { Hash = 1 }\nresign_moves = 5\n'
     file.write_text(f'{SPEC}{engine}{draw}{one}[[bots]]\nname = "two"\nuci = "b"\n[[bots]]\ngtp = "c"\n')
     *_, first, second, third = read_all(file).bots
-    words = {"one": ("Hash=1", "1", "5"), "two": ("Hash=64", "9", "3")}
+    expected = {"one": ("1", 1, 5), "two": ("64", 9, 3)}
     for bot in (first, second):
-        size, nodes, resign = words[bot.name]
-        options = ("--option", size, "--option", "Threads=1", "--nodes", nodes)
-        resigns = ("--resign-moves", resign, "--resign-score", "600")
-        draws = ("--draw-moves", "8", "--draw-score", "10", "--draw-from", "40")
-        assert bot.command[:-2] == (*options, *resigns, *draws)
-    assert third.command == ("--gtp", "--", "c")
+        size, nodes, resigns = expected[bot.name]
+        assert bot.engine is not None
+        assert bot.engine.options == {"Hash": size, "Threads": "1"}
+        assert {name: number for name, number in bot.engine.numbers.items() if number} == {
+            "nodes": nodes,
+            "resign_moves": resigns,
+            "resign_score": 600,
+            "draw_moves": 8,
+            "draw_score": 10,
+            "draw_from": 40,
+        }
+    assert third.engine is not None
+    assert (third.command, third.engine.language) == (("c",), "gtp")
+    assert not any(third.engine.numbers.values())
 
 
 @pytest.mark.parametrize(

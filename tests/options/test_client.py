@@ -280,7 +280,7 @@ HELLO: Final[Mapping[str, Any]] = {
 def hello_of(bot: arb.Bot) -> bytes:
     """Return the hello that a bot sends."""
     runner = SimpleNamespace(bot=bot, known={}, hooks=arb.Hooks())
-    session = Session(bot, Recording(), Outbox(), runner, 1.0, Waiting(1.0))  # type: ignore[arg-type]
+    session = Session(bot, Recording(), Outbox(), runner, Waiting(1.0))  # type: ignore[arg-type]
     return session._hello().SerializeToString(deterministic=True)
 
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Final, NamedTuple, Protocol, Self
+from typing import Any, Final, NamedTuple, Protocol, Self
 
 import arbiter_client as arb
 from arbiter_client import credentials
@@ -23,7 +23,7 @@ from arbiter.cli.failure import INTERRUPTED, Failure
 from arbiter.cli.terminal import PlainConsole, on_terminal
 from arbiter.cli.tournament_bots import BotEntry
 from arbiter.cli.tournament_run.folder import RUN_PREFIX, Folder
-from arbiter.cli.tournament_run.processes import Processes
+from arbiter.cli.tournament_run.processes import BotOrder, Processes
 from arbiter.cli.tournament_run.running_tournament import RunningTournament
 from arbiter.cli.tournament_run.screen import PlainOutput, Screen
 from arbiter.cli.transcript_files import published_keys
@@ -153,13 +153,16 @@ class Host:
         self._organiser = tokens[ORGANISER]
         address = f"{HOST}:{port}"
         shares = shared_out(self._bots, usable_cores())
-        programs = {
-            bot.name: program(bot, terms.base, address, tokens[bot.name])._replace(cores=shares[bot.name])
+        orders = {
+            bot.name: BotOrder(
+                program(bot, terms.base, address, tokens[bot.name])._replace(cores=shares[bot.name]),
+                _job(bot, tokens[bot.name]),
+            )
             for bot in self._bots
         }
         sandbox = terms.sandbox and terms.sandbox._replace(hidden=_hidden_paths(folder, terms))
         settings = {"ARBITER_LIMITS__TOURNAMENT_GAMES": str(terms.games), "ARBITER_BOOKS": str(terms.base.resolve())}
-        return Processes(folder, self._lock, port, settings, programs, sandbox, self._view.note)
+        return Processes(folder, self._lock, port, settings, orders, sandbox, self._view.note)
 
     async def _wait_for_bots(self, processes: Processes) -> None:
         """Wait until all bots are connected, in the expected versions. Raises Failure."""
@@ -187,16 +190,26 @@ def check_versions(bots: Sequence[BotEntry], players: Mapping[str, arb.Player]) 
 
 
 def program(bot: BotEntry, folder: Path, address: str, token: str) -> Program:
-    """Return a bot's program; its environment has the server and its identity, as clients/README.md describes."""
+    """Return a bot's program; its environment has the server and its identity, as clients/README.md describes.
+
+    An engine's has neither: it talks to nobody but the bridge, which is in the server's process.
+    """
     command, start = bot.command, folder / bot.folder
+    sees = tuple(folder / path for path in bot.sees)
+    if bot.engine is not None:
+        return Program(command, start, bot.environment, sees, spawned=True)
     if bot.bundled:
         start = start if bot.folder != Path() else Path("/")  # it needs none of our modules
         command = (sys.executable, "-m", f"arbiter_client.bots.{bot.bundled}", *command)
-    elif bot.engine:
-        command = (sys.executable, "-m", "arbiter_client.bridge.engine", *command)
     where = {"ARBITER_SERVER": address, "ARBITER_TOKEN": token, "ARBITER_NAME": bot.name}
-    sees = tuple(folder / path for path in bot.sees)
     return Program(command, start, {**bot.environment, **where}, sees)
+
+
+def _job(bot: BotEntry, token: str) -> Mapping[str, Any] | None:
+    """Return what `engines_here` has to know of an engine; None for another bot."""
+    if bot.engine is None:
+        return None
+    return {"name": bot.name, "token": token, "command": bot.command, "engine": bot.engine}
 
 
 def _hidden_paths(folder: Folder, terms: RunSettings) -> tuple[Path, ...]:

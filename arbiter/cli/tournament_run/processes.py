@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
+import socket
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import TracebackType
-from typing import Any, Final, NoReturn, Self
+from typing import Any, Final, NamedTuple, NoReturn, Self
 
 from arbiter.cli.failure import Failure
 from arbiter.cli.tournament_run.bot_log import HOLD_MS, BotLog
+from arbiter.cli.tournament_run.door import Door
 from arbiter.cli.tournament_run.folder import Folder
 from arbiter.errors import OperatorError
 from arbiter.runtime.loopback import HOST, free_port
@@ -23,6 +26,7 @@ from arbiter.sandbox.bot_process import BotProcess, Hit
 from arbiter.sandbox.bubblewrap import Program, Sandbox
 
 SERVER: Final = "server"
+SERVER_MODULE: Final = "arbiter.cli.tournament_run.server"
 END_WAIT_S: Final = 10.0  #: grace period for the server's shutdown
 FIRST_PAUSE_S: Final = 0.5  #: pause before a bot is restarted; doubled each time
 LONGEST_PAUSE_S: Final = 30.0
@@ -31,6 +35,13 @@ PIECE: Final = 65_536  #: bytes
 
 _FORBIDDEN: Final = "ARBITER_"
 """Settings of whoever runs a tournament are for another server."""
+
+
+class BotOrder(NamedTuple):
+    """A bot to run: its program, with its token; or, of an engine, what `engines_here` has to know to play it."""
+
+    program: Program
+    job: Mapping[str, Any] | None
 
 
 class ServerNotes:
@@ -55,7 +66,7 @@ async def _at_once(process: asyncio.subprocess.Process) -> None:
 class Processes:
     """The processes of a run. At the end of the context all of them are ended and waited for.
 
-    programs: the bots' programs, by name, with their tokens. lock: an open file that locks the folder, for the server
+    bots: by name. lock: an open file that locks the folder, for the server
     too. settings: of the server, by the names of their environment variables. note: callback for a line of information
     for the user. deaths: how often each bot has ended. hits: how often each bot has reached which limit of the sandbox.
     """
@@ -66,7 +77,7 @@ class Processes:
         lock: int,
         port: int,
         settings: Mapping[str, str],
-        programs: Mapping[str, Program],
+        bots: Mapping[str, BotOrder],
         sandbox: Sandbox | None,
         note: Callable[[str], None],
     ) -> None:
@@ -75,7 +86,8 @@ class Processes:
         self._port = port
         self._page_port = free_port()
         self._settings = settings
-        self._programs = programs
+        self._orders = bots
+        self._door = Door()
         self._sandbox = sandbox
         self._note = note
         self._server = KeptProcess("the arbiter", self._spawn_server, _at_once, ServerNotes(self.server_ended))
@@ -86,7 +98,7 @@ class Processes:
         self._hurried = False
         self.deaths: Counter[str] = Counter()
         self.hits: Counter[tuple[str, Hit]] = Counter()
-        self.bot_logs = {name: BotLog(folder.notes(name)) for name in programs}
+        self.bot_logs = {name: BotLog(folder.notes(name)) for name in bots}
 
     @property
     def address(self) -> str:
@@ -120,21 +132,20 @@ class Processes:
         await self._server.start()
 
     async def _spawn_server(self) -> asyncio.subprocess.Process:
-        addresses = ("--listen", self.address, "--web", f"{HOST}:{self._page_port}")
-        arguments = ("serve", *addresses, "--store", self._folder.store, "--registration", "closed")
+        addresses = (self.address, f"{HOST}:{self._page_port}")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(_FORBIDDEN)}
         # A second thread for matrices of a handful of players costs more than it gains.
         environment = {**kept, **self._settings, "OPENBLAS_NUM_THREADS": "1"}
-        with self._folder.log(SERVER).open("ab") as log:
+        with self._folder.log(SERVER).open("ab") as log, self._door.renew() as door:
             # In its own process group, a child does not get the terminal's Ctrl-C: the server must end first.
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "arbiter.runtime.tied", "arbiter", *arguments),
-                *("--log-level", "warning", "--no-save-token"),
+                *(sys.executable, "-m", "arbiter.runtime.tied", SERVER_MODULE),
+                *(str(door.fileno()), *addresses, self._folder.store),
                 stdin=asyncio.subprocess.PIPE,  # never written to; it is closed when this process ends in any way
                 stdout=log,
                 stderr=log,
                 env=environment,
-                pass_fds=(self._lock,),
+                pass_fds=(self._lock, door.fileno()),
                 process_group=0,
             )
         self._first = self._first or process
@@ -187,18 +198,45 @@ class Processes:
 
     async def _run_once(self, name: str) -> tuple[int, str]:
         """Run a bot until it ends; return its exit code, or the negative signal number, and the limits that it hit."""
+        job = self._orders[name].job
+        if job is None:
+            return await self._ended(name, await self._started(name))
+        ours, its = socket.socketpair()
+        with ours:
+            with its:
+                bot = await self._started(name, its.fileno())
+            playing = asyncio.create_task(self._play(name, bot, ours, job))
+            try:
+                return await self._ended(name, bot)
+            finally:
+                playing.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await playing
+
+    async def _started(self, name: str, given: int = asyncio.subprocess.DEVNULL) -> BotProcess:
+        """Start a bot's process. given: the standard input of an engine's spawner. Raises Failure."""
         host, _, port = self.address.rpartition(":")
         try:
             bot = await BotProcess.start(
-                self._programs[name],
-                host,
+                self._orders[name].program,
+                host if self._orders[name].job is None else "",
                 int(port),
                 self._sandbox,
                 lambda hit: self.bot_logs[name].noted(f"the bot {hit.words}", now_ms()),
+                given,
             )
         except (OSError, OperatorError) as error:
             raise Failure(f"{name} can't be started: {error}") from None
         self._bots[name] = bot
+        return bot
+
+    async def _play(self, name: str, bot: BotProcess, spawner: socket.socket, job: Mapping[str, Any]) -> None:
+        """Have the server play an engine; end its process once that has failed."""
+        await self._door.play(job, spawner, lambda data: self.bot_logs[name].wrote(data, now_ms()))
+        bot.terminate()
+
+    async def _ended(self, name: str, bot: BotProcess) -> tuple[int, str]:
+        """Wait until a bot's process has ended, and note what it has said and which limits it has reached."""
         hearing = asyncio.create_task(self._read_output(bot, self.bot_logs[name]))
         self._hearing.add(hearing)
         hearing.add_done_callback(self._hearing.discard)

@@ -16,8 +16,15 @@ def _plain(text: str) -> str:
     return "".join(char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text)
 
 
-class _Plain(logging.Formatter):
+class PlainLine(logging.Formatter):
+    """Makes one line of a record: with its time and level, and each character escaped that can't be printed."""
+
+    def __init__(self) -> None:
+        """Use the format of all bots."""
+        super().__init__("%(asctime)s %(levelname)s %(message)s")
+
     def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
         one_line = copy(record)
         one_line.msg, one_line.args = record.getMessage().replace("\n", "\\n"), None
         return _plain(super().format(one_line))
@@ -26,7 +33,7 @@ class _Plain(logging.Formatter):
 def show(quiet: bool = False, verbose: bool = False) -> None:
     """Log where the bot plays, and the beginning and end of its matches; with `quiet` only problems."""
     handler = logging.StreamHandler()
-    handler.setFormatter(_Plain("%(asctime)s %(levelname)s %(message)s"))
+    handler.setFormatter(PlainLine())
     logging.basicConfig(handlers=[handler])
     level = logging.DEBUG if verbose else logging.WARNING if quiet else logging.INFO
     logging.getLogger("arbiter_client").setLevel(level)

@@ -77,11 +77,24 @@ async def play(
             await _register(client, name, invitation)
         elif connection.token == credentials.find(client.servers, name):
             await _renew(client, name, invitation)
-        outbox = Outbox()
-        run = Run(client, BlockingClient.around(client, asyncio.get_running_loop()))
-        stack.enter_context(running(bot, run))
+        await play_with(client, bot, matches, thinkers, on_error, waiting, hooks)
+
+
+async def play_with(
+    client: Client,
+    bot: Bot,
+    matches: int | None,
+    thinkers: int,
+    on_error: OnError,
+    waiting: Waiting,
+    hooks: Hooks = NO_HOOKS,
+) -> None:
+    """Play a bot as `play` does, over the connection of a client that has its token."""
+    outbox = Outbox()
+    run = Run(client, BlockingClient.around(client, asyncio.get_running_loop()))
+    with running(bot, run):
         runner = BotRunner(bot, run, outbox, hooks, on_error, thinkers, matches)
-        session = Session(bot, connection, outbox, runner, patience_s, waiting)
+        session = Session(bot, client.connection, outbox, runner, waiting)
         await _until_done(session, runner)
 
 

@@ -34,13 +34,13 @@ class Waiting:
     """Logs once that it waits for a server that was never reached, and for how long."""
 
     def __init__(self, patience_s: float) -> None:
-        self._patience_s = patience_s
+        self.patience_s = patience_s
         self._said = False
 
     def say(self, error: ClientError) -> None:
         """Log the reason of a wait, the first time."""
         level = logging.DEBUG if self._said else logging.WARNING
-        logger.log(level, "%s; trying for %g s", error, self._patience_s)
+        logger.log(level, "%s; trying for %g s", error, self.patience_s)
         self._said = True
 
 
@@ -56,14 +56,13 @@ class Session:
         connection: Connection,
         outbox: Outbox,
         runner: BotRunner,
-        patience_s: float,
         waiting: Waiting,
     ) -> None:
         self._bot = bot
         self._connection = connection
         self._outbox = outbox
         self._runner = runner
-        self._patience_s = patience_s
+        self._patience_s = waiting.patience_s
         self._waiting = waiting
         self._hooks = runner.hooks
         self._tries = connection.tries()
@@ -136,6 +135,8 @@ class Session:
         except grpc.aio.AioRpcError as failure:
             error = from_rpc(failure, address)
             return self._announced(error) if isinstance(error, ConnectionFailed) else error
+        except ArbiterError as refusal:  # of a stream without a network
+            return refusal
         except TimeoutError:
             return ConnectionFailed(f"the arbiter at {address} has been silent for {self._silence_s:g} s")
         finally:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import signal
+import struct
 import sys
+import termios
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,12 +17,15 @@ import arbiter_client as arb
 import grpc
 import pytest
 from arbiter_client import bridge
+from arbiter_client.bridge.child import starting
 from arbiter_client.bridge.program import Program
 from arbiter_protos.v1 import game_pb2
 from arbiter_protos.v1.play_pb2 import RecentMove
 
 if TYPE_CHECKING:
     from conftest import Messages, Peer
+
+FULL = 60_000  #: bytes in a pipe
 
 # At each turn the program does what the next line of a file says; it records everything that it reads.
 PROGRAM = r"""
@@ -294,12 +300,11 @@ async def test_a_program_without_an_introduction_is_named(tmp_path: Path, text: 
 async def test_a_program_that_has_written_more_than_was_read_can_be_ended(tmp_path: Path) -> None:
     file = tmp_path / "program.py"
     file.write_text("print('ready', flush=True)\nwhile True: print('#' * 99_999, flush=True)")
-    program = await Program.start([sys.executable, str(file)], bridge.Words(), 240)
-    program._listening.cancel()  # nobody reads what it writes, as after an error
-    output = program._process.stdout
-    assert output is not None
+    program = await Program.start(starting([sys.executable, str(file)]), bridge.Words(), 240, "it")
+    output = program._child.out
+    asyncio.get_running_loop().remove_reader(output)  # nobody reads what it writes, as after an error
     async with asyncio.timeout(240):
-        while not output._paused:  # type: ignore[attr-defined]  # noqa: ASYNC110
+        while struct.unpack("i", fcntl.ioctl(output, termios.FIONREAD, b"\0" * 4))[0] < FULL:  # noqa: ASYNC110
             await asyncio.sleep(0)
         await program.kill()
     assert not program.running
@@ -309,7 +314,7 @@ async def test_a_process_that_a_program_has_left_behind_is_not_waited_for(tmp_pa
     file = tmp_path / "program.py"
     behind = "import subprocess, sys; print(subprocess.Popen(['sleep', '600'], start_new_session=True).pid, flush=True)"
     file.write_text(f"{behind}\nprint('ready', flush=True)\ninput(); input()")
-    program = await Program.start([sys.executable, str(file)], bridge.Words(), 240)
+    program = await Program.start(starting([sys.executable, str(file)]), bridge.Words(), 240, "it")
     async with asyncio.timeout(240):
         await program.kill()
     assert not program.running

@@ -14,6 +14,7 @@ from typing import Final, Self
 
 from arbiter_client.backoff import Backoff
 from arbiter_client.bot import Bot, Choice, Extras, Resign
+from arbiter_client.bridge.child import Start, starting
 from arbiter_client.bridge.language import Introduction, Language, Question, outcome_of
 from arbiter_client.bridge.program import Program, ProgramFailed
 from arbiter_client.bridge.words import Words
@@ -67,9 +68,13 @@ class ProgramBot(Bot):
         language: Language | None = None,
         limits: Limits | None = None,
         called: str = "",
+        start: Start | None = None,
     ) -> None:
-        """Take a program. `called`: its name in messages, if its command is that of a wrapper around it."""
-        self._command = tuple(command)
+        """Take a program. `called`: its name in messages, if its command is that of a wrapper around it.
+
+        start: starts it, if it is not to be a child of this process.
+        """
+        self._start = start or starting(command)
         self._called = called or shlex.join(command)
         self._language = language or Words()
         self._limits = limits or Limits()
@@ -152,6 +157,7 @@ class ProgramBot(Bot):
         """Return the program of a seat, after telling it of the match. Raises ProgramFailed."""
         if seat.program is not None and seat.program.running:
             return seat.program
+        await self._drop(seat)
         program = None
         while self._idle and program is None:
             program = self._idle.pop()
@@ -159,7 +165,7 @@ class ProgramBot(Bot):
                 self._all.discard(program)
                 program = None
         if program is None:
-            program = await Program.start(self._command, self._language, self._limits.start_s, self._called)
+            program = await Program.start(self._start, self._language, self._limits.start_s, self._called)
             self._all.add(program)
         seat.program = program
         await program.begin(seat.match)
@@ -191,13 +197,19 @@ def _seconds(milliseconds: float | None) -> float | None:
 
 
 async def introduce(
-    command: Sequence[str], language: Language | None = None, limit_s: float = 10.0, called: str = ""
+    command: Sequence[str],
+    language: Language | None = None,
+    limit_s: float = 10.0,
+    called: str = "",
+    start: Start | None = None,
 ) -> Introduction:
     """Start a program, return its introduction, and end it. Raises ProgramFailed.
 
-    called: its name in messages, by default its command.
+    called: its name in messages, by default its command. start: starts it, if it is not to be a child of this process.
     """
-    program = await Program.start(command, language or Words(), limit_s, called)
+    program = await Program.start(
+        start or starting(command), language or Words(), limit_s, called or shlex.join(command)
+    )
     await program.close()
     return program.introduction
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
-import shlex
-import signal
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from arbiter_client.bot import Choice
+from arbiter_client.bridge.child import Child, Pipes, Start
 from arbiter_client.bridge.language import AnswerMalformed, Introduction, Language, NotUnderstood, Question, quoted
 from arbiter_client.values.play import LiveMatch
 
@@ -20,7 +18,7 @@ logger = logging.getLogger("arbiter_client")
 LONGEST_LINE: Final = 1_000_000  #: bytes of a line that is read; a longer one is skipped
 MOST_LINES: Final = 100_000  #: how many lines that are no answers a program may write before its next answer,
 MOST_BYTES: Final = 10_000_000  #: and of how many bytes; more of them end it
-BREATH: Final = 1_000  #: how many lines are read before the event loop gets its turn
+MOST_PIECES: Final = 100  #: that are read before something is asked
 FAREWELL_S: Final = 2.0  #: how long a program has to end after it was asked to
 EMPTYING_S: Final = 2.0  #: how long a program without an answer has to flush its buffers after its input is closed
 FLUSH: Final = (
@@ -40,8 +38,8 @@ class Program:
     the messages of a library, goes on.
     """
 
-    def __init__(self, process: asyncio.subprocess.Process, language: Language, called: str) -> None:
-        self._process = process
+    def __init__(self, child: Child, language: Language, called: str) -> None:
+        self._child = child
         self._language = language
         self._called = called
         self._answered = False
@@ -51,27 +49,24 @@ class Program:
         self._skipped = 0
         self._misread = ""  # the last line that was not understood since something was asked, and why
         self._lines = self._bytes = 0  # since its last answer
-        self._listening = asyncio.create_task(self._listen())
+        self._rest = b""  # the beginning of a line
+        self._long = False  # it is longer than is read, and its beginning is dropped
+        self._silent = asyncio.Event()  # its output has ended
+        self._pipes = Pipes(child.into, child.out, self._heard)
+        self._ending: asyncio.Task[None] | None = None
         self.introduction = Introduction()
 
     @classmethod
-    async def start(cls, command: Sequence[str], language: Language, limit_s: float, called: str = "") -> Program:
+    async def start(cls, start: Start, language: Language, limit_s: float, called: str) -> Program:
         """Start a program and read its introduction; log a warning after half of the time. Raises ProgramFailed.
 
-        called: its name in messages, by default its command.
+        called: its name in messages.
         """
-        called = called or shlex.join(command)
         try:
-            process = await asyncio.create_subprocess_exec(
-                *command,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                limit=LONGEST_LINE,
-                start_new_session=True,  # Ctrl-C ends the bridge, which ends the program and all its processes
-            )
+            child = await start()
         except OSError as error:
             raise ProgramFailed(f"it can't be started: {error.strerror or error}") from None
-        program = cls(process, language.of_program(), called)
+        program = cls(child, language.of_program(), called)
         silence = "%s has not introduced itself for %g s: if it has written its lines, they wait in a buffer: " + FLUSH
         warning = asyncio.get_running_loop().call_later(limit_s / 2, logger.warning, silence, called, limit_s / 2)
         try:
@@ -98,7 +93,7 @@ class Program:
     @property
     def running(self) -> bool:
         """Whether it is running."""
-        return self._process.returncode is None
+        return self._child.returncode is None
 
     async def _introduce(self) -> None:
         def introduced(line: str) -> Introduction | None:
@@ -114,18 +109,26 @@ class Program:
 
     async def ask(self, question: Question, limit_s: float | None) -> Choice:
         """Return its choice, within a time limit in seconds. Raises ProgramFailed."""
+        for _ in range(MOST_PIECES):  # what it wrote before answers nothing, and is read now
+            if not self._pipes.read():
+                break
+        late = None
+        if limit_s is not None:
+            late = asyncio.get_running_loop().call_later(limit_s, self._is_late, limit_s)
         try:
-            async with asyncio.timeout(limit_s):
-                for _ in range(2):  # rounds of the event loop: what it wrote before answers nothing, and is read now
-                    await asyncio.sleep(0)
-                choice: Choice = await self._ask(self._language.question(question), self._language.choice)
-        except TimeoutError:
-            why = f" ({self._misread})" if self._misread else ""
-            if not (self._answered or why):
-                why = f" (if it has, its line waits in a buffer: {FLUSH})"
-            raise ProgramFailed(f"it did not answer within {limit_s:g} s{why}") from None
+            choice: Choice = await self._ask(self._language.question(question), self._language.choice)
+        finally:
+            if late is not None:
+                late.cancel()
         self._answered = True
         return choice
+
+    def _is_late(self, limit_s: float) -> None:
+        """Fail, since the time limit for an answer is over."""
+        why = f" ({self._misread})" if self._misread else ""
+        if not (self._answered or why):
+            why = f" (if it has, its line waits in a buffer: {FLUSH})"
+        self._settle(ProgramFailed(f"it did not answer within {limit_s:g} s{why}"))
 
     async def end(self, outcome: str, reason: str) -> None:
         """Tell it how its match ended. Raises ProgramFailed."""
@@ -136,39 +139,27 @@ class Program:
         with contextlib.suppress(ProgramFailed, TimeoutError):
             async with asyncio.timeout(FAREWELL_S):
                 await self._write(self._language.goodbye())
-                assert self._process.stdin is not None
-                self._process.stdin.close()
-                await self._process.wait()
+                self._pipes.close_input()
+                await self._child.wait()
         await self.kill()
 
     async def kill(self) -> None:
-        """End it, and every process that it has started."""
-        self._listening.cancel()
-        await self._end()
+        """End it, and every process that it has started; wait until it has ended, and what it wrote is read.
 
-    async def _end(self) -> None:
-        """End it and all that it has started, and wait until it has ended.
-
-        asyncio waits for the end of its output too, which never comes where more was written than is read, or where a
-        process that has left the group holds it. So its pipes are closed, after what it wrote is read. If it has ended
-        before, asyncio may not have closed its own part yet.
+        The end of its output may never come: where it has started a process that has left its group, and holds it. More
+        may have been written than is read.
         """
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        if asyncio.current_task() is not self._listening:
-            await asyncio.wait([self._listening], timeout=FAREWELL_S)
-        transport = self._process._transport  # type: ignore[attr-defined]  # no public way
-        for end in (0, 1):
-            pipe = transport.get_pipe_transport(end)
-            if pipe is not None:
-                pipe.close()
-        await self._process.wait()
-        transport.close()
+        self._child.kill()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(FAREWELL_S):
+                await self._silent.wait()
+        self._pipes.close_input()
+        self._pipes.close_output()
+        await self._child.wait()
 
     async def _writes_at_the_end(self) -> bool:
         """Close its input, end it, and return whether it wrote a line before: one that had waited in a buffer."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
+        self._pipes.close_input()
         try:
             async with asyncio.timeout(EMPTYING_S):
                 await self._ask([], lambda line: line or True)
@@ -194,44 +185,61 @@ class Program:
                 asked.exception()  # if it was not raised here, another one was
 
     async def _write(self, lines: Sequence[str]) -> None:
-        assert self._process.stdin is not None
         try:
-            self._process.stdin.write("".join(f"{line}\n" for line in lines).encode())
-            await self._process.stdin.drain()
-        except (BrokenPipeError, ConnectionResetError):
+            self._pipes.write("".join(f"{line}\n" for line in lines).encode())
+        except BrokenPipeError:
             raise ProgramFailed(await self._ended()) from None
 
-    async def _listen(self) -> None:
-        """Read its lines until it ends, or writes too much."""
-        assert self._process.stdout is not None
-        long = False
-        while not self._failure:
-            try:
-                data = await self._process.stdout.readuntil(b"\n")
-            except asyncio.IncompleteReadError:
-                self._fail(await self._ended())
-            except asyncio.LimitOverrunError as error:
-                long = True
-                self._bytes += len(await self._process.stdout.readexactly(error.consumed))
-            else:
-                self._hear(data, long)
-                long = False
-            if self._lines > MOST_LINES or self._bytes > MOST_BYTES:
-                self._fail(f"it wrote {self._lines} lines, {self._bytes} bytes, without an answer: {self._misread}")
-                await self._end()
-            if self._lines % BREATH == 0:
-                await asyncio.sleep(0)
+    def _heard(self, data: bytes) -> None:
+        """Read the lines in what it has written; b'' at the end of its output."""
+        if not data:
+            self._silent.set()
+            self._ending = asyncio.ensure_future(self._fail_as_it_ended())
+            return
+        if self._failure:
+            return
+        *lines, rest = data.split(b"\n")
+        if lines:
+            lines[0] = self._rest + lines[0]
+            for line in lines:
+                self._hear(line, self._long)
+                self._long = False
+                if self._wrote_too_much():
+                    return
+        else:
+            rest = self._rest + rest
+        if len(rest) > LONGEST_LINE:
+            self._long = True
+            self._bytes += len(rest)
+            rest = b""
+        self._rest = rest
+        self._wrote_too_much()
+
+    def _wrote_too_much(self) -> bool:
+        """Return whether it has written too much without an answer; then it is ended."""
+        if self._lines <= MOST_LINES and self._bytes <= MOST_BYTES:
+            return False
+        self._fail(f"it wrote {self._lines} lines, {self._bytes} bytes, without an answer: {self._misread}")
+        self._child.kill()
+        return True
+
+    async def _fail_as_it_ended(self) -> None:
+        self._fail(await self._ended())
 
     def _fail(self, failure: str) -> None:
         """Say that no more lines will come, and why."""
-        self._failure = failure
+        self._failure = self._failure or failure
+        self._settle(ProgramFailed(self._failure))
+
+    def _settle(self, failure: ProgramFailed) -> None:
+        """Raise a failure where an answer is awaited."""
         if self._asked is not None and not self._asked.done():
-            self._asked.set_exception(ProgramFailed(failure))
+            self._asked.set_exception(failure)
 
     def _hear(self, data: bytes, long: bool) -> None:
         """Read a line: an answer, or one to skip. `long`: it is the end of a line that is longer than is read."""
         self._lines += 1
-        self._bytes += len(data)
+        self._bytes += len(data) + 1
         line = data.decode(errors="replace").strip("\r\n\ufeff")
         asked = self._asked if self._asked is not None and not self._asked.done() else None
         try:
@@ -262,7 +270,7 @@ class Program:
 
     async def _ended(self) -> str:
         """Return how a program that has closed its streams ended; one that still runs is ended."""
-        await self._end()
-        code = self._process.returncode or 0
+        await self.kill()
+        code = self._child.returncode or 0
         ended = f"it ended with signal {-code}" if code < 0 else f"it ended with exit code {code}"
         return f"{ended}, after a line that was skipped: {self._misread}" if self._misread else ended

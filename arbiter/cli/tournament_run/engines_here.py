@@ -1,0 +1,205 @@
+"""The engines of a run that play in its server's process: what comes through the door becomes a bot.
+
+An engine's process stays where the run has started it: in its sandbox, if there is one. Here are the ends of its pipes,
+the bot that asks it, and the bot's Play stream, which ends in the session without a network between. So the engine gets
+its turn when it is durable, as every bot does. Only the server of a run has such a door.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import shlex
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from dataclasses import fields
+from typing import Any, Final, NoReturn
+
+import arbiter_client as arb
+import structlog
+from arbiter_client import bridge
+from arbiter_client.bridge.child import Child
+from arbiter_client.log import PlainLine
+from arbiter_client.playing import play_with
+from arbiter_client.session import Waiting
+
+from arbiter.bootstrap import RunningServer
+from arbiter.cli.announcing import client_address
+from arbiter.cli.tournament_bots import EngineEntry
+from arbiter.errors import Refusal
+from arbiter.sandbox.spawning import SpawnedProcess, SpawnerGone
+
+HANDLES: Final = 3  #: of an engine
+END: Final = b"\0"  #: after the log of a bot that has ended by itself
+AT_ONCE: Final = 10_000  #: choices under way: an engine of its own makes each, and the organiser says how many games
+IDLE: Final = 10_000  #: engines that wait for a next game: no more than have played at the same time
+PATIENCE_S: Final = 10.0
+
+_TALK: ContextVar[socket.socket | None] = ContextVar("talk", default=None)
+"""Where the log of the bot goes whose work is done."""
+
+
+@asynccontextmanager
+async def playing(door: socket.socket, listen: str, running: RunningServer) -> AsyncIterator[None]:
+    """Let the engines that come through a door play inside the context; all have ended at its end."""
+    loop, log = asyncio.get_running_loop(), structlog.get_logger("arbiter.engines")
+    address = client_address(listen, running.port)
+    plays = set[asyncio.Task[None]]()
+
+    def take() -> None:
+        message, handles, _, _ = socket.recv_fds(door, 1, HANDLES)
+        if not message:  # the run has ended, and soon this process does
+            loop.remove_reader(door)
+            return
+        job, *ends = handles
+        spawner, talk = (socket.socket(fileno=handle) for handle in ends)
+        with os.fdopen(job) as file:
+            file.seek(0)
+            play = asyncio.create_task(_play(json.load(file), spawner, talk, address, running.play_here, log))
+        plays.add(play)
+        play.add_done_callback(plays.discard)
+
+    loop.add_reader(door, take)
+    with _logging():
+        try:
+            yield
+        finally:
+            loop.remove_reader(door)
+            for play in plays:
+                play.cancel()
+            await asyncio.gather(*plays, return_exceptions=True)
+
+
+async def _play(
+    job: Mapping[str, Any],
+    spawner: socket.socket,
+    talk: socket.socket,
+    address: str,
+    play_here: Callable[[str], Any],
+    log: Any,
+) -> None:
+    """Play an engine until the run has left the talk about it."""
+    _TALK.set(talk)
+    with spawner, talk:
+        talk.setblocking(False)
+        task = asyncio.current_task()
+        assert task is not None
+        asyncio.get_running_loop().add_reader(talk, task.cancel)
+        try:
+            await _until_it_fails(job, spawner, address, play_here)
+        except (arb.ClientError, bridge.ProgramFailed) as error:
+            _say(talk, f"{shlex.join(job['command'])}: {error}\n".encode())
+        except Exception as error:
+            log.error("engine_failed", player=job["name"], exc_info=error)
+        finally:
+            asyncio.get_running_loop().remove_reader(talk)
+        _say(talk, END)
+
+
+async def _until_it_fails(
+    job: Mapping[str, Any], spawner: socket.socket, address: str, play_here: Callable[[str], Any]
+) -> NoReturn:
+    """Play an engine. Raises ProgramFailed if it does not introduce itself, and ClientError."""
+    command, language = job["command"], language_of(EngineEntry(*job["engine"]))
+    called = shlex.join(command)
+
+    async def start() -> Child:
+        try:
+            return SpawnedProcess.start(spawner)
+        except SpawnerGone:
+            await asyncio.get_running_loop().create_future()  # until the run has noticed it, and cancels this
+            raise
+
+    limits = bridge.Limits(idle=IDLE)
+    introduction = await bridge.introduce(command, language, limits.start_s, called, start)
+    async with (
+        bridge.ProgramBot(command, introduction, language, limits, called, start) as bot,
+        arb.Client(address, token=job["token"], tls=arb.NO_TLS, patience_s=PATIENCE_S) as client,
+    ):
+        client.connection.play = _Here(play_here, job["token"])  # type: ignore[assignment]
+        await play_with(client, bot, None, AT_ONCE, "resign", Waiting(PATIENCE_S))
+    raise AssertionError("a bot plays on until it fails")
+
+
+def language_of(engine: EngineEntry) -> bridge.Language:
+    """Return the language of an engine."""
+    if engine.language == "gtp":
+        return bridge.Gtp()
+    told = engine.numbers
+    search = bridge.Search(told["nodes"], told["depth"], told["movetime"])
+    concessions = bridge.Concessions(**{field.name: told[field.name] for field in fields(bridge.Concessions)})
+    return bridge.Uci(engine.options, search, concessions)
+
+
+class _Here:
+    """PlayService in this process, for the session of a bot."""
+
+    def __init__(self, play_here: Callable[[str], Any], token: str) -> None:
+        self._play_here = play_here
+        self._token = token
+
+    def Play(self, metadata: object) -> _Stream:  # noqa: N802 - as in the protocol
+        """Begin a call."""
+        return _Stream(self._play_here(self._token))
+
+
+class _Stream:
+    """A call as a client has it."""
+
+    def __init__(self, call: Any) -> None:
+        self._call = call
+        self.cancel = call.cancel
+
+    async def read(self) -> Any:
+        """Return the next message, None after the last one. Raises ArbiterError."""
+        try:
+            return await self._call.next()
+        except Refusal as refusal:
+            reason = arb.Reason(refusal.reason.value)
+            raise arb.ArbiterError(reason, refusal.message, refusal.reason.code, refusal.facts) from None
+
+    async def write(self, request: Any) -> None:
+        """Send a message."""
+        self._call.send(request)
+
+    async def done_writing(self) -> None:
+        """Send no more."""
+        self._call.close()
+
+
+# The log of each bot goes to the run
+
+
+@contextlib.contextmanager
+def _logging() -> Iterator[None]:
+    handler, logger = _ToRun(), logging.getLogger("arbiter_client")
+    handler.setFormatter(PlainLine())
+    level, propagates = logger.level, logger.propagate
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+        logger.propagate = propagates
+
+
+class _ToRun(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        """Send a line to the run."""
+        talk = _TALK.get()
+        if talk is not None:
+            _say(talk, f"{self.format(record)}\n".encode(errors="replace"))
+
+
+def _say(talk: socket.socket, text: bytes) -> None:
+    """Send something to the run; what it does not read in time is dropped."""
+    with contextlib.suppress(OSError):
+        talk.send(text)
