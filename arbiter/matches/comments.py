@@ -104,4 +104,4 @@ def opened(comments: Iterable[tuple[int, str]], key: bytes) -> dict[int, Comment
 
 def _crossed(text: bytes, key: bytes, ply: int) -> bytes:
     stream = shake_256(key + b"\n%d" % ply).digest(len(text))
-    return bytes(one ^ other for one, other in zip(text, stream, strict=True))
+    return (int.from_bytes(text) ^ int.from_bytes(stream)).to_bytes(len(text))
