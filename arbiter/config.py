@@ -105,7 +105,9 @@ class Limits(_Section):
         default=600_000, ge=1_000, description="time after which a connection without calls is closed"
     )
     request_ms: Milliseconds = Field(
-        default=20_000, ge=100, description="time in which a request to the page must arrive, with its body"
+        default=20_000,
+        ge=100,
+        description="time in which a request to the page, or for metrics, must arrive, with its body",
     )
     streams_of_player: Count = Field(default=100, ge=1, description="open streams of one kind and one player")
     tokens_of_player: Count = Field(default=100, ge=1, description="tokens of one player that are not revoked")

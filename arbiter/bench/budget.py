@@ -48,7 +48,8 @@ class BudgetPlan:
     pairs: of players, who think for `think_ms`. history_s: how long they play before the measurement. rounds: of each
     attack, and as many without it; each lasts `seconds`. reading, unread, watching: streams of the attack. calling,
     listing, opening, playing: concurrent calls of the attack. visiting, flooding: connections of visitors of the page.
-    two: measure each pair of the attacks too. only: the names of attacks; all without any.
+    two: measure each pair of the attacks too. only: the names of attacks; all without any. store: as in
+    `arbiter.bench.stores.new_store`. web_process: another process has the page.
     """
 
     pairs: int = 8
@@ -68,6 +69,8 @@ class BudgetPlan:
     two: bool = False
     only: Sequence[str] = ()
     folder: Path | None = None
+    store: str = ""
+    web_process: bool = False
 
 
 class AttackPlan(NamedTuple):
@@ -98,7 +101,7 @@ def bench_budget(plan: BudgetPlan, progress: Progress) -> Report:
     report = Report("budget", f"{plan.pairs} pairs who think {plan.think_ms:g} ms, beside one player who attacks")
     games = scripts(GAME, SCRIPTS)
     limits = {"calls_a_second": Limits().calls_a_second}  # which other benchmarks raise
-    with opened(plan.folder, limits=limits, web=True) as server_process:
+    with opened(plan.folder, limits=limits, web=True, store=plan.store, web_process=plan.web_process) as server_process:
         pairs = [(f"first-{n}", f"second-{n}") for n in range(plan.pairs)]
         history = _make_history(plan, server_process, games, report, progress)
         attacks = list(_chosen(plan, _attacks(plan, server_process, history)))

@@ -2,11 +2,11 @@
 
 Plan: `store` (URL), `keys` (the file of its signing keys), `profile` (whether stages are timed), `limits` (that differ
 from the defaults), `metrics` (whether the server has them), `traces` (the URL of their collector, '' for none), `web`
-(the page's address, '' for none), `shared` (whether other servers use the store too: then `durable` has only what this
-server has decided, and its times are those at which it knew of the commit), `bus` (the URL of a NATS, '' for none). It
-sends an answer once it serves. It answers every later order with the data since the previous order: `commits` (writes
-and seconds of each), `stages` (seconds of each), and `durable` (match, revision and time of the commit, by the
-monotonic clock, of each event).
+(the page's address, '' for none), `listen` (that of gRPC, '' for the page alone), `shared` (whether other servers use
+the store too: then `durable` has only what this server has decided, and its times are those at which it knew of the
+commit), `bus` (the URL of a NATS, '' for none). It sends an answer once it serves. It answers every later order with
+the data since the previous order: `commits` (writes and seconds of each), `stages` (seconds of each), and `durable`
+(match, revision and time of the commit, by the monotonic clock, of each event).
 """
 
 from __future__ import annotations
@@ -72,6 +72,7 @@ async def run(
     web: str,
     shared: bool = False,
     bus: str = "",
+    listen: str = "127.0.0.1:0",
 ) -> None:
     """Serve until there are no more orders."""
     notes = Measurements(shared)
@@ -80,7 +81,7 @@ async def run(
         stopwatch.install()
     settings = load(
         None,
-        listen="127.0.0.1:0",
+        listen=listen,
         store=store,
         keys=keys,
         limits={"open_matches_of_player": 10_000, **FOR_ORGANISER, **limits},

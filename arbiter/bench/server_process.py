@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ from arbiter_protos.v1 import match_pb2, match_pb2_grpc, player_pb2, player_pb2_
 from arbiter.bench.processes import BenchError, BenchProcess
 from arbiter.bench.stores import NewStore, new_store
 
+SERVER = "arbiter.bench.server"
+ANY_PORT = "127.0.0.1:0"
 CALL_S = 60.0  #: timeout of the organiser's calls
 PAGE = 500  #: matches in a page of a list
 AT_ONCE = 20  #: the organiser's concurrent calls
@@ -91,12 +93,16 @@ def opened(
     web: bool = False,
     store: str = "",
     traces: str = "",
+    web_process: bool = False,
 ) -> Iterator[ServerProcess]:
     """Start a server with a new database. For `folder` and `store` see `arbiter.bench.stores.new_store`.
 
     For the others see `started`.
     """
-    with new_store(folder, store) as place, started(place, profile, limits, metrics, web, traces) as server_process:
+    with (
+        new_store(folder, store) as place,
+        started(place, profile, limits, metrics, web, traces, web_process) as server_process,
+    ):
         yield server_process
 
 
@@ -108,22 +114,24 @@ def started(
     metrics: bool = False,
     web: bool = False,
     traces: str = "",
+    web_process: bool = False,
 ) -> Iterator[ServerProcess]:
     """Start a server on a store.
 
     `limits`: those that differ from the defaults. `metrics`: whether it shows metrics. `web`: with its page. `traces`:
-    the URL of a collector that gets its traces.
+    the URL of a collector that gets its traces. `web_process`: another process has the page; the store must be one that
+    they can share. Raises BenchError.
     """
-    with BenchProcess(
-        "arbiter.bench.server",
-        store=place.url,
-        keys=place.keys,
-        profile=profile,
-        limits=limits or {},
-        metrics=metrics,
-        traces=traces,
-        web="127.0.0.1:0" if web else "",
-    ) as server:
+    if web_process and place.url.startswith("sqlite"):
+        raise BenchError("--web-process needs --store: two processes can't share an SQLite file")
+    plan = {"store": place.url, "keys": place.keys, "profile": profile, "limits": limits or {}, "traces": traces}
+    plan |= {"metrics": metrics, "shared": web_process}
+    with ExitStack() as stack:
+        page = ANY_PORT if web else ""
+        server = stack.enter_context(BenchProcess(SERVER, **plan, web="" if web_process else page))
         serves = server.next_answer()
-        with grpc.insecure_channel(f"127.0.0.1:{serves['port']}") as channel:
-            yield ServerProcess(server, serves["port"], serves["token"], serves["page"], channel)
+        if web_process:
+            beside = stack.enter_context(BenchProcess(SERVER, **plan, listen="", web=ANY_PORT))
+            serves["page"] = beside.next_answer()["page"]
+        channel = stack.enter_context(grpc.insecure_channel(f"127.0.0.1:{serves['port']}"))
+        yield ServerProcess(server, serves["port"], serves["token"], serves["page"], channel)

@@ -233,6 +233,8 @@ def budget(
     two: Annotated[bool, Parameter(negative=())] = False,
     only: Annotated[Sequence[Attack], Parameter(negative=())] = (),
     folder: Folder = None,
+    store: Store = "",
+    web_process: Annotated[bool, Parameter(negative=())] = False,
     json: Json = None,
     output: TableOptions | None = None,
 ) -> None:
@@ -259,11 +261,14 @@ def budget(
     :param flooding: Connections on which they ask and read nothing.
     :param two: Measure also each two of these at once; with --only, each two of those.
     :param only: Which of these it does; may be given several times. [default: all]
+    :param web_process: Another process has the page, as with `arbiter serve --web-process`; needs --store.
     """
     from arbiter.bench.budget import BudgetPlan, bench_budget
 
     streams, calls, visitors = (reading, unread, watching), (calling, listing, opening, playing), (visiting, flooding)
-    plan = BudgetPlan(pairs, 50.0, history, seconds, rounds, *streams, *calls, *visitors, two, only, folder)
+    plan = BudgetPlan(
+        pairs, 50.0, history, seconds, rounds, *streams, *calls, *visitors, two, only, folder, store, web_process
+    )
     _measure(lambda progress: bench_budget(plan, progress), json, output)
 
 

@@ -7,19 +7,23 @@ apart.
 
 from __future__ import annotations
 
+import socket
 import ssl
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
-from prometheus_client import CollectorRegistry, Gauge, GCCollector, ProcessCollector, start_http_server
+from prometheus_client import CollectorRegistry, Gauge, GCCollector, ProcessCollector, make_wsgi_app
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
+from prometheus_client.exposition import ThreadingWSGIServer
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from arbiter.config import Settings
+from arbiter.config import Limits, Settings
 from arbiter.errors import OperatorError, Reason, Refusal
 from arbiter.matches.events import Cause
 from arbiter.observability.counts import LONG_SECONDS, SIZES, Distribution, MatchCounter
@@ -145,26 +149,51 @@ class _Counter(Collector):
 def shown(metrics: Metrics, settings: Settings, served: ServedCertificate | None = None) -> Iterator[int]:
     """Show metrics over HTTP at `settings.metrics` (HTTPS where the server has a certificate); give the port.
 
-    Raises OperatorError if the address can't be bound.
+    Each connection has a thread of its own, in which it shakes hands too, and is closed if its request does not arrive
+    within `limits.request_ms`: one that sends nothing keeps nobody waiting. Raises OperatorError if the address can't
+    be bound.
     """
     host, port = host_and_port(settings.metrics, "for metrics", "127.0.0.1:9464")
-    certificate, key = (str(file) if file else None for file in (settings.tls_certificate, settings.tls_key))
     try:
-        server, thread = start_http_server(
-            port, host.removeprefix("[").removesuffix("]"), metrics.registry, certfile=certificate, keyfile=key
-        )
+        server = _bound(host.removeprefix("[").removesuffix("]"), port, metrics.registry, settings.limits)
     except OSError:
         raise OperatorError(
             f"can't show metrics on {settings.metrics}: the port is taken, or the address is not this machine's"
         ) from None
-    if served is not None and isinstance(server.socket, ssl.SSLSocket):
-        served.follow(server.socket.context)
+    if settings.tls_certificate is not None:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(settings.tls_certificate, settings.tls_key)
+        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        if served is not None:
+            served.follow(context)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
     try:
         yield server.server_port
     finally:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def _bound(host: str, port: int, registry: CollectorRegistry, limits: Limits) -> WSGIServer:
+    """Return a server that is bound to an address. Raises OSError."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+
+    class Server(ThreadingWSGIServer):
+        address_family = found[0]
+
+    class Handler(WSGIRequestHandler):
+        timeout = limits.request_ms / 1_000
+
+        def handle(self) -> None:
+            with suppress(OSError):  # the client has no TLS, is too late, or has gone
+                super().handle()
+
+        def log_message(self, format: str, *values: object) -> None:
+            pass
+
+    return make_server(host, port, make_wsgi_app(registry), Server, Handler)
 
 
 def _counter(name: str, text: str, label: str, counts: Counter[str]) -> Metric:

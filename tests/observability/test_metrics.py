@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
+import socket
+import ssl
 import urllib.request
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +32,11 @@ from arbiter.runtime.build import is_compiled
 from arbiter.runtime.loopback import free_port
 from arbiter.service.players.accounts import Scope
 from arbiter.testing.server import served
+from tests.certificates import Identity
 from tests.rpc.calls import Stubs
 from tests.rpc.test_tournaments import SWISS, WAIT_S, World
 
+PATIENCE_MS = 2_000
 PAGE = Path(__file__).parents[2] / "deploy" / "METRICS.md"
 
 Samples = Mapping[tuple[str, frozenset[tuple[str, str]]], float]
@@ -181,3 +185,21 @@ def test_a_port_in_use_is_refused() -> None:
 def _show(**given: Any) -> None:
     with shown(Metrics(), load(None, **given)):
         pass
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET /met"], ids=["silent", "unfinished"])
+def test_with_tls_an_idle_connection_keeps_nobody_from_the_metrics_and_is_closed(tmp_path: Path, sent: bytes) -> None:
+    identity = Identity(tmp_path, "server")
+    files = {"tls_certificate": identity.certificate_file, "tls_key": identity.key_file}
+    settings = load(None, metrics="127.0.0.1:0", limits={"request_ms": PATIENCE_MS}, **files)
+    trusted = ssl.create_default_context(cafile=str(identity.certificate_file))
+    with ExitStack() as stack:
+        port = stack.enter_context(shown(Metrics(), settings))
+        idle = stack.enter_context(socket.create_connection(("127.0.0.1", port), 240))
+        if sent:
+            idle = stack.enter_context(trusted.wrap_socket(idle, server_hostname="127.0.0.1"))
+            idle.sendall(sent)
+        address = f"https://127.0.0.1:{port}/metrics"
+        with urllib.request.urlopen(address, timeout=240, context=trusted) as answer:
+            assert b"arbiter_moves_total" in answer.read()
+        assert idle.recv(1) == b""

@@ -52,7 +52,9 @@ def test_each_option_of_a_benchmark_changes_its_plan(
         assert (tmp_path / "kept.json").exists(), "it is made before anything is measured"
         return
     value = {"--only": "thinking" if name == "moves" else "looking", "--folder": str(tmp_path)}.get(option.name, "7")
-    given = [option.given[-1]] if option.name in ("--profile", "--bus", "--two") else [option.name, value]
+    given = (
+        [option.given[-1]] if option.name in ("--profile", "--bus", "--two", "--web-process") else [option.name, value]
+    )
     changed = call_of([*words, *given])
     assert str(plain[1][0]) != str(changed[1][0])
 

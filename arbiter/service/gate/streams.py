@@ -60,8 +60,8 @@ class OpenStreams:
     async def held(self, caller: Caller, kind: str) -> AsyncIterator[None]:
         """Hold a stream open.
 
-        The stream ends with a refusal if its caller is suspended, its token revoked, or the server drains or is cut
-        off from its store. Raises Refusal TOKEN_INVALID, RATE_LIMITED, STORE_UNAVAILABLE.
+        The stream ends with a refusal if its caller is suspended, its token revoked, its browser's session over, or the
+        server drains or is cut off from its store. Raises Refusal TOKEN_INVALID, RATE_LIMITED, STORE_UNAVAILABLE.
         """
         self._cut_off.check()
         if caller.token_id:  # a caller without a token cannot lose it
@@ -75,6 +75,7 @@ class OpenStreams:
                 scope.reschedule(asyncio.get_running_loop().time())
 
         self._held[end] = caller
+        ending = asyncio.create_task(self._end_with_session(caller, end)) if caller.session else None
         try:
             with self.counted(kind, caller.player):
                 async with scope:
@@ -85,6 +86,11 @@ class OpenStreams:
             raise ended[0] from None
         finally:
             del self._held[end]
+            if ending is not None:
+                ending.cancel()
+
+    async def _end_with_session(self, caller: Caller, end: Callable[[Refusal], None]) -> None:
+        end(await self._accounts.browsers.ended(caller.token_id))
 
     def shut_out(self, player: str, token_id: str) -> None:
         """End the streams of a player who is suspended (`token_id` is ''), or those of a token that was revoked."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Final
@@ -11,7 +12,10 @@ from arbiter.errors import Reason, Refusal
 from arbiter.service.lookup import findable
 from arbiter.service.ports.directory import Directory, Token
 from arbiter.service.ports.environment import Clock
+from arbiter.service.ports.journal import StoreFailed
 
+HAS_ENDED: Final = Refusal(Reason.TOKEN_INVALID, "this session has ended: sign in again")
+AGAIN_S: Final = 5.0  #: until the store is asked again that gave no answer
 USES_NOTED: Final = 100  #: a session's use is stored once in this part of the time after which it ends unused
 
 
@@ -74,11 +78,27 @@ class Browsers:
         if self._is_over(session, now):  # perhaps it is in use at another server
             session = await self._directory.token(session.token_id) or session
             if session.revoked or self._is_over(session, now):
-                raise Refusal(Reason.TOKEN_INVALID, "this session has ended: sign in again")
+                raise HAS_ENDED
         if now - session.used_ms >= self._limits.session_idle_ms // USES_NOTED:
             session = replace(session, used_ms=now)
             await self._directory.use_session(session.token_id, now)
         self._known[session.token_id] = session
+
+    async def ended(self, token_id: str) -> Refusal:
+        """Wait until a session has ended because of its age, or because nobody used it; return the refusal for it."""
+        while True:
+            session, now = self._known.get(token_id), self._clock.now_ms()
+            if session is None or self._is_over(session, now):  # perhaps it is in use at another server
+                try:
+                    session = await self._directory.token(token_id)
+                except StoreFailed:
+                    await asyncio.sleep(AGAIN_S)
+                    continue
+            if session is None or self._is_over(session, now):
+                return HAS_ENDED
+            limits = self._limits
+            ends = min(session.used_ms + limits.session_idle_ms, session.created_ms + limits.session_ms)
+            await asyncio.sleep((ends - now) / 1_000)
 
     def forget(self, token_id: str) -> None:
         """Forget a session, if this is one."""

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
+
 import pytest
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.service.players.accounts import Accounts, Caller, Scope
 from arbiter.testing.clock import virtually
+from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.memory import CountingIds, MemoryDirectory
 from tests.service.players.accounts import OPERATOR, registered
+
+
+async def held(server: InMemoryArbiter, caller: Caller) -> Refusal:
+    """Hold a stream open until it is refused; return the refusal."""
+    with pytest.raises(Refusal) as refused:
+        async with server.arbiter.streams.held(caller, "events"):
+            await asyncio.Event().wait()
+    return refused.value
 
 
 class HandSetClock:
@@ -85,6 +97,26 @@ class TestSessions:
             clock.at_ms += 9_000
             await other.authenticate(session)
         assert (await accounts.authenticate(session)).session
+
+    @virtually
+    async def test_a_stream_that_is_open_ends_with_its_session(self) -> None:
+        """A stream is no use of its session; a request is one, at whichever server."""
+        server = InMemoryArbiter(limits=self.LIMITS)
+        other, now = server.beside(), asyncio.get_running_loop().time
+        browsers = server.arbiter.accounts.browsers
+        alice = await server.caller("alice")
+        for uses, other_uses, lasts_s in ((0, 0, 10), (2, 0, 28), (0, 1, 19), (5, 0, 50)):
+            secret, began = await browsers.open(alice.player, sorted(alice.scopes), "browser"), now()
+            session = await server.arbiter.accounts.authenticate(secret)
+            stream = asyncio.create_task(held(server, session))
+            for accounts in [server.arbiter.accounts] * uses + [other.arbiter.accounts] * other_uses:
+                await asyncio.sleep(9)
+                with suppress(Refusal):
+                    await accounts.authenticate(secret)
+            ended = await stream
+            assert ended.reason is Reason.TOKEN_INVALID
+            assert "sign in again" in ended.message
+            assert now() - began == pytest.approx(lasts_s, abs=0.01)
 
     @virtually
     async def test_a_session_makes_no_tokens_and_has_the_scopes_of_its_token(self) -> None:
