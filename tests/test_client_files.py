@@ -1,4 +1,4 @@
-"""The files of the clients have the same names in every language, as the table of `clients/README.md` says."""
+"""Files, settings, callbacks and hooks have the same names in every client, as `clients/README.md` says."""
 
 from __future__ import annotations
 
@@ -23,11 +23,6 @@ OTHER: Final = {
     ("java", "channel"): "connection",
     ("java", "values"): "turn",
     ("java", "log"): "outage",
-    ("cpp", "seats"): "seat",
-    ("cpp", "policies"): "lobby",
-    ("cpp", "seeking"): "lobby",
-    ("cpp", "slots"): "lobby",
-    ("cpp", "observing"): "watching",
 }
 """What a language calls a file instead: in Java a file is named after its class. Remove a row once it is renamed."""
 
@@ -55,3 +50,60 @@ def test_files_have_the_same_names_in_every_language(language: str) -> None:
     assert len(listed()) > 20
     missing = [name for name in listed() if not {name, OTHER.get((language, name), name)} & there]
     assert not missing, f"clients/{language} has no file named {', '.join(missing)}"
+
+
+NOT_THERE: Final = {
+    ("rust", "log"): "the log goes to the `log` crate",
+    ("java", "log"): "the log goes to System.Logger",
+    ("cpp", "log"): "the log goes to what `set_log` names",
+}
+"""Hooks that a language does not have, and why."""
+OTHERWISE: Final = {
+    ("typescript", "think_time"): "thinkTimeMs",  # numbers have their units in their names
+    ("typescript", "array"): "boardArray",  # a board is a message, and has no methods of ours
+    ("go", "array"): "BoardArray",
+    ("cpp", "array"): "board_array",
+    ("java", "plain_text"): "PlainText",  # a function of its class: `PlainText.of`
+    ("go", "accept_challenges"): "DeclineChallenges",  # what is not set is false in Go
+}
+"""What a language calls something instead."""
+
+
+def names(heading: str) -> list[str]:
+    """Return the names in the first column of a table of the section about the bot or about hooks."""
+    page = (CLIENTS / "README.md").read_text("utf-8")
+    rows = page.partition(f"\n| {heading} |")[2].partition("\n\n")[0].splitlines()[2:]
+    spans = [span for row in rows for span in re.findall(r"`([^`]+)`", row.split("|")[1])]
+    return [re.sub(r"\(.*", "", span).rpartition(".")[2] for span in spans]
+
+
+def spelled(language: str, name: str) -> str:
+    """Return a name as a language writes it."""
+    first, *others = name.split("_")
+    if language in ("python", "rust", "cpp"):
+        return name
+    tail = "".join(part.capitalize() for part in others)
+    return (first.capitalize() if language == "go" else first) + tail
+
+
+def code(language: str) -> str:
+    """Return the text of a client's own files, without those of tests and generated ones."""
+    folder = CLIENTS / language / ("include" if language == "cpp" else PLACES[language])
+    files = [path for path in folder.rglob("*") if path.suffix in (".py", ".ts", ".go", ".rs", ".java", ".hpp")]
+    kept = [path for path in files if not re.search(r"_test\.|/generated/|/arbiterpb/|/node_modules/", path.as_posix())]
+    return "\n".join(path.read_text("utf-8") for path in kept)
+
+
+@pytest.mark.parametrize("heading", ["callback", "setting of the bot", "hook", "for the bot's use"])
+@pytest.mark.parametrize("language", PLACES)
+def test_what_a_bot_uses_has_the_same_name_in_every_language(language: str, heading: str) -> None:
+    wanted = names(heading)
+    assert len(wanted) >= 4
+    text = code(language)
+    missing = [
+        name
+        for name in wanted
+        if (language, name) not in NOT_THERE
+        and not re.search(rf"\b{OTHERWISE.get((language, name), spelled(language, name))}\b", text)
+    ]
+    assert not missing, f"clients/{language} does not have {', '.join(missing)}"

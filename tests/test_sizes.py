@@ -59,7 +59,6 @@ OF_THE_CLIENT: Final = "no test of the client can import from another module of 
 LONG_MODULES: Final[Mapping[str, str]] = {
     "arbiter/cli/bench.py": "the options of each measurement of `arbiter bench`, and little else",
     "arbiter/config.py": "every setting and limit on one page",
-    "arbiter/conformance/situations/reconnecting.py": "the situations of one chapter of the contract",
     "arbiter/games/hop_it.py": GAME,
     "arbiter/games/pondlife.py": GAME,
     "arbiter/service/ports/journal.py": "a port: what is stored, what a journal can do, and its errors",

@@ -107,6 +107,22 @@ class BotMatch:
         for command in (commands.Interrupt(commands.Interruption.RESTART), commands.Arrive(1), commands.Arrive(2)):
             await self._around.arbiter.matches.answer(self.id, command)
 
+    async def go_away(self) -> None:
+        """Interrupt the match as a restart does: no clock runs until the bot has connected again."""
+        self._around.trace.note(f"interrupts {self.id} until the bot is back")
+        await self._around.arbiter.matches.answer(self.id, commands.Interrupt(commands.Interruption.RESTART))
+        await self.arrive()
+
+    async def charged_ms(self, ply: int) -> int:
+        """Return what the bot's move at a ply was charged by its ledger, which comes with the answer."""
+
+        def answered() -> list[int]:
+            receipts = (each.item.answer.receipt for each in self._around.trace.items("answer"))
+            return [one.ledger.charged_ms for one in receipts if (one.match_id, one.ply) == (self.id, ply + 1)]
+
+        await self._around.until(lambda: bool(answered()), "the answer to the bot's move to be sent")
+        return answered()[0]
+
     async def turn(self, ply: int | None = None) -> play_pb2.Turn:
         """Wait until the bot has been sent a turn, at the given ply or at any; return the last one."""
 

@@ -95,7 +95,7 @@ func (a *realArbiter) create(security *TLS, game string, players ...string) stri
 		if !errors.As(fromRPC(err, a.address), &refusal) || refusal.Reason != "PLAYER_NOT_FOUND" || time.Now().After(deadline) {
 			a.t.Fatal(err)
 		}
-		sleep(a.t.Context(), 20*time.Millisecond) // its bot is about to register
+		rest(a.t.Context(), 20*time.Millisecond, nil, nil) // its bot is about to register
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"google.golang.org/grpc"
 	grpcbackoff "google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
@@ -89,9 +90,10 @@ type connection struct {
 	channel  grpc.ClientConnInterface // to the address that is current when a call begins
 	channels map[string]*grpc.ClientConn
 	token    atomic.Pointer[string]
-	up       atomic.Bool                 // whether a Play stream has been greeted, and has not ended
-	outages  atomic.Int64                // how many calls have failed because the arbiter was away or busy
-	onWait   atomic.Pointer[func(error)] // called with the reason why a call waits
+	up       atomic.Bool                   // whether a Play stream has been greeted, and has not ended
+	greeted  atomic.Pointer[chan struct{}] // closed by the next hello of a Play stream
+	outages  atomic.Int64                  // how many calls have failed because the arbiter was away or busy
+	onWait   atomic.Pointer[func(error)]   // called with the reason why a call waits
 }
 
 // severity returns the level of the log for the error of a call. What comes of an outage is a detail: the session says
@@ -111,6 +113,7 @@ func newConnection(listed []string, token string, security *TLS, timeout, patien
 	}
 	c := &connection{addresses: &addresses{listed: listed}, patience: patience, timeout: timeout, channels: map[string]*grpc.ClientConn{}}
 	c.channel = currentChannel{c}
+	c.greet()
 	c.setToken(token)
 	options := []grpc.DialOption{
 		grpc.WithTransportCredentials(transport),
@@ -153,6 +156,37 @@ func (c *connection) authorized(ctx context.Context) context.Context {
 	return ctx
 }
 
+// greet notes that a Play stream has begun: whoever waits for the arbiter waits no longer.
+func (c *connection) greet() {
+	next := make(chan struct{})
+	if greeted := c.greeted.Swap(&next); greeted != nil {
+		close(*greeted)
+	}
+}
+
+// greeting returns a channel that the next hello of a Play stream closes.
+func (c *connection) greeting() <-chan struct{} { return *c.greeted.Load() }
+
+// rest pauses after an error, but no longer than until a Play stream begins, since a clock may run from then on; it
+// pauses longer where the arbiter is there, and asks for the pause. greeting is that of before the attempt that failed.
+// It returns false at once where the context ends first.
+func rest(ctx context.Context, pause time.Duration, greeting <-chan struct{}, err error) bool {
+	var refusal *ArbiterError
+	if errors.As(err, &refusal) && refusal.Code != codes.Unavailable {
+		greeting = nil
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-greeting:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 // ask makes a unary call. A request that may be carried out twice, or has a request id, is repeated while the server
 // can't be reached, for the connection's patience, and at each address at least once. It returns *ArbiterError or
 // *ConnectionError, or the context's error.
@@ -167,7 +201,7 @@ func ask[A any](ctx context.Context, c *connection, again bool, call func(contex
 		}
 	}
 	for {
-		address := c.now()
+		address, greeting := c.now(), c.greeting()
 		bounded, cancel := context.WithTimeout(ctx, c.timeout)
 		answer, err := call(bounded)
 		cancel()
@@ -194,7 +228,7 @@ func ask[A any](ctx context.Context, c *connection, again bool, call func(contex
 		if told := c.onWait.Load(); told != nil {
 			(*told)(failure)
 		}
-		if !sleep(ctx, pause) {
+		if !rest(ctx, pause, greeting, failure) {
 			return answer, ctx.Err()
 		}
 	}
@@ -216,16 +250,4 @@ func retryAfter(err error) time.Duration {
 		return refusal.RetryAfter()
 	}
 	return 0
-}
-
-// sleep pauses; it returns false at once where the context ends first.
-func sleep(ctx context.Context, pause time.Duration) bool {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

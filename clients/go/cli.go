@@ -24,10 +24,10 @@ func Main(bot Bot) {
 		err = runAs(bot, profile, options)
 	}
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", program, err)
+		fmt.Fprintf(os.Stderr, "%s: %s\n", program, PlainText(err.Error()))
 		var panicked *PanicError
 		if errors.As(err, &panicked) {
-			fmt.Fprint(os.Stderr, panicked.Stack)
+			fmt.Fprint(os.Stderr, plainLines(panicked.Stack))
 		}
 		os.Exit(1)
 	}
@@ -93,7 +93,7 @@ func ParseConnection() (ClientOptions, []string) {
 	case errors.Is(err, flag.ErrHelp):
 		os.Exit(0)
 	case err != nil:
-		fmt.Fprintf(os.Stderr, "%s: %v\n", filepath.Base(os.Args[0]), err)
+		fmt.Fprintf(os.Stderr, "%s: %s\n", filepath.Base(os.Args[0]), PlainText(err.Error()))
 		os.Exit(1)
 	}
 	slog.SetDefault(logTo(verbose, quiet))

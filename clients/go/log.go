@@ -15,7 +15,7 @@ func newLog(to io.Writer, level slog.Level) *slog.Logger {
 	return slog.New(&stackHandler{slog.NewTextHandler(to, &slog.HandlerOptions{Level: level}), to, &sync.Mutex{}})
 }
 
-// stackHandler passes records on, and writes a stack below its record, in several lines: as an attribute it would be
+// stackHandler passes records on, which slog quotes where they have characters that can't be printed, and writes a stack below its record, in several lines: as an attribute it would be
 // one unreadable line.
 type stackHandler struct {
 	slog.Handler
@@ -29,7 +29,7 @@ func (h *stackHandler) Handle(ctx context.Context, record slog.Record) error {
 	rest := slog.NewRecord(record.Time, record.Level, record.Message, record.PC)
 	record.Attrs(func(attribute slog.Attr) bool {
 		if attribute.Key == stackKey {
-			stack = strings.TrimRight(attribute.Value.String(), "\n") + "\n"
+			stack = plainLines(strings.TrimRight(attribute.Value.String(), "\n") + "\n")
 		} else {
 			rest.AddAttrs(attribute)
 		}

@@ -61,7 +61,7 @@ func (c *Client) follow(ctx context.Context, request func() *pb.ObserveRequest) 
 		defer cancel()
 		tries, giveUp := newTries(c.addresses), time.Now().Add(c.patience)
 		for {
-			address := c.now()
+			address, greeting := c.now(), c.greeting()
 			stream, err := pb.NewMatchServiceClient(c.channel).Observe(ctx, request())
 			for err == nil {
 				var response *pb.ObserveResponse
@@ -95,7 +95,7 @@ func (c *Client) follow(ctx context.Context, request func() *pb.ObserveRequest) 
 				yield(nil, tries.allFailed(failure))
 				return
 			}
-			if !sleep(ctx, pause) {
+			if !rest(ctx, pause, greeting, failure) {
 				yield(nil, ctx.Err())
 				return
 			}

@@ -258,14 +258,14 @@ func (r *runner) think(seat *seat, turn *Turn, begun <-chan struct{}, choose fun
 // only its text.
 func (r *runner) choose(ctx context.Context, ask func() (Choice, error)) (Choice, error) {
 	for pauses := newBackoff(); ; {
-		outages := r.client.outages.Load()
+		outages, greeting := r.client.outages.Load(), r.client.greeting()
 		choice, err := r.chooseOnce(ctx, ask)
 		away := wasAway(err) || r.client.outages.Load() != outages
 		if err == nil || !away || ctx.Err() != nil {
 			return choice, err
 		}
 		r.log.Log(ctx, r.client.severity(err), fmt.Sprintf("the choice is made again, the server was away: %v", err))
-		if !sleep(ctx, pauses.next(retryAfter(err))) {
+		if !rest(ctx, pauses.next(retryAfter(err)), greeting, err) {
 			return nil, ctx.Err()
 		}
 	}
@@ -290,6 +290,7 @@ func (r *runner) chooseOnce(ctx context.Context, ask func() (Choice, error)) (ch
 func (r *runner) bringLine(ctx context.Context, match *LiveMatch, turn *pb.Turn) error {
 	moves, whole := joined(match.Moves(), turn)
 	for pauses := newBackoff(); !whole; {
+		greeting := r.client.greeting()
 		found, err := r.client.Match(ctx, match.ID, true)
 		switch {
 		case err == nil && len(found.GetMoves()) >= int(turn.GetPly()):
@@ -298,7 +299,7 @@ func (r *runner) bringLine(ctx context.Context, match *LiveMatch, turn *pb.Turn)
 			return fmt.Errorf("the arbiter tells of %d moves at ply %d", len(found.GetMoves()), turn.GetPly())
 		case !wasAway(err):
 			return err
-		case !sleep(ctx, pauses.next(retryAfter(err))):
+		case !rest(ctx, pauses.next(retryAfter(err)), greeting, err):
 			return ctx.Err()
 		}
 	}

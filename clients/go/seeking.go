@@ -78,6 +78,7 @@ func (s *seeker) run(ctx context.Context) {
 			return
 		case <-s.wake:
 		}
+		greeting := s.client.greeting()
 		s.busy.Lock()
 		err := s.arrange(ctx)
 		s.busy.Unlock()
@@ -87,7 +88,7 @@ func (s *seeker) run(ctx context.Context) {
 		}
 		pause := pauses.next(retryAfter(err))
 		s.log.Log(ctx, s.client.severity(err), fmt.Sprintf("seeks can't be kept open, trying again in %.1f s: %v", pause.Seconds(), err))
-		if !sleep(ctx, pause) {
+		if !rest(ctx, pause, greeting, err) {
 			return
 		}
 		s.look()

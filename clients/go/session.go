@@ -90,6 +90,7 @@ func (s *session) greet(address, player string) {
 	}
 	s.lost, s.met = time.Time{}, true
 	s.client.up.Store(true)
+	s.client.greet()
 	s.hooks.connected(s.log, address, player)
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"maps"
 	"math"
 	"os"
@@ -292,6 +293,24 @@ func TestThinkTimeVectors(t *testing.T) {
 		if math.Abs(inMs(found)-each.ThinkMs) > 0.001 {
 			t.Errorf("%s: %v, expected %v ms", each.Name, found, each.ThinkMs)
 		}
+	}
+}
+
+func TestPlainTextVectors(t *testing.T) {
+	for _, each := range some(t, vectors[[]struct{ Name, Text, Plain string }](t, "plain_texts.json")) {
+		if found := PlainText(each.Text); found != each.Plain {
+			t.Errorf("%s: %q, expected %q", each.Name, found, each.Plain)
+		}
+		written := &strings.Builder{}
+		newLog(written, slog.LevelInfo).Warn(each.Text, stackKey, each.Text)
+		for _, line := range strings.Split(written.String(), "\n") {
+			if plainLines(line) != line {
+				t.Errorf("%s: the log has %q", each.Name, line)
+			}
+		}
+	}
+	if found := PlainText("a\xffb"); found != `a\xffb` {
+		t.Errorf("what is no UTF-8 became %q", found)
 	}
 }
 

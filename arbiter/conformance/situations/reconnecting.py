@@ -12,14 +12,9 @@ from arbiter.conformance.testbed import START_S, Testbed
 from arbiter.errors import Reason
 from arbiter.testing.network import Network
 
-AGAIN = (
-    "If a bot calls the server during its turn while the arbiter is away, and fails because of this, the client "
-    "calls `choose` again"
-)
 COMES_BACK = "a bot that connects again gets the current state of everything."
 AWAY_S = 5.0
 RESTART_S = 2.0
-OUTAGE_S = 12.0  #: longer than a client's timeout for a call
 MOST_TRIES = 40
 SILENCE_S = 3.0  #: longer than the time between two pings of the arbiter
 LAST_WORD = 4_000_001  #: the number of a ping
@@ -179,49 +174,6 @@ async def thinking(testbed: Testbed) -> None:
             await testbed.connected(after_s=now_s)
         await match.goes_on(2, START_S)
     one_move(testbed, match, turn.ply)
-
-
-@clause("reconnect.long-outage", "loses no match by an outage while it thinks", AGAIN, CLIENTS, slow=True)
-async def long_outage(testbed: Testbed) -> None:
-    """Be unavailable for twelve seconds during the bot's turn, while the answer with its legal moves is delayed."""
-    match = await testbed.match(time="5m+1s")
-    await match.goes_on()
-    with testbed.without_lists():
-        with testbed.calls_held():
-            await match.reply()
-            await match.thinking()
-            testbed.trace.note("resets every connection from now on")
-            testbed.network.refusing = True
-            testbed.network.cut()
-            await testbed.lasts(OUTAGE_S)
-        now_s = testbed.trace.now_s
-        testbed.trace.note("takes connections again")
-        testbed.network.refusing = False
-        await testbed.connected(after_s=now_s)
-        await match.goes_on(2, START_S)
-
-
-@clause(
-    "reconnect.calls-fail",
-    "is asked again where what it asked at its turn failed because the arbiter was away",
-    AGAIN,
-    CLIENTS,
-    slow=True,
-)
-async def calls_fail(testbed: Testbed) -> None:
-    """For twelve seconds during the bot's turn, answer every call like a gateway whose server is unavailable."""
-    match = await testbed.match(time="5m+1s")
-    await match.goes_on()
-    testbed.trace.note("ends calls with the status UNAVAILABLE and no word of the arbiter's")
-    testbed.proxy.calls_away = True
-    with testbed.without_lists():
-        await match.reply()
-        await match.thinking()
-        await testbed.lasts(OUTAGE_S, lambda: match.over)
-        match.check_not_lost()
-        testbed.trace.note("answers calls again")
-        testbed.proxy.calls_away = False
-        await match.goes_on(2, START_S)
 
 
 @clause("reconnect.mid-message", "reconnects if the connection is lost in the middle of a message", COMES_BACK)

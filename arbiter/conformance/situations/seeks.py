@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 
+from arbiter_protos.v1 import player_pb2
+
 from arbiter.conformance.bot_match import BotMatch
 from arbiter.conformance.clauses import CLIENTS, clause
 from arbiter.conformance.failures import Failed, NotApplicable
+from arbiter.conformance.situations.outages import AT_ONCE
 from arbiter.conformance.testbed import START_S, Testbed
-from arbiter.errors import Refusal
+from arbiter.errors import Reason, Refusal
 
 MATCHES = 2
 SEEKS = 3
@@ -74,6 +77,23 @@ async def _has_sought(testbed: Testbed) -> None:
     await testbed.quiet(lambda: sought() or testbed.gone or bool(testbed.trace.items("hello")), START_S)
     if not await testbed.quiet(lambda: sought() or testbed.gone, SEEKS_S) or not sought():
         raise NotApplicable("this bot takes no --seek")
+
+
+@clause("seeks.outage", "seeks again as soon as the arbiter is back", AT_ONCE, CLIENTS, cold=True)
+async def outage(testbed: Testbed) -> None:
+    """Start the bot with --seek, refuse the seek for now, and ask for an hour; then cut the connection."""
+    away = Refusal(Reason.STORE_UNAVAILABLE, "the referee says so", retry_after_ms=3_600_000)
+    testbed.proxy.refuse_call = lambda request: away if isinstance(request, player_pb2.CreateSeekRequest) else None
+    await testbed.start("--seek", testbed.game())
+    await _has_sought(testbed)
+    testbed.proxy.refuse_call = lambda request: None
+    before = len(testbed.trace.called)
+    testbed.cut()
+
+    def again() -> bool:
+        return any(call.method.endswith("CreateSeek") for call in testbed.trace.called[before:])
+
+    await testbed.until(again, "the bot to seek again", START_S)
 
 
 def _refused(name: str, what: str, terms: str) -> None:

@@ -117,6 +117,7 @@ void Connection::make(const std::function<grpc::Status(grpc::ClientContext&)>& c
   if (!again && addresses.listed.size() > 1) find();
   while (true) {
     const std::size_t place = addresses.place();
+    const int before = greetings();
     grpc::Status status;
     {
       Call attempt(*this, timeout);
@@ -147,7 +148,7 @@ void Connection::make(const std::function<grpc::Status(grpc::ClientContext&)>& c
       }
       if (!keeps_trying_ && length.count() > 0 && patience >= WORTH_A_WORD) say_waiting(error.what());
     }
-    pause(length);
+    rest(length, before, failure);
   }
 }
 
@@ -168,6 +169,25 @@ void Connection::say_waiting(const std::string& why) {
 void Connection::pause(std::chrono::milliseconds length) {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, length, [this] { return closed_; });
+  throw_if_closed();
+}
+
+void Connection::greet() {
+  keeps_trying_ = true;
+  const std::lock_guard lock(mutex_);
+  ++greetings_;
+  changed_.notify_all();
+}
+
+int Connection::greetings() const {
+  const std::lock_guard lock(mutex_);
+  return greetings_;
+}
+
+void Connection::rest(std::chrono::milliseconds length, int greetings, const std::exception_ptr& error) {
+  const bool asked = asks_for_pause(error);
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, length, [&] { return closed_ || (!asked && greetings_ != greetings); });
   throw_if_closed();
 }
 

@@ -170,16 +170,18 @@ Choice Runner::choose_patiently(const TurnPointer& turn, Choice (Runner::*choose
   Outage outage;
   while (true) {
     const int outages = client_.connection().outages();
+    const int greetings = client_.connection().greetings();
+    std::exception_ptr error;
     try {
       return (this->*choose)(*turn);
     } catch (...) {
-      const std::exception_ptr error = std::current_exception();
+      error = std::current_exception();
       const bool away = client_.connection().outages() != outages || comes_of_an_outage(error);
       if (!away || turn->stale()) throw;
       const Level level = is_lost(error) ? Level::debug : outage.failed();  // the session says that it is lost
       log(level, "the choice in match " + turn->match->id() + " is made again: " + text_of(error));
     }
-    client_.connection().pause(backoff.next());
+    client_.connection().rest(backoff.next(), greetings, error);
   }
 }
 
@@ -189,16 +191,17 @@ void Runner::bring_line(const Turn& turn) {
   auto moves = joined(match.moves(), turn.last_moves, turn.ply);
   Backoff backoff;
   while (!moves) {
+    const int greetings = client_.connection().greetings();
     try {
       const v1::Match whole = client_.get_match(match.id(), true);
       moves.emplace(whole.moves().begin(), whole.moves().end());
       if (moves->size() > static_cast<std::size_t>(turn.ply)) moves->resize(static_cast<std::size_t>(turn.ply));
     } catch (const ArbiterError& error) {
       if (!error.temporary()) throw;
-      client_.connection().pause(backoff.next(error.retry_after()));
+      client_.connection().rest(backoff.next(error.retry_after()), greetings, std::current_exception());
     } catch (const ConnectionFailed&) {
       if (turn.stale()) throw;
-      client_.connection().pause(backoff.next());
+      client_.connection().rest(backoff.next(), greetings, std::current_exception());
     }
   }
   const std::lock_guard lock(match.mutex_);

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "arbiter/log.hpp"
+#include "arbiter/plain_text.hpp"
 
 namespace arbiter {
 
@@ -214,7 +215,7 @@ int run_command(int argc, char** argv, const std::string& about, const std::stri
     }
     return 0;
   } catch (const ClientError& error) {
-    std::cerr << program << ": " << error.what() << std::endl;
+    std::cerr << program << ": " << plain_lines(error.what()) << std::endl;
     return 1;
   }
 }

@@ -88,6 +88,16 @@ bool was_away(const std::exception_ptr& error) {
   }
 }
 
+bool asks_for_pause(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const ArbiterError& refusal) {
+    return refusal.code() != grpc::StatusCode::UNAVAILABLE;
+  } catch (...) {
+    return false;
+  }
+}
+
 bool comes_of_an_outage(const std::exception_ptr& error) {
   if (was_away(error)) return true;
   try {

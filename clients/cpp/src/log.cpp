@@ -7,6 +7,7 @@
 #include <mutex>
 #include <utility>
 
+#include "arbiter/plain_text.hpp"
 #include "system.hpp"
 
 namespace arbiter {
@@ -46,7 +47,7 @@ Log standard_error_log(Level from) {
     if (level < from) return;
     const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
     const std::tm parts = local_time(now);
-    std::cerr << std::put_time(&parts, "%F %T ") << name(level) << ' ' << text << std::endl;
+    std::cerr << std::put_time(&parts, "%F %T ") << name(level) << ' ' << plain_lines(text) << std::endl;
   };
 }
 

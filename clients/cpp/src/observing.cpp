@@ -22,9 +22,11 @@ struct Events::State {
   struct Stream {
     Stream(Connection& connection, const v1::ObserveRequest& request)
         : place(connection.addresses.place()),
+          greetings(connection.greetings()),
           call(connection),
           reader(connection.matches->Observe(&call.context, request)) {}
     std::size_t place;  // of its address
+    int greetings;      // before it
     Call call;
     std::unique_ptr<grpc::ClientReader<v1::ObserveResponse>> reader;
   };
@@ -41,6 +43,7 @@ struct Events::State {
     }
     const grpc::Status status = stream.reader->Finish();
     const std::size_t place = stream.place;
+    const int greetings = stream.greetings;
     {
       const std::lock_guard lock(mutex);
       current.reset();
@@ -48,7 +51,7 @@ struct Events::State {
     }
     if (status.ok()) return false;
     connection.expect_open();
-    recover(place, status);
+    recover(place, greetings, status);
     return true;
   }
 
@@ -72,25 +75,25 @@ struct Events::State {
 
   // Waits before the next try. The first connection is given `patience`; one that is lost is tried until it is
   // back, at any address.
-  void recover(std::size_t place, const grpc::Status& status) {
+  void recover(std::size_t place, int greetings, const grpc::Status& status) {
     try {
       std::rethrow_exception(from_status(status, connection.addresses.listed[place]));
     } catch (const ArbiterError& error) {
       if (!error.temporary() && error.reason() != Reason::READER_TOO_SLOW) throw;
-      wait(place, error);
+      wait(place, greetings, error);
     } catch (const ConnectionFailed& error) {
-      wait(place, error);
+      wait(place, greetings, error);
     }
   }
 
-  void wait(std::size_t place, const ClientError& error) {
+  void wait(std::size_t place, int greetings, const ClientError& error) {
     const std::chrono::milliseconds length = tries.failed(place, error);
     if (!met && length.count() > 0 && MonotonicClock::now() + length > give_up) {
       tries.name_all();
       throw;
     }
     log(Level::warning, std::string("watching stopped, trying again: ") + error.what());
-    connection.pause(length);
+    connection.rest(length, greetings, std::current_exception());
   }
 
   Connection& connection;

@@ -24,7 +24,10 @@ bool is_passing(const ArbiterError& refusal);
 /// names one.
 bool was_away(const std::exception_ptr& error);
 
-/// Whether that is so of an error, or of one that is nested in it.
+/// Whether an error shows that the arbiter is there, and asks for a pause because it is asked too much.
+bool asks_for_pause(const std::exception_ptr& error);
+
+/// Whether was_away is so of an error, or of one that is nested in it.
 bool comes_of_an_outage(const std::exception_ptr& error);
 
 }  // namespace arbiter

@@ -204,7 +204,7 @@ void Session::read(const v1::PlayResponse& response) {
       if (silence.count() > 0) silence_ = silence;
       met_ = true;
       tell_connected(item.hello().player());
-      connection_.keep_trying();
+      connection_.greet();
       tries_.reset();
       runner_.meet(item.hello());
       outbox_.release();

@@ -29,16 +29,22 @@ bool is_utf8(std::string_view bytes) {
     const auto first = static_cast<unsigned char>(bytes[0]);
     const std::size_t count = length(first);
     if (count == 0 || count > bytes.size()) return false;
-    char32_t character = count == 1 ? first : first & (0xFF >> (count + 1));
     for (const char byte : bytes.substr(1, count - 1)) {
       if ((static_cast<unsigned char>(byte) & 0xC0) != 0x80) return false;
-      character = character << 6 | (static_cast<unsigned char>(byte) & 0x3F);
     }
+    const char32_t character = number_of(bytes.substr(0, count));
     if (character < least(count) || character > LAST) return false;
     if (character >= FIRST_SURROGATE && character <= LAST_SURROGATE) return false;
     bytes.remove_prefix(count);
   }
   return true;
+}
+
+char32_t number_of(std::string_view character) {
+  const auto first = static_cast<unsigned char>(character[0]);
+  char32_t number = character.size() == 1 ? first : first & (0xFF >> (character.size() + 1));
+  for (const char byte : character.substr(1)) number = number << 6 | (static_cast<unsigned char>(byte) & 0x3F);
+  return number;
 }
 
 void append_utf8(std::string& text, char32_t character) {

@@ -9,6 +9,9 @@ namespace arbiter {
 /// Whether bytes are UTF-8.
 bool is_utf8(std::string_view bytes);
 
+/// The number of a character, from its bytes, which are UTF-8.
+char32_t number_of(std::string_view character);
+
 /// Adds a character to a text, by its number.
 void append_utf8(std::string& text, char32_t character);
 

@@ -247,6 +247,18 @@ TEST(Vectors, ThinkTimes) {
   }
 }
 
+TEST(Vectors, PlainTexts) {
+  const Value file = read_vectors("plain_texts.json");
+  for (const Value& one : file.list_value().values()) {
+    EXPECT_EQ(plain_text(text(one, "text")), text(one, "plain")) << text(one, "name");
+    const std::string lines = plain_lines(text(one, "text"));
+    for (std::size_t end = lines.find('\n'); end != std::string::npos; end = lines.find('\n', end + 1)) {
+      EXPECT_EQ(lines.substr(end + 1, 4), "    ") << text(one, "name");
+    }
+  }
+  EXPECT_EQ(plain_text("a\xff\xc3"), "a\\xff\\xc3");
+}
+
 TEST(Vectors, OpeningBooks) {
   const Value file = read_vectors("opening_books.json");
   for (const Value& one : file.list_value().values()) {

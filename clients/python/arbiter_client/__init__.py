@@ -24,6 +24,7 @@ from arbiter_client.client import Client
 from arbiter_client.errors import ArbiterError, BotFailed, ClientError, ConnectionFailed, CredentialsError, Reason
 from arbiter_client.hooks import Hooks
 from arbiter_client.opening_book import OpeningBook
+from arbiter_client.plain_text import plain_text
 from arbiter_client.playing import play, run
 from arbiter_client.values.correction import (
     Correction,
@@ -322,6 +323,7 @@ __all__ = [
     "TurnStarted",
     "Unpaired",
     "Verdict",
+    "plain_text",
     "play",
     "run",
 ]

@@ -25,7 +25,7 @@ from arbiter_protos.v1 import (
 from google.protobuf.message import Message
 
 from arbiter_client.addresses import Addresses, Tries
-from arbiter_client.errors import ArbiterError, ConnectionFailed, CredentialsError, from_rpc
+from arbiter_client.errors import ArbiterError, ClientError, ConnectionFailed, CredentialsError, from_rpc
 
 LARGEST_MESSAGE_BYTES: Final = 64 * 1024 * 1024
 
@@ -113,6 +113,13 @@ class Connection:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     await self._greeted.wait()
+
+    async def rest(self, seconds: float, greetings: int, error: ClientError) -> None:
+        """Wait after an error: as `pause`, unless the arbiter is there, and asks for the pause."""
+        if isinstance(error, ArbiterError) and error.code != "UNAVAILABLE":
+            await asyncio.sleep(seconds)
+        else:
+            await self.pause(seconds, greetings)
 
     @property
     def address(self) -> str:
@@ -233,10 +240,7 @@ class Connection:
                 raise tries.all_failed(error)
             if pause_s and isinstance(error, ConnectionFailed):
                 self.on_wait(error)
-            if isinstance(error, ArbiterError) and error.code != "UNAVAILABLE":  # it is there, and asks for the pause
-                await asyncio.sleep(pause_s)
-            else:
-                await self.pause(pause_s, greetings)
+            await self.rest(pause_s, greetings, error)
 
     def tries(self) -> Tries:
         """Return the schedule of attempts for one caller: at which address and when to try again."""

@@ -9,11 +9,7 @@ from pathlib import Path
 from types import TracebackType
 
 from arbiter_client.errors import BotFailed, ClientError
-
-
-def _plain(text: str) -> str:
-    """Return a text with each character escaped that can't be printed, except line ends: other people wrote some."""
-    return "".join(char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text)
+from arbiter_client.plain_text import plain_lines, plain_text
 
 
 class PlainLine(logging.Formatter):
@@ -27,7 +23,7 @@ class PlainLine(logging.Formatter):
         """Return the line."""
         one_line = copy(record)
         one_line.msg, one_line.args = record.getMessage().replace("\n", "\\n"), None
-        return _plain(super().format(one_line))
+        return plain_lines(super().format(one_line))
 
 
 def show(quiet: bool = False, verbose: bool = False) -> None:
@@ -45,7 +41,7 @@ def end_with_a_line() -> None:
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         if isinstance(error, ClientError) and not isinstance(error, BotFailed):  # which needs its traceback
-            sys.stderr.write(f"{Path(sys.argv[0]).name}: {_plain(str(error))}\n")
+            sys.stderr.write(f"{Path(sys.argv[0]).name}: {plain_text(str(error))}\n")
         else:
             usual(kind, error, trace)
 

@@ -70,6 +70,7 @@ class Seeker:
         while True:
             await self._wake.wait()
             self._wake.clear()
+            greetings = self._client.connection.greetings
             try:
                 async with self._busy:
                     refusal = await self._arrange()
@@ -78,7 +79,7 @@ class Seeker:
                 asked_s = error.retry_after_s if isinstance(error, ArbiterError) else 0.0
                 pause_s = backoff.next_s(asked_s)
                 logger.log(level_of(error), "seeks can't be kept open, trying again in %.1f s: %s", pause_s, error)
-                await asyncio.sleep(pause_s)
+                await self._client.connection.rest(pause_s, greetings, error)
                 self.look()
             else:
                 if refusal is not None:

@@ -17,8 +17,6 @@ from arbiter_client.values.play import LiveMatch
 
 from arbiter.games import registry
 from arbiter.games.contract import Game
-from arbiter.matches import clock as clocks
-from arbiter.matches import time_control
 
 FIVE = tuple(registry.SEED)
 
@@ -209,38 +207,6 @@ def test_a_forced_move_is_played_at_once() -> None:
     counted = itertools.count()
     assert search.move((), position, lambda played: next(counted) > 100) == game.moves(position)[0]
     assert next(counted) < 10
-
-
-CONTROLS = (
-    "10s",
-    "2m",
-    "1s+50ms",
-    "5s+300ms",
-    "1s+100msd",
-    "2s+200msb",
-    "50ms/move",
-    "100ms/move+2s",
-    "2s+3x1s",
-    "40/10s",
-)
-
-
-@pytest.mark.parametrize("expected_plies", [60, 400, 0])
-@pytest.mark.parametrize("notation", CONTROLS)
-def test_the_flag_never_falls(notation: str, expected_plies: int) -> None:
-    """A hundred moves; each also loses 8 ms on the network and elsewhere. 0: the bot knows how many are left."""
-    control = time_control.parse(notation)
-    clock = clocks.start(control)
-    spent_ms = 0.0
-    for move in range(100):
-        left_ms = clocks.available(control, clock)
-        main_ms = min(left_ms, clock.remaining_ms)
-        thought = think_time_ms(notation, left_ms, main_ms, clock.moves_left, expected_plies or 200 - 2 * move)
-        spent_ms += thought
-        after = clocks.after_move(control, clock, round(thought) + 8)
-        assert after is not None, f"the flag falls with {left_ms} ms left, after a thought of {thought} ms"
-        clock = after
-    assert spent_ms >= 1_000
 
 
 @pytest.mark.parametrize(

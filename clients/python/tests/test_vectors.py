@@ -218,6 +218,11 @@ def test_a_book_has_a_move_for_a_turn_but_not_in_a_match_from_a_position_of_its_
     assert book.move(turn) is None
 
 
+@named(load("plain_texts.json"))
+def test_texts_of_others_are_safe_to_show(row: dict[str, Any]) -> None:
+    assert arb.plain_text(row["text"]) == row["plain"]
+
+
 @named(load("board_arrays.json"))
 def test_boards_as_arrays(row: dict[str, Any]) -> None:
     board = arb.Board("", arb.Tile.SQUARE, (), (), tuple(arb.CellLine(tuple(line)) for line in row["lines"]))

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use log::{Level, log};
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::Interceptor;
@@ -18,7 +19,7 @@ use tonic::service::interceptor::InterceptedService;
 #[cfg(feature = "tls")]
 use tonic::transport::{Certificate, ClientTlsConfig, Identity};
 use tonic::transport::{Channel, Endpoint};
-use tonic::{Request, Status};
+use tonic::{Code, Request, Status};
 
 use crate::addresses::{Addresses, Tries};
 use crate::environment::environment;
@@ -147,6 +148,7 @@ pub(crate) struct Connection {
     channel: Mutex<(usize, Channel)>, // and the place of its address
     outages: AtomicU64,
     told_of_waiting: AtomicBool,
+    greetings: watch::Sender<u64>, // how many Play streams have begun
 }
 
 impl Connection {
@@ -161,9 +163,18 @@ impl Connection {
         let endpoints = addresses.iter().map(|address| endpoint(address, tls)).collect::<Result<Vec<_>, _>>()?;
         let channel = Mutex::new((0, endpoints[0].connect_lazy()));
         let addresses = Arc::new(Addresses::new(addresses));
-        let (bearer, outages, told_of_waiting) = Default::default();
-        let connection =
-            Connection { addresses, patience, timeout, endpoints, bearer, channel, outages, told_of_waiting };
+        let (bearer, outages, told_of_waiting, greetings) = Default::default();
+        let connection = Connection {
+            addresses,
+            patience,
+            timeout,
+            endpoints,
+            bearer,
+            channel,
+            outages,
+            told_of_waiting,
+            greetings,
+        };
         connection.set_token(token)?;
         Ok(connection)
     }
@@ -224,9 +235,29 @@ impl Connection {
         log!(level, "{error}; trying for {:?}", self.patience);
     }
 
-    /// Turns the log of waiting calls off: the server has answered, and the stream logs that it is lost.
-    pub(crate) fn met(&self) {
+    /// Notes that a Play stream has begun: whoever waits for the arbiter waits no longer. From now on calls do not log
+    /// that they wait: the stream logs that it is lost.
+    pub(crate) fn greet(&self) {
         self.told_of_waiting.store(true, Ordering::Relaxed);
+        self.greetings.send_modify(|count| *count += 1);
+    }
+
+    /// Returns what sees the next beginning of a Play stream.
+    pub(crate) fn greeting(&self) -> watch::Receiver<u64> {
+        self.greetings.subscribe()
+    }
+
+    /// Pauses after an error, but no longer than until a Play stream begins, since a clock may run from then on; it
+    /// pauses longer where the arbiter is there, and asks for the pause. `greeting` is that of before the attempt that
+    /// failed.
+    pub(crate) async fn rest(&self, pause: Duration, mut greeting: watch::Receiver<u64>, error: &Error) {
+        if error.refusal().is_some_and(|refusal| refusal.code != Code::Unavailable) {
+            return sleep(pause).await;
+        }
+        tokio::select! {
+            () = sleep(pause) => {}
+            _ = greeting.changed() => {}
+        }
     }
 
     /// Returns the answer to a request; with `Again::Yes`, sends it again for as long as the connection's patience, and
@@ -240,7 +271,7 @@ impl Connection {
         let give_up = Instant::now() + self.patience;
         let mut tries = self.tries();
         loop {
-            let place = self.addresses.place();
+            let (place, greeting) = (self.addresses.place(), self.greeting());
             let error = match timeout(self.timeout, call(Request::new(request.clone()))).await {
                 Ok(Ok(answer)) => return Ok(answer),
                 Ok(Err(status)) => self.error_at(place, &status),
@@ -259,7 +290,7 @@ impl Connection {
             if matches!(error, Error::ConnectionFailed(..)) && self.patience >= WORTH_A_WORD {
                 self.say_waiting(&error);
             }
-            sleep(pause).await;
+            self.rest(pause, greeting, &error).await;
         }
     }
 }

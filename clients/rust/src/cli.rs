@@ -11,6 +11,7 @@ use crate::channel::Tls;
 use crate::errors::Error;
 use crate::log::show;
 use crate::options::Options;
+use crate::plain_text::plain_lines;
 use crate::playing::run;
 use crate::profile::Profile;
 use crate::values::Terms;
@@ -73,7 +74,7 @@ pub fn program(
         }
     };
     if let Err(mistake) = &done {
-        eprintln!("{name}: {mistake}");
+        eprintln!("{name}: {}", plain_lines(mistake));
     }
     if done.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

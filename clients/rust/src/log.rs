@@ -5,6 +5,8 @@ use std::time::{Duration, SystemTime};
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
 
+use crate::plain_text::plain_lines;
+
 /// The crates beneath the client, which report every frame of a connection: only their warnings are shown.
 const BENEATH: [&str; 10] =
     ["h2", "hyper", "hyper_util", "mio", "rustls", "rustls_native_certs", "tokio", "tokio_rustls", "tonic", "tower"];
@@ -26,7 +28,12 @@ impl Log for Stderr {
 
     fn log(&self, record: &Record<'_>) {
         if self.enabled(record.metadata()) {
-            let line = format!("{} {} {}\n", instant(SystemTime::now()), record.level(), record.args());
+            let line = format!(
+                "{} {} {}\n",
+                instant(SystemTime::now()),
+                record.level(),
+                plain_lines(&record.args().to_string())
+            );
             let _ = std::io::stderr().write_all(line.as_bytes()); // nowhere to complain
         }
     }

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex as Lock, MutexGuard};
 
 use log::log;
 use tokio::sync::Mutex;
-use tokio::time::sleep;
 
 use crate::backoff::Backoff;
 use crate::client::Client;
@@ -86,6 +85,7 @@ impl Seeker {
         loop {
             self.slots.changed.notified().await;
             loop {
+                let greeting = self.client.connection().greeting();
                 match self.arrange().await {
                     Ok(None) => break,
                     Ok(Some(refusal)) => return Err(refusal),
@@ -93,7 +93,7 @@ impl Seeker {
                         let pause = backoff.next(failure.retry_after());
                         let level = outage.call_failed(&failure);
                         log!(level, "seeks can't be kept open, trying again in {pause:.1?}: {failure}");
-                        sleep(pause).await;
+                        self.client.connection().rest(pause, greeting, &failure).await;
                     }
                 }
             }

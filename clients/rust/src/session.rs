@@ -154,7 +154,7 @@ impl Session {
                     let told = u64::try_from(hello.silence_most_ms).unwrap_or(0);
                     self.silence = if told > 0 { Duration::from_millis(told) } else { HELLO_WAIT };
                     self.met = true;
-                    self.client.connection().met();
+                    self.client.connection().greet();
                     let lasted = self.outage.over();
                     let level = if lasted.is_some() { Level::Warn } else { Level::Info };
                     let after =

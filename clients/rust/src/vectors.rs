@@ -10,6 +10,7 @@ use tonic::{Code, Status};
 
 use crate::errors::{ArbiterError, Error, Reason, from_status};
 use crate::opening_book::OpeningBook;
+use crate::plain_text::plain_text;
 use crate::profile::Profile;
 use crate::proto::play_item::Item;
 use crate::proto::{self, PlayResponse, RecentMove};
@@ -160,6 +161,13 @@ fn think_times_follow_the_rules() {
             count("matches"),
         );
         assert!((found - number("think_ms")).abs() < 0.001, "{}: {found}", case["name"]);
+    }
+}
+
+#[test]
+fn texts_of_others_are_safe_to_show() {
+    for case in list(&read("plain_texts.json")) {
+        assert_eq!(plain_text(text(&case["text"])), text(&case["plain"]), "{}", case["name"]);
     }
 }
 

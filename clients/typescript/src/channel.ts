@@ -19,6 +19,7 @@ import {
   type ClientDuplexStream,
   type ClientReadableStream,
   type ClientUnaryCall,
+  connectivityState,
   credentials,
   type CallOptions as GrpcOptions,
   Metadata,
@@ -92,6 +93,7 @@ export class Connection {
   readonly #credentials: ReturnType<typeof security>;
   readonly #calls = new Set<ClientUnaryCall>();
   readonly #closed = new AbortController();
+  #greeting = new AbortController();
 
   /** Throws CredentialsError for a certificate that can't be used. */
   constructor(options: ConnectionOptions) {
@@ -113,6 +115,37 @@ export class Connection {
   get options(): ConnectionOptions {
     const { address, token, tls, timeoutMs, patienceMs } = this;
     return { addresses: [address, ...this.addresses.after(address)], token, tls, timeoutMs, patienceMs };
+  }
+
+  /** Aborted when the next Play stream begins. */
+  get greeting(): AbortSignal {
+    return this.#greeting.signal;
+  }
+
+  /** Notes that a Play stream has begun: whoever waits for the arbiter waits no longer. */
+  greet(): void {
+    this.isUp = true;
+    for (const [address, channel] of this.#channels) {
+      // One that could not connect tries again after a pause of its own, of up to 2 s.
+      if (channel.getChannel().getConnectivityState(false) !== connectivityState.TRANSIENT_FAILURE) continue;
+      this.#channels.delete(address);
+      channel.close();
+    }
+    const greeted = this.#greeting;
+    this.#greeting = new AbortController();
+    greeted.abort();
+  }
+
+  /**
+   * Pauses after an error, but no longer than until a Play stream begins, since a clock may run from then on; it pauses
+   * longer where the arbiter is there, and asks for the pause.
+   *
+   * `greeting` is that of before the attempt that failed. The pause ends too with the connection and with `signal`.
+   */
+  async rest(ms: number, greeting: AbortSignal, error: unknown, signal?: AbortSignal): Promise<void> {
+    const asked = error instanceof ArbiterError && error.code !== "UNAVAILABLE";
+    const ends = [this.#closed.signal, ...(asked ? [] : [greeting]), ...(signal ? [signal] : [])];
+    await sleep(ms, undefined, { signal: AbortSignal.any(ends) }).catch(() => {});
   }
 
   /** The channel to the address in use. */
@@ -207,7 +240,7 @@ export class Connection {
     const closed = this.#closed.signal;
     for (;;) {
       wanted?.throwIfAborted();
-      const { address } = this;
+      const { address, greeting } = this;
       try {
         return await work();
       } catch (failure) {
@@ -219,8 +252,7 @@ export class Connection {
         if (pauseMs === 0) continue;
         if (performance.now() + pauseMs > giveUpMs) throw tries.allFailed(error);
         if (error instanceof ConnectionFailed) this.onWait(error);
-        const signal = wanted ? AbortSignal.any([closed, wanted]) : closed;
-        await sleep(pauseMs, undefined, { signal }).catch(() => {});
+        await this.rest(pauseMs, greeting, error, wanted);
         if (closed.aborted) throw error;
       }
     }

@@ -8,6 +8,7 @@ import { environmentTls } from "./channel.js";
 import type { ClientOptions } from "./client.js";
 import { ClientError } from "./errors.js";
 import { stderrLog } from "./log.js";
+import { plainText } from "./plain_text.js";
 import { type PlayOptions, run } from "./playing.js";
 import type { Terms } from "./values.js";
 
@@ -80,7 +81,7 @@ export async function program(work: (line: CommandLine) => Promise<void>): Promi
     else await work({ options: optionsOf(values), words: positionals, adapt: (bot) => adapt(bot, values) });
   } catch (error) {
     if (!(error instanceof ClientError)) throw error;
-    process.stderr.write(`${name}: ${error.message}\n`);
+    process.stderr.write(`${name}: ${plainText(error.message)}\n`);
     process.exitCode = 1;
   }
 }

@@ -41,6 +41,7 @@ export { TournamentService } from "./generated/arbiter/v1/tournament_pb.js";
 export type { Hooks } from "./hooks.js";
 export { type Level, type Log, stderrLog } from "./log.js";
 export { OpeningBook } from "./opening_book.js";
+export { plainText } from "./plain_text.js";
 export { type PlayOptions, play, run } from "./playing.js";
 export type { OnError } from "./runner.js";
 export { EXPECTED_PLIES, type Thinking, thinkTimeMs } from "./think_time.js";

@@ -1,6 +1,5 @@
 /** Watching matches: a stream of events that continues after a lost connection. */
 
-import { setTimeout as sleep } from "node:timers/promises";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { Tries } from "./addresses.js";
 import { type Connection, ended } from "./channel.js";
@@ -29,7 +28,7 @@ export async function* follow(
   let giveUpMs = performance.now() + connection.patienceMs;
   for (;;) {
     signal?.throwIfAborted();
-    const { address } = connection;
+    const { address, greeting } = connection;
     const call = ended(connection.stream(MatchService.method.observe, ask()), signal);
     try {
       for await (const response of call as AsyncIterable<ObserveResponse>) {
@@ -46,7 +45,7 @@ export async function* follow(
       const pauseMs = tries.failedMs(address, error);
       if (pauseMs > 0 && performance.now() + pauseMs > giveUpMs) throw tries.allFailed(error);
       log("warning", `watching stopped, trying again: ${error.message}`);
-      await sleep(pauseMs, undefined, { signal }).catch(() => signal?.throwIfAborted());
+      await connection.rest(pauseMs, greeting, error, signal);
     } finally {
       call.cancel();
     }

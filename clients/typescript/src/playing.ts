@@ -81,7 +81,7 @@ export async function play<Memory extends object>(
       item: (item, receivedMs) => runner.take(item, receivedMs),
       log,
       connected: (server, player) => {
-        client.connection.isUp = true;
+        client.connection.greet();
         call(log, "connected", () => hooks.connected?.(server, player));
       },
       disconnected: (server, error) => {

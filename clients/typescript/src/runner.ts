@@ -1,7 +1,6 @@
 /** The bot's side of its stream: items of the server become calls of the bot, and their results become acts. */
 
 import { randomBytes } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import { Backoff } from "./backoff.js";
 import type { Awaitable, Bot, Choice } from "./bot.js";
@@ -337,15 +336,17 @@ export class BotRunner<Memory extends object> {
 
   /** Returns the moves of a match up to a ply, by asking until there is an answer. */
   async #wholeLine(seat: Seat<Memory>, thought: Thought, ply: number): Promise<readonly string[]> {
+    const { connection } = this.client;
     const backoff = new Backoff();
+    const { signal } = thought;
     while (seat.thought === thought) {
+      const { greeting } = connection;
       try {
-        const { signal } = thought;
         const match = await this.client.getMatch(seat.match.matchId, { withMoves: true, signal });
         return match.moves.slice(0, ply);
       } catch (error) {
         if (!wasAway(error)) throw error;
-        await sleep(backoff.nextMs(), undefined, { ref: false });
+        await connection.rest(backoff.nextMs(), greeting, error, signal);
       }
     }
     return [];
@@ -370,7 +371,7 @@ export class BotRunner<Memory extends object> {
     const { connection } = this.client;
     const backoff = new Backoff();
     while (seat.thought === thought) {
-      const { outages } = connection;
+      const { outages, greeting } = connection;
       try {
         return await ask();
       } catch (error) {
@@ -378,7 +379,7 @@ export class BotRunner<Memory extends object> {
         if (connection.outages === outages && !comesOfAnOutage(error)) throw error;
         const level = connection.isUp ? levelOf(error) : "debug";
         this.log(level, `the choice in match ${seat.match.matchId} is made again: ${textOf(error)}`);
-        await sleep(backoff.nextMs(), undefined, { ref: false });
+        await connection.rest(backoff.nextMs(), greeting, error, thought.signal);
       }
     }
     return undefined;

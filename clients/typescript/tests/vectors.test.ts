@@ -13,6 +13,8 @@ import {
   type Code,
   ConnectionFailed,
   OpeningBook,
+  plainText,
+  stderrLog,
   type Thinking,
   thinkTimeMs,
 } from "game-arbiter-client";
@@ -236,6 +238,22 @@ class Settings extends Bot {
     throw new Error("it has no turn");
   }
 }
+
+test("texts of other people are safe to show", (t) => {
+  const written: string[] = [];
+  t.mock.method(process.stderr, "write", (text: string) => written.push(text) > 0);
+  for (const { name, text, plain: expected } of cases<{ name: string; text: string; plain: string }>(
+    "plain_texts.json",
+  )) {
+    assert.equal(plainText(text), expected, name);
+    stderrLog()("warning", text);
+  }
+  t.mock.restoreAll();
+  for (const line of written.join("").split("\n").slice(0, -1)) {
+    assert.equal(plainText(line), line);
+    assert.match(line, /^(20\d\d-\S+ WARNING | {4})/);
+  }
+});
 
 test("settings exclude challenges", () => {
   for (const { name, settings, challenge, objection } of cases<{

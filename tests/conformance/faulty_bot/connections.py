@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import threading
@@ -9,12 +10,14 @@ import time
 from collections.abc import Iterable
 from typing import ClassVar
 
-from arbiter_client import addresses, runner, seeking, session, slots
+from arbiter_client import addresses, channel, runner, seeking, session, slots
 from arbiter_client.errors import ArbiterError, Reason
 from arbiter_client.outbox import Outbox
 from arbiter_protos.v1.play_pb2 import PlayAct, PlayItem
 
 from tests.conformance.faulty_bot.fault import Fault, asked_once, replace
+
+LONG_S = 60.0  #: a pause that no clause waits for
 
 
 class ChangesWhatItRepeats(Fault):
@@ -98,6 +101,18 @@ class ResignsForAnOutage(Fault):
 
     def patch(self) -> None:
         replace(runner.BotRunner, "_asked_of_bot", asked_once)
+
+
+class WaitsThoughTheServerIsBack(Fault):
+    """Ends none of its pauses when the server is back."""
+
+    fails = ("reconnect.charge", "reconnect.charge-gap", "reconnect.charge-away", "seeks.outage")
+
+    def patch(self) -> None:
+        async def rest(one: channel.Connection, seconds: float, greetings: int, error: Exception) -> None:
+            await asyncio.sleep(max(seconds, LONG_S))
+
+        replace(channel.Connection, "rest", rest)
 
 
 class KeepsItsSeeksOpen(Fault):

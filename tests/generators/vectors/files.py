@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from arbiter.games import registry
+from arbiter.plain_text import plain_json
 from tests.generators.vectors import (
     board_arrays,
     credentials,
@@ -13,6 +14,7 @@ from tests.generators.vectors import (
     items,
     lines,
     opening_books,
+    plain_texts,
     positions,
     refusals,
     think_times,
@@ -35,6 +37,7 @@ def generated(golden: Path) -> Iterator[tuple[str, bytes]]:
     yield "opening_books.json", laid_out(opening_books.vectors()).encode()
     yield "filters.json", laid_out(filters.vectors()).encode()
     yield "board_arrays.json", laid_out(board_arrays.vectors()).encode()
+    yield "plain_texts.json", plain_json(laid_out(plain_texts.vectors())).encode()
     yield "credentials.json", laid_out(credentials.vectors()).encode()
     for game in registry.SEED:
         yield f"positions/{game}.json", laid_out(positions.vectors(game, golden)).encode()

@@ -1,8 +1,19 @@
-"""How long to think for a move, computed by hand from the table of the clients' README."""
+"""How long to think for a move: computed by hand from the table of the clients' README, and in simulated games.
+
+In these the Python client thinks for as long as it says, and each move also loses time on the way to the server. The
+flag never falls (`tests/generators/test_think_times.py`), so it does not for a client that thinks as long.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
 from typing import Any, Final, NamedTuple
+
+from arbiter_client.think_time import think_time_ms
+
+from arbiter.matches import clock as clocks
+from arbiter.matches import time_control
 
 
 class ThinkCase(NamedTuple):
@@ -48,6 +59,44 @@ CASES: Final = (
 )
 
 
+CONTROLS: Final = (
+    "10s",
+    "2m",
+    "1s+50ms",
+    "5s+300ms",
+    "1s+100msd",
+    "2s+200msb",
+    "50ms/move",
+    "100ms/move+2s",
+    "2s+3x1s",
+    "40/10s",
+)
+EXPECTED: Final = (60, 400, 0)  #: plies to the end, as the player says; 0: it knows how many are left
+MOVES: Final = 100  #: of one player, in a simulated game
+LOST_MS: Final = 8  #: by each move, on the network and elsewhere
+
+
+def simulated(notation: str, expected_plies: int) -> Iterator[ThinkCase]:
+    """Yield each thought of a player in a game. expected_plies: 0 if the player knows how many are left.
+
+    Raises AssertionError if the flag falls.
+    """
+    control = time_control.parse(notation)
+    clock = clocks.start(control)
+    for move in range(MOVES):
+        left_ms = clocks.available(control, clock)
+        main_ms = min(left_ms, clock.remaining_ms)
+        plies = expected_plies or 2 * (MOVES - move)
+        think_ms = think_time_ms(notation, left_ms, main_ms, clock.moves_left, plies)
+        name = f"a simulated game at {notation}, {expected_plies or 'known'} plies expected, move {move + 1}"
+        yield ThinkCase(name, notation, left_ms, main_ms, think_ms, clock.moves_left, plies)
+        after = clocks.after_move(control, clock, round(think_ms) + LOST_MS)
+        assert after is not None, f"the flag falls with {left_ms} ms left, after a thought of {think_ms} ms: {name}"
+        clock = after
+
+
 def vectors() -> list[dict[str, Any]]:
-    """Return the content of think_times.json."""
-    return [case._asdict() for case in CASES]
+    """Return the content of think_times.json: of each simulated game the first ten moves and every tenth."""
+    games = (tuple(simulated(control, plies)) for control in CONTROLS for plies in EXPECTED)
+    shown = chain.from_iterable((*game[:10], *game[10::10]) for game in games)
+    return [case._asdict() for case in (*CASES, *shown)]

@@ -10,6 +10,7 @@
 #include "arbiter/hooks.hpp"         // IWYU pragma: export
 #include "arbiter/log.hpp"           // IWYU pragma: export
 #include "arbiter/opening_book.hpp"  // IWYU pragma: export
+#include "arbiter/plain_text.hpp"    // IWYU pragma: export
 #include "arbiter/playing.hpp"       // IWYU pragma: export
 #include "arbiter/think_time.hpp"    // IWYU pragma: export
 #include "arbiter/values.hpp"        // IWYU pragma: export

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -71,9 +72,13 @@ class Connection {
   /// Makes a call, as `ask` does.
   void make(const std::function<grpc::Status(grpc::ClientContext&)>& call, bool again = true);
 
-  /// Makes `make` and `ask` try an unreachable server without a limit, instead of for `patience`: a bot must not lose a
-  /// match because its choice made a call during an outage.
-  void keep_trying() { keeps_trying_ = true; }
+  /// Notes that a Play stream has begun: whoever waits for the arbiter waits no longer. From now on `make` and `ask`
+  /// try an unreachable server without a limit, instead of for `patience`: a bot must not lose a match because its
+  /// choice made a call during an outage.
+  void greet();
+
+  /// How many Play streams have begun.
+  [[nodiscard]] int greetings() const;
 
   /// How many calls have failed because the arbiter was away or busy.
   [[nodiscard]] int outages() const { return outages_; }
@@ -83,6 +88,11 @@ class Connection {
 
   /// Waits, or throws ConnectionFailed once the connection is closed.
   void pause(std::chrono::milliseconds length);
+
+  /// Pauses after an error, but no longer than until a Play stream begins, since a clock may run from then on; it
+  /// pauses longer where the arbiter is there, and asks for the pause. `greetings`: how many had begun before the
+  /// attempt that failed. Throws as `pause`.
+  void rest(std::chrono::milliseconds length, int greetings, const std::exception_ptr& error);
 
   /// Throws ConnectionFailed once the connection is closed.
   void expect_open() const;
@@ -103,6 +113,7 @@ class Connection {
   std::condition_variable changed_;
   std::string token_;
   std::set<grpc::ClientContext*> under_way_;
+  int greetings_ = 0;
   bool closed_ = false;
 };
 

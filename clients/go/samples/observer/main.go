@@ -71,7 +71,7 @@ func run() error {
 
 func main() {
 	if err := run(); err != nil && !errors.Is(err, context.Canceled) {
-		fmt.Fprintln(os.Stderr, "observer:", err)
+		fmt.Fprintln(os.Stderr, "observer:", arbiter.PlainText(err.Error()))
 		os.Exit(1)
 	}
 }

@@ -76,7 +76,7 @@ class ObserveCalls(Calls):
         clock = asyncio.get_running_loop().time
         give_up_s = clock() + connection.patience_s
         while True:
-            address = connection.address
+            address, greetings = connection.address, connection.greetings
             try:
                 call = connection.matches.Observe(request, metadata=connection.metadata)
                 async for response in call:
@@ -93,4 +93,4 @@ class ObserveCalls(Calls):
             if pause_s and clock() + pause_s > give_up_s:
                 raise tries.all_failed(error)
             logger.warning("watching stopped, trying again: %s", error)
-            await asyncio.sleep(pause_s)
+            await connection.rest(pause_s, greetings, error)

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::marker::PhantomData;
 
 use log::warn;
-use tokio::time::{Instant, sleep};
+use tokio::sync::watch;
+use tokio::time::Instant;
 use tonic::Streaming;
 
 use super::Client;
@@ -132,9 +133,10 @@ impl<E: Observed> Observation<E> {
             if self.ended {
                 return Ok(None);
             }
+            let greeting = self.client.connection().greeting();
             if let Err(error) = self.receive().await {
                 self.stream = None;
-                self.pause(error).await?;
+                self.pause(error, greeting).await?;
             }
         }
     }
@@ -177,7 +179,7 @@ impl<E: Observed> Observation<E> {
         Ok(())
     }
 
-    async fn pause(&mut self, error: Error) -> Result<(), Error> {
+    async fn pause(&mut self, error: Error, greeting: watch::Receiver<u64>) -> Result<(), Error> {
         if !error.temporary() && error.reason() != Some(Reason::ReaderTooSlow) {
             return Err(error);
         }
@@ -186,7 +188,7 @@ impl<E: Observed> Observation<E> {
             return Err(self.tries.all_failed(error));
         }
         warn!("watching stopped, trying again: {error}");
-        sleep(pause).await;
+        self.client.connection().rest(pause, greeting, &error).await;
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use log::{debug, log};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{Semaphore, watch};
-use tokio::time::sleep;
+use tokio::time::timeout;
 
 use super::seats::Thought;
 use crate::backoff::Backoff;
@@ -85,6 +85,7 @@ impl Thinkers {
         let (mut backoff, mut outage) = (Backoff::default(), Outage::default());
         loop {
             let outages = self.client.connection().outages();
+            let mut greeting = self.client.connection().greeting();
             let choice = self.ask(turn.clone(), work.clone()).await;
             let Err(failure) = &choice else {
                 hook("thought", || self.caller.hooks.thought(&turn.live, turn.ply, turn.age()));
@@ -96,7 +97,7 @@ impl Thinkers {
             }
             let level = outage.call_failed(&**failure);
             log!(level, "the choice in match {} is made again: {failure}", turn.live.match_id);
-            sleep(backoff.next(Duration::ZERO)).await;
+            let _ = timeout(backoff.next(Duration::ZERO), greeting.changed()).await; // a clock may run from then on
         }
     }
 
@@ -105,6 +106,7 @@ impl Thinkers {
         let mut backoff = Backoff::default();
         let mut moves = joined(&live.moves(), turn.ply, &turn.last_moves);
         while moves.is_none() {
+            let greeting = self.client.connection().greeting();
             match self.client.get_match(&live.match_id, true).await {
                 Ok(whole) => {
                     let played = usize::try_from(turn.ply).unwrap_or(0);
@@ -112,7 +114,7 @@ impl Thinkers {
                 }
                 Err(error) if error.away() || error.refusal().is_some_and(ArbiterError::passing) => {
                     debug!("the moves of match {} can't be had, trying again: {error}", live.match_id);
-                    sleep(backoff.next(Duration::ZERO)).await;
+                    self.client.connection().rest(backoff.next(Duration::ZERO), greeting, &error).await;
                 }
                 Err(error) => return Err(error),
             }

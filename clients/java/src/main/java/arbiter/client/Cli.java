@@ -99,7 +99,7 @@ public final class Cli {
         } catch (ClientException error) {
             mistake = error.getMessage();
         }
-        System.err.println(name + ": " + mistake);
+        System.err.println(name + ": " + PlainText.lines(String.valueOf(mistake)));
         System.exit(1);
     }
 
@@ -241,7 +241,7 @@ public final class Cli {
         handler.setFormatter(new Formatter() {
             @Override
             public String format(LogRecord line) {
-                String text = String.format("%1$tF %1$tT %2$s %3$s%n", line.getMillis(), line.getLevel(), formatMessage(line));
+                String text = String.format("%1$tF %1$tT %2$s %3$s%n", line.getMillis(), line.getLevel(), PlainText.lines(formatMessage(line)));
                 return line.getThrown() == null ? text : text + trace(line.getThrown());
             }
         });
@@ -253,6 +253,6 @@ public final class Cli {
     private static String trace(Throwable thrown) {
         java.io.StringWriter text = new java.io.StringWriter();
         thrown.printStackTrace(new java.io.PrintWriter(text));
-        return text.toString();
+        return PlainText.lines(text.toString().replace("\t", "    ").stripTrailing()) + "\n";
     }
 }

@@ -12,15 +12,18 @@ import io.grpc.Grpc;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
+import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.AbstractBlockingStub;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 
 /**
@@ -46,6 +49,7 @@ final class Connection implements ClientInterceptor, AutoCloseable {
     /** How many calls have failed because the arbiter was away or busy. */
     final AtomicLong outages = new AtomicLong();
     private final AtomicBoolean toldOfWaiting = new AtomicBoolean();
+    private final AtomicReference<CountDownLatch> greeting = new AtomicReference<>(new CountDownLatch(1));
     private Way way;
     private boolean closed;
 
@@ -122,6 +126,7 @@ final class Connection implements ClientInterceptor, AutoCloseable {
         }
         while (true) {
             Way used = way();
+            CountDownLatch greeting = greeting();
             ClientException error;
             try {
                 return call.apply(stub.apply(used.channel()).withDeadlineAfter(timeout.toMillis(), TimeUnit.MILLISECONDS));
@@ -150,7 +155,7 @@ final class Connection implements ClientInterceptor, AutoCloseable {
             if (error instanceof ConnectionFailedException && patience.compareTo(WORTH_A_WORD) >= 0) {
                 sayWaiting(error);
             }
-            pause(pauseMs);
+            pause(pauseMs, greeting, error);
         }
     }
 
@@ -169,19 +174,41 @@ final class Connection implements ClientInterceptor, AutoCloseable {
         LOG.log(level, error.getMessage() + "; trying for " + patience.toMillis() / 1000.0 + " s");
     }
 
-    /** Turns the log of waiting calls off: the server has answered, and the stream logs that it is lost. */
-    void met() {
+    /**
+     * Notes that a Play stream has begun: whoever waits for the arbiter waits no longer. From now on calls do not log that
+     * they wait: the stream logs that it is lost.
+     */
+    void greet() {
         toldOfWaiting.set(true);
+        greeting.getAndSet(new CountDownLatch(1)).countDown();
     }
 
-    /** Waits. An interruption is the end of the work: ConnectionFailedException, with the thread's mark set again. */
-    static void pause(long ms) {
+    /** Returns what the next beginning of a Play stream opens. */
+    CountDownLatch greeting() {
+        return greeting.get();
+    }
+
+    /**
+     * Pauses after an error, but no longer than until a Play stream begins, since a clock may run from then on; it pauses
+     * longer where the arbiter is there, and asks for the pause. The greeting is that of before the attempt that failed.
+     * An interruption is the end of the work: ConnectionFailedException, with the thread's mark set again.
+     */
+    static void pause(long ms, CountDownLatch greeting, Throwable error) {
         try {
-            Thread.sleep(ms);
+            if (asksForPause(error)) {
+                Thread.sleep(ms);
+            } else {
+                greeting.await(ms, TimeUnit.MILLISECONDS);
+            }
         } catch (InterruptedException interruption) {
             Thread.currentThread().interrupt();
             throw interrupted(interruption);
         }
+    }
+
+    /** Returns whether the arbiter is there, and asks for a pause because it is asked too much. */
+    static boolean asksForPause(Throwable error) {
+        return error instanceof ArbiterException refusal && refusal.code() != Status.Code.UNAVAILABLE;
     }
 
     private static ConnectionFailedException interrupted(Exception cause) {

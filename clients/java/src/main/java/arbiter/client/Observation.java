@@ -13,6 +13,7 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Iterator;
 import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -30,6 +31,7 @@ public final class Observation implements AutoCloseable {
     private final long giveUp;
     private ObserveRequest request;
     private Connection.Way way;
+    private CountDownLatch greeting;
     private Iterator<ObserveResponse> stream;
     private boolean met;
 
@@ -82,6 +84,7 @@ public final class Observation implements AutoCloseable {
     private boolean receive() {
         if (stream == null) {
             way = connection.way();
+            greeting = connection.greeting();
             Context before = context.attach();
             try {
                 stream = MatchServiceGrpc.newBlockingStub(way.channel()).observe(request);
@@ -131,7 +134,7 @@ public final class Observation implements AutoCloseable {
             throw tries.allFailed(error);
         }
         LOG.log(Level.WARNING, "watching stopped, trying again in {0} ms: {1}", pauseMs, error.getMessage());
-        Connection.pause(pauseMs);
+        Connection.pause(pauseMs, greeting, error);
         connection.renew(way);
     }
 }

@@ -9,6 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 
@@ -38,6 +39,7 @@ final class Seeking {
     private final ReentrantLock busy = new ReentrantLock(); // held while the server is being asked
     private String player = "";
     private boolean greeted;
+    private int greetings; // how many streams have begun
     private boolean stopped;
     private boolean woken;
 
@@ -56,6 +58,7 @@ final class Seeking {
     synchronized void greeted(String name) {
         player = name;
         greeted = true;
+        greetings++;
         look();
     }
 
@@ -104,6 +107,7 @@ final class Seeking {
         Backoff backoff = new Backoff();
         Outage outage = new Outage(System::nanoTime);
         while (awaken()) {
+            int seen = greetings();
             busy.lock();
             try {
                 arrange();
@@ -115,7 +119,7 @@ final class Seeking {
                 LOG.log(
                         outage.failed(error),
                         "seeks can't be kept open, trying again in " + pauseMs + " ms: " + error.getMessage());
-                rest(pauseMs);
+                rest(pauseMs, seen, error);
                 look();
             } finally {
                 if (busy.isHeldByCurrentThread()) {
@@ -138,11 +142,18 @@ final class Seeking {
         return !stopped;
     }
 
-    private synchronized void rest(long ms) {
-        long until = System.nanoTime() + ms * 1_000_000;
+    private synchronized int greetings() {
+        return greetings;
+    }
+
+    /** Pauses after an error as {@link Connection#pause} does, but no longer than until the end of the run. */
+    private synchronized void rest(long ms, int seen, ClientException error) {
+        boolean asked = Connection.asksForPause(error);
+        long until = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(ms);
         try {
-            for (long left = ms; left > 0 && !stopped; left = (until - System.nanoTime()) / 1_000_000) {
+            for (long left = ms; left > 0 && !stopped && (asked || greetings == seen); ) {
                 wait(left);
+                left = TimeUnit.NANOSECONDS.toMillis(until - System.nanoTime());
             }
         } catch (InterruptedException interruption) {
             stopped = true;

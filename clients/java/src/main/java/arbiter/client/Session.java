@@ -163,7 +163,7 @@ final class Session {
                         long told = item.getHello().getSilenceMostMs();
                         silenceMs = told > 0 ? told : HELLO_WAIT_MS;
                         greeted = true;
-                        connection.met();
+                        connection.greet();
                         String name = item.getHello().getPlayer();
                         String after = outage.over().map(lasted -> " again, after " + seconds(lasted)).orElse("");
                         LOG.log(after.isEmpty() ? Level.INFO : Level.WARNING, "connected to " + address + " as " + name + after);

@@ -5,6 +5,7 @@ import java.lang.System.Logger;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -83,6 +84,7 @@ final class Thinking {
     private List<String> fetch(Thought thought, arbiter.v1.Turn message) {
         Backoff backoff = new Backoff();
         while (true) {
+            CountDownLatch greeting = client.connection().greeting();
             try {
                 List<String> moves = client.getMatch(message.getMatchId(), true).getMovesList();
                 return List.copyOf(moves.subList(0, Math.min(message.getPly(), moves.size())));
@@ -91,7 +93,7 @@ final class Thinking {
                 if (hopeless || thought.left) {
                     throw error;
                 }
-                Connection.pause(backoff.nextMs(0));
+                Connection.pause(backoff.nextMs(0), greeting, error);
             }
         }
     }
@@ -126,6 +128,7 @@ final class Thinking {
         AtomicLong outages = client.connection().outages;
         while (true) {
             long before = outages.get();
+            CountDownLatch greeting = client.connection().greeting();
             try {
                 return asking.call();
             } catch (Exception | Error error) {
@@ -135,7 +138,7 @@ final class Thinking {
                 }
                 String matchId = turn.match().matchId();
                 LOG.log(outage.failed(error), "the choice in match " + matchId + " is made again: " + error);
-                Connection.pause(backoff.nextMs(0));
+                Connection.pause(backoff.nextMs(0), greeting, error);
             }
         }
     }

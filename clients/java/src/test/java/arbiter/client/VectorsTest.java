@@ -118,6 +118,17 @@ class VectorsTest {
     }
 
     @TestFactory
+    Stream<DynamicTest> plainTexts() throws Exception {
+        return cases(read("plain_texts.json").getAsJsonArray(), row -> {
+            String text = row.get("text").getAsString();
+            assertEquals(row.get("plain").getAsString(), PlainText.of(text));
+            for (String line : PlainText.lines(text).split("\n", -1)) {
+                assertEquals(line, PlainText.of(line));
+            }
+        });
+    }
+
+    @TestFactory
     Stream<DynamicTest> openingBooks() throws Exception {
         return cases(read("opening_books.json").getAsJsonArray(), row -> {
             String text = row.get("text").getAsString();
