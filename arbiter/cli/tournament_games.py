@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Final, NamedTuple
 
-import arbiter_client as arb
 from cyclopts import Parameter
 
 from arbiter.cli import ids
@@ -15,16 +14,17 @@ from arbiter.cli.connection import Connection, connected
 from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import tell, write_text
-from arbiter.cli.tournament_view import result_of
 from arbiter.errors import Refusal
-from arbiter.event_json.canonical import RecordError
+from arbiter.event_json.canonical import NotCanonicalError, RecordError, UnknownKindError, decode
 from arbiter.matches import read
 from arbiter.matches.pgn import write
 from arbiter.matches.transcript import split
 from arbiter.tournaments import events as ev
+from arbiter.tournaments.codec import read_event
 from arbiter.tournaments.rulings import in_words
+from arbiter.tournaments.tournament import Tournament, replay
 
-RESULTS: Final = {(2, 0): "1-0", (0, 2): "0-1", (1, 1): "1/2-1/2"}
+RESULTS: Final[Mapping[tuple[int, ...], str]] = {(2, 0): "1-0", (0, 2): "0-1", (1, 1): "1/2-1/2"}
 """The result tag for half points by seat; any other points are no result that such programs know."""
 
 
@@ -44,54 +44,58 @@ def games(
 ) -> None:
     """Write the games of a tournament into one file, in PGN: Ordo, BayesElo and programs for chess read it.
 
-    White is seat 1, which moves first. Chess has its moves, other games have them as a comment. The result is that of
-    the newest ruling, if there is one. Games that nobody played are left out, since they show no strength.
+    White is seat 1, which moves first. Chess has its moves, other games have them as a comment. The result is the one
+    that counts: of the newest ruling, if there is one; `*` for a game that is void, or lost without play since a player
+    was disqualified. Games that nobody played are left out, since they show no strength.
 
     :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     :param out: Write to this file instead of standard output.
     """
     with connected(connection) as client:
-        tournament_id = ids.tournament_id(client, tournament_id)
-        found = client.get_tournament(tournament_id)
-        played, left_out = played_games(client, found)
+        tournament = tournament_of(client.export_tournament(ids.tournament_id(client, tournament_id)))
+        played, left_out = played_games(tournament)
         with _output(out) as put:
             for number, game in enumerate(played):
                 put(("\n" if number else "") + _text(client.transcript(game.match_id), game))
     without = f"; left out: {counted(left_out, 'game')} that nobody played" if left_out else ""
-    tell(f"{counted(len(played), 'game')} of {found.spec.name}{without}")
+    tell(f"{counted(len(played), 'game')} of {tournament.spec.name}{without}")
 
 
-def played_games(client: arb.BlockingClient, found: arb.Tournament) -> tuple[list[PlayedGame], int]:
+def tournament_of(log: bytes) -> Tournament:
+    """Return the tournament of an exported log. Raises Failure."""
+    try:
+        return replay(_events(log))
+    except (RecordError, NotCanonicalError, ValueError) as error:
+        raise Failure(f"the log of the tournament can't be read: {error}") from None
+
+
+def _events(log: bytes) -> Iterator[ev.Event]:
+    for line in log.splitlines():
+        with suppress(UnknownKindError):  # the standings and the signature of one that has ended
+            yield read_event(decode(line))
+
+
+def played_games(tournament: Tournament) -> tuple[list[PlayedGame], int]:
     """Return the games of a tournament that were played, by number, and how many have a result without play."""
-    paired: dict[int, tuple[int, arb.PairedGame]] = {}
-    ended: dict[int, arb.GameEnded] = {}
-    ruled: dict[int, arb.GameRuled] = {}
-    for event in client.observe_tournament(found.tournament_id, "0"):
-        if not isinstance(event, arb.TournamentEvent):
-            continue
-        if isinstance(event.what, arb.GamesPaired):
-            paired |= {game.number: (event.what.round, game) for game in event.what.games}
-        elif isinstance(event.what, arb.GameEnded):
-            ended[event.what.number] = event.what
-        elif isinstance(event.what, arb.GameRuled):
-            ruled[event.what.number] = event.what
-        if event.revision >= found.revision:
-            break
-    rated = {number: end for number, end in sorted(ended.items()) if result_of(end).played}
-    games_ = [
-        PlayedGame(end.match_id, _tags(found.spec, *paired[number], ruled.get(number))) for number, end in rated.items()
-    ]
-    return games_, len(ended) - len(rated)
+    results = sorted(tournament.as_played.items())
+    played = [PlayedGame(result.match, _tags(tournament, number)) for number, result in results if result.played]
+    return played, len(results) - len(played)
 
 
-def _tags(spec: arb.TournamentSpec, round_: int, game: arb.PairedGame, ruled: arb.GameRuled | None) -> dict[str, str]:
-    tags = {"Event": spec.name, "Round": str(round_), "TournamentGame": str(game.number)}
-    if ruled is None or ruled.decision == ev.Decision.STANDS:
+def _tags(tournament: Tournament, number: int) -> dict[str, str]:
+    game, result = tournament.games[number - 1], tournament.results[number]
+    round_ = tournament.meetings[game.meeting - 1].round
+    tags = {"Event": tournament.spec.name, "Round": str(round_), "TournamentGame": str(number)}
+    out = [player for player in dict.fromkeys(game[2:4]) if player in tournament.disqualified]
+    if out:
+        tags["Disqualified"] = ", ".join(out)
+    ruling = result.ruling
+    if ruling is None:
         return tags
-    said = f"{in_words(ruled.decision, ruled.half_points)} by {ruled.caller}{f': {ruled.note}' if ruled.note else ''}"
-    points = (*ruled.half_points[:2], 0, 0)[:2]
-    result = RESULTS.get((points[0], points[1]), "*") if ruled.decision == ev.Decision.POINTS else "*"
-    return {**tags, "Result": result, "Ruling": said}
+    said = in_words(ev.Decision.VOID if result.void else ev.Decision.POINTS, ruling.points or ())
+    how = " without play" if not (result.void or ruling.played) else ""
+    tags["Ruling"] = f"{said}{how} by {ruling.by}{f': {ruling.note}' if ruling.note else ''}"
+    return {**tags, "Result": RESULTS.get(ruling.points or (), "*") if result.rated else "*"}
 
 
 def _text(lines: bytes, game: PlayedGame) -> str:

@@ -139,9 +139,9 @@ def lines(stand: arb.Standings, brief: bool, decimal: bool = False) -> tuple[tup
     brief: for people. Columns of faults are left out if nobody has any, and ratings, if there are any, stand beside the
     players. `?` stands behind a provisional rating. `≈` stands between two rows if ratings order the players (as in a
     ladder) and the order of these two is not established. A player who has withdrawn is in brackets, with `*` if its
-    games do not count for the points of the others.
+    games do not count for the points of the others; of a disqualified one, they say so.
     Not brief: for programs, with all columns, those of the ratings at the end. decimal: points are numbers (3.5) and no
-    text (3½), and who has withdrawn is a column.
+    text (3½), and who has withdrawn or is disqualified is in columns.
     """
     knockout = any(row.reached for row in stand.rows)
     rated = brief and any(row.rating for row in stand.rows)
@@ -152,7 +152,7 @@ def lines(stand: arb.Standings, brief: bool, decimal: bool = False) -> tuple[tup
         *(word(tie_break) for tie_break in stand.tie_breaks),
         *("games", "won", "drawn", "lost", *(_FAULTS[name] for name in faults)),
         *(() if brief else ("left early", "rating", "low", "high", "provisional", "group")),
-        *(("withdrawn",) if decimal else ()),
+        *(("withdrawn", "disqualified") if decimal else ()),
     )
     rows: list[tuple[Cell, ...]] = [
         (
@@ -164,7 +164,7 @@ def lines(stand: arb.Standings, brief: bool, decimal: bool = False) -> tuple[tup
             *(row.games, row.wins, row.draws, row.losses),
             *(getattr(row.faults, name) for name in faults),
             *(() if brief else ("yes" if row.left_early else "no", *_rating_fields(row.rating, decimal))),
-            *(("yes" if row.withdrawn else "no",) if decimal else ()),
+            *(("yes" if each else "no" for each in (row.withdrawn, row.disqualified)) if decimal else ()),
         )
         for row, doubt in zip(stand.rows, unsure, strict=True)
     ]
@@ -172,7 +172,8 @@ def lines(stand: arb.Standings, brief: bool, decimal: bool = False) -> tuple[tup
 
 
 def _name(row: arb.StandingsRow) -> str:
-    return f"({row.player}){'*' if row.left_early else ''}" if row.withdrawn else row.player
+    why = ", disqualified" if row.disqualified else ""
+    return f"({row.player}{why}){'*' if row.left_early else ''}" if row.withdrawn else row.player
 
 
 def legend(stand: arb.Standings) -> list[str]:

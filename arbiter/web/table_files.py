@@ -44,14 +44,14 @@ def standings_columns(tournament: Tournament, table: Table, round_: int = 0) -> 
         *("place", "player", *(("reached",) if reached else ()), "points"),
         *(each.value.replace("_", " ") for each in table.tie_breaks),
         *("games", "won", "drawn", "lost", *FAULTS.values()),
-        *("left early", "rating", "low", "high", "provisional", "group", "withdrawn"),
+        *("left early", "rating", "low", "high", "provisional", "group", "withdrawn", "disqualified"),
     )
     rows = [
         (
             *(row.place, row.player, *((row.reached,) if reached else ()), _points(row)),
             *(value / 4 for value in row.values),
             *(row.games, row.wins, row.draws, row.losses, *(getattr(row.faults, name) for name in FAULTS)),
-            *(_word(row.left_early), *_rating(row), _word(row.withdrawn)),
+            *(_word(row.left_early), *_rating(row), _word(row.withdrawn), _word(row.disqualified)),
         )
         for row in table.rows
     ]

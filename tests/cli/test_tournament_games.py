@@ -3,67 +3,110 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Final
 
-import arbiter_client as arb
 import chess.pgn
 import pytest
 
-from arbiter.cli.tournament_games import PlayedGame, played_games
+from arbiter.cli.failure import Failure
+from arbiter.cli.tournament_games import PlayedGame, played_games, tournament_of
+from arbiter.event_json.canonical import encode
+from arbiter.testing.tournaments import TournamentRun
+from arbiter.tournaments import codec
+from arbiter.tournaments import commands as do
+from arbiter.tournaments import events as ev
+from arbiter.tournaments.corrections import Disqualify, Replay, Results
+from arbiter.tournaments.spec import Format
 from tests.cli.command import WAIT_S, Arbiter, Server
+from tests.tournaments.test_corrections import correct
+from tests.tournaments.test_rulings import rule, run_of
 
 
-def client_of(*happenings: arb.TournamentHappening) -> Any:
-    events = [arb.TournamentEvent("t1", number, 0, "", b"", what) for number, what in enumerate(happenings, 1)]
-    match = arb.MatchEvent("m1", 1, 0, "", b"", None)
-    return SimpleNamespace(observe_tournament=lambda name, since: iter([match, *events, "nobody waits for more"]))
+def cup() -> TournamentRun:
+    """Return a round robin in whose first six games seat 1 has won."""
+    run = run_of(Format.ROUND_ROBIN, 4)
+    run.pair()
+    for number in range(1, 7):
+        run.act(do.Begin(number, 1, f"m{number}"))
+        run.act(do.ReportResult(number, f"m{number}", 1, "goal", "rules"))
+    return run
 
 
-def found(revision: int) -> Any:
-    return SimpleNamespace(tournament_id="t1", revision=revision, spec=SimpleNamespace(name="Cup"))
+def games_of(run: TournamentRun) -> tuple[list[PlayedGame], int]:
+    lines = [encode(codec.write_event(event)) for event in run.log]
+    return played_games(tournament_of(b"\n".join([*lines, b'{"kind":"standings"}'])))
 
 
-PAIRED: Final[Sequence[arb.TournamentHappening]] = [
-    arb.GamesPaired(each, (arb.PairedGame(each, ("ann", "ben"), "hop-it"),), ()) for each in range(1, 7)
-]  # a game in each of six rounds
-
-
-def ended(number: int, winner: int, reason: str = "goal", cause: str = "rules", match: str = "") -> arb.GameEnded:
-    return arb.GameEnded(number, match or f"m{number}", winner, reason, cause)
-
-
-def tags(number: int, **more: str) -> dict[str, str]:
-    return {"Event": "Cup", "Round": str(number), "TournamentGame": str(number), **more}
+def tags(run: TournamentRun, number: int, **more: str) -> dict[str, str]:
+    round_ = run.tournament.meetings[run.tournament.games[number - 1].meeting - 1].round
+    return {"Event": "t", "Round": str(round_), "TournamentGame": str(number), **more}
 
 
 def test_only_games_that_were_played_are_in_the_file() -> None:
-    ends = (ended(2, 2), ended(1, 1), ended(3, 1, "no_show", "absence"), ended(4, 0, "both_gone", "absence"))
-    happened: list[arb.TournamentHappening] = [*PAIRED, *ends, arb.GameEnded(5, "", 2, "walkover", "absence")]
-    games, left_out = played_games(client_of(*happened), found(len(happened)))
-    assert games == [PlayedGame("m1", tags(1)), PlayedGame("m2", tags(2))]
-    assert left_out == 2 + 1
+    run = run_of(Format.ROUND_ROBIN, 4)
+    run.pair()
+    for number, winner, reason, cause in ((2, 2, "goal", "rules"), (1, 1, "no_show", "absence")):
+        run.act(do.Begin(number, 1, f"m{number}"))
+        run.act(do.ReportResult(number, f"m{number}", winner, reason, cause))  # type: ignore[arg-type]
+    run.withdraw(run.tournament.games[2].seat1)
+    games, left_out = games_of(run)
+    assert games == [PlayedGame("m2", tags(run, 2))]
+    assert left_out == len(run.tournament.results) - 1 > 1
 
 
 def test_the_newest_ruling_is_the_result() -> None:
-    rulings = [
-        arb.GameRuled(1, "points", (0, 2), "cheat", "org"),
-        arb.GameRuled(2, "points", (1, 0), "", "org"),
-        arb.GameRuled(3, "void", (), "lost", "org"),
-        arb.GameRuled(4, "points", (0, 2), "", "org"),
-        arb.GameRuled(4, "stands", (), "no", "org"),
-    ]
-    happened: list[arb.TournamentHappening] = [*PAIRED, *(ended(number, 1) for number in range(1, 5)), *rulings]
-    games, left_out = played_games(client_of(*happened), found(len(happened)))
-    assert [game.tags for game in games] == [
-        tags(1, Result="0-1", Ruling="0–1 by org: cheat"),
-        tags(2, Result="*", Ruling="½–0 by org"),
-        tags(3, Result="*", Ruling="void by org: lost"),
-        tags(4),
+    run = cup()
+    rule(run, 1, ev.Decision.POINTS, 0, 2)
+    rule(run, 2, ev.Decision.POINTS, 1, 0)
+    rule(run, 3, ev.Decision.VOID)
+    rule(run, 4, ev.Decision.POINTS, 0, 2)
+    rule(run, 4, ev.Decision.STANDS)
+    games, left_out = games_of(run)
+    assert [game.tags for game in games[:4]] == [
+        tags(run, 1, Result="0-1", Ruling="0–1 by org: seen on video"),
+        tags(run, 2, Result="*", Ruling="½–0 by org: seen on video"),
+        tags(run, 3, Result="*", Ruling="void by org: seen on video"),
+        tags(run, 4),
     ]
     assert left_out == 0
+
+
+@pytest.mark.parametrize(
+    ("results", "said"),
+    [(Results.FORFEIT, "0–1 without play"), (Results.VOID, "void"), (Results.STAND, "")],
+)
+def test_games_of_a_disqualified_player_say_so_and_count_for_no_rating_unless_they_stand(
+    results: Results, said: str
+) -> None:
+    run = cup()
+    cheat = run.tournament.games[0].seat1
+    correct(run, Disqualify(cheat, True, results))
+    games, left_out = games_of(run)
+    ruling = {"Result": "*", "Ruling": f"{said} by org: seen on video"} if said else {}
+    assert games[0].tags == tags(run, 1, Disqualified=cheat, **ruling)
+    mine = [number for number, game in enumerate(run.tournament.games[:6], 1) if cheat in game[2:4]]
+    assert [number for number, game in enumerate(games, 1) if "Disqualified" in game.tags] == mine
+    assert (len(games), left_out) == (6, 0)
+
+
+def test_a_game_that_is_played_again_has_only_its_new_match() -> None:
+    run = run_of(Format.ROUND_ROBIN, 4)
+    run.pair()
+    run.act(do.Begin(1, 1, "m1"))
+    run.act(do.ReportResult(1, "m1", 1, "goal", "rules"))
+    rule(run, 1, ev.Decision.VOID)
+    correct(run, Replay(1))
+    assert games_of(run) == ([], 0)
+    run.act(do.Begin(1, 2, "again"))
+    run.act(do.ReportResult(1, "again", 2, "goal", "rules"))
+    assert games_of(run) == ([PlayedGame("again", tags(run, 1))], 0)
+
+
+def test_a_log_that_is_none_is_refused() -> None:
+    for log in (b"{", b'{"kind":"paused"}', b""):
+        with pytest.raises(Failure, match="can't be read"):
+            tournament_of(log)
 
 
 SPEC: Final = """

@@ -15,11 +15,13 @@ from arbiter_client.values.reading import read
 from arbiter.cli import tournament_view as view
 from arbiter.testing.tournaments import TournamentRun, drawn
 from arbiter.tournaments import trf
+from arbiter.tournaments.corrections import Disqualify
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.standings import Table, standings
 from arbiter.tournaments.tournament import Tournament
 from arbiter.web.table_files import TABLES, crosstable_columns, standings_columns
 from arbiter.wire.tournaments import standings_message
+from tests.tournaments.test_corrections import correct
 from tests.web.site import site
 
 
@@ -63,6 +65,24 @@ def test_the_command_and_the_page_have_the_same_standings(seed: int) -> None:
     table = standings(tournament)
     asked = read(arb.Standings, standings_message(tournament.id, table))
     assert standings_columns(tournament, table) == view.lines(asked, brief=False, decimal=True)
+
+
+def test_standings_say_who_is_disqualified() -> None:
+    run = TournamentRun(Spec("all", Format.ROUND_ROBIN, ("hop-it",), "1s"), 4, random.Random(1), lambda game: 0)
+    correct(run, Disqualify("p001", from_start=True))
+    run.withdraw("p002")
+    table = standings(run.tournament)
+    headings, rows = standings_columns(run.tournament, table)
+    found = {row[1]: dict(zip(headings, row, strict=True)) for row in rows}
+    assert [(found[name]["withdrawn"], found[name]["disqualified"]) for name in ("p000", "p001", "p002")] == [
+        ("no", "no"),
+        ("yes", "yes"),
+        ("yes", "no"),
+    ]
+    asked = read(arb.Standings, standings_message(run.tournament.id, table))
+    assert standings_columns(run.tournament, table) == view.lines(asked, brief=False, decimal=True)
+    names = {row[1] for row in view.lines(asked, brief=True)[1]}
+    assert {"(p001, disqualified)", "(p002)*"} <= names
 
 
 def test_a_crosstable_has_brackets_around_what_does_not_count() -> None:
