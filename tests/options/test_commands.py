@@ -164,19 +164,20 @@ def test_a_command_asks_the_server_of_its_options(
         monkeypatch.setattr(conformance_command, "_print_report", lambda report, words, output: None)
         monkeypatch.setattr(conformance_command, "_write_report", lambda *files: None)
         monkeypatch.setattr("arbiter.conformance.kit.Kit", lambda *given: ran)
+
+    def asked(*options: str) -> tuple[object, ...]:
+        name, arguments, named = call_of([*command.split(), *more, *options])
+        if name == "play":
+            return arguments[3].server, arguments[3].secret(), arguments[3].security()
+        if name == "agent":
+            return arguments
+        if name == "run":
+            return arguments[1], f"{named['token'] or None} {named['name'] or None}", named["tls"]
+        return *arguments, named["token"], named["tls"]
+
     given = [word for option, (written, *_) in CONNECTION.items() for word in (option, written) if word]
-    name, arguments, named = call_of([*command.split(), *more, *given])
-    tls = Tls(Path("r.pem"), Path("c.pem"), Path("k.pem"))
-    if name == "play":
-        assert arguments[3] == Connection(**{field: value for _, field, value in CONNECTION.values()})  # type: ignore[arg-type]
-    elif name == "agent":
-        assert arguments == ("there:1", "secret ann", tls)
-    elif name == "run":
-        assert arguments[1] == "there:1"
-        assert (named["token"], named["name"], named["tls"]) == ("secret", "ann", tls)
-    else:
-        assert arguments == ("there:1",)
-        assert named == {"token": "secret ann", "tls": tls}
+    assert asked(*given) == ("there:1", "secret ann", Tls(Path("r.pem"), Path("c.pem"), Path("k.pem")))
+    assert asked("--tls")[2] == Tls(), "the other options speak TLS without it"
 
 
 def test_each_option_of_a_connection_has_an_effect() -> None:
