@@ -70,13 +70,23 @@ async def _serve(settings: Settings, save_token: bool, options: dict[str, Any]) 
         loop.remove_signal_handler(signal.SIGHUP)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         say("Stopping: each server stops its clocks, and stores every event.")
-        # The last one with players stops all clocks that are left: it is the first one here, so the page is another.
-        last, *others = kept
+        # The last one with players stops all clocks that are left. Nothing of the players waits for the page.
+        *others, last = kept[: settings.processes]
         await asyncio.gather(*(each.stop(signal.SIGTERM) for each in others))
-        await last.stop(signal.SIGTERM)
+        pages = [_stop_in_time(each, settings.limits.stop_ms) for each in kept[settings.processes :]]
+        await asyncio.gather(last.stop(signal.SIGTERM), *pages)
         await asyncio.gather(*keeping)
     say("Stopped.")
     return 0
+
+
+async def _stop_in_time(page: KeptProcess, most_ms: int) -> None:
+    """Stop the process that has the page alone; kill it if it does not end in time, since it has nothing to store."""
+    try:
+        async with asyncio.timeout(most_ms / 1_000):
+            await page.stop(signal.SIGTERM)
+    except TimeoutError:
+        page.kill()
 
 
 def _tell_all(kept: Sequence[KeptProcess], number: signal.Signals) -> None:

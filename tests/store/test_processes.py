@@ -143,7 +143,10 @@ async def test_the_process_that_has_the_page_alone_is_killed_and_no_player_notic
             chromium = await tools.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
             await play_beside_the_page(server, await chromium.new_page(base_url=server.page))
             await chromium.close()
+        os.kill(max(servers(server)), signal.SIGSTOP)  # visitors may keep it busy
         assert await asyncio.to_thread(server.stop) == 0
+        ends = [line for line in server.log.read_text().splitlines() if '"event": "stopped"' in line]
+        assert ['"server": 1' in line for line in ends] == [True], "the page was killed"
     except BaseException:
         print(server.log.read_text())
         server.kill()
