@@ -103,7 +103,7 @@ def _check_book(spec: Spec) -> None:
     """Raise Refusal PARAMETER_INVALID for a book beside other openings or for several games, or parts of no book."""
     openings = spec.openings
     if not openings.book:
-        for name, default in (("book_first", 1), ("book_plies", 0), ("book_hash", "")):
+        for name, default in (("book_first", 1), ("book_plies", 0), ("book_hash", ""), ("book_size", 0)):
             value = getattr(openings, name)
             if value != default:
                 raise _invalid(str(value), f"openings.{name}", "left out where no openings.book is given")

@@ -178,7 +178,7 @@ def _animation(match: Match) -> str:
     shown = shown_line(match, 0, match.ply)
     said = ["the start", *_written(match)]
     if match.result is not None:
-        said[-1] = f"{said[-1]} – {result_words(match.result, match.players)}"
+        said[-1] = f"{said[-1]} – {result_words(match.result, match.players, match.game.facts.seats)}"
     frames = [Frame(position.contents, words) for position, words in zip(shown, said, strict=True)]
     return animated(match.game, match.players, frames)
 
@@ -193,5 +193,6 @@ def _story(match: Match) -> str:
     created = match.created
     head = [f"{name}: {value}" for name, value in (("match", match.id), ("game", created.game), ("time", created.time))]
     head += [f"seat {seat}: {player}" for seat, player in enumerate(match.players, 1)]
-    head.append(f"result: {result_words(match.result, match.players) if match.result is not None else 'under way'}")
+    end, seats = match.result, match.game.facts.seats
+    head.append(f"result: {result_words(end, match.players, seats) if end is not None else 'under way'}")
     return "\n".join([*head, "", *_written(match), ""])

@@ -43,11 +43,15 @@ class Played(NamedTuple):
     shown: str = ""
 
 
-def result_words(end: MatchEnd | Ended, players: Sequence[str]) -> str:
-    """Return the result of a match: `alice wins: territory`, `a draw: repetition`, `void: aborted`."""
+def result_words(end: MatchEnd | Ended, players: Sequence[str], seats: Sequence[str] = ("1", "2")) -> str:
+    """Return the result of a match: `alice (White) wins: checkmate`, `a draw: repetition`, `void: aborted`.
+
+    seats: their names by the rules of the game; a number says nothing, and is left out.
+    """
     reason = end.reason.replace("_", " ")
     if end.winner:
-        return f"{players[end.winner - 1]} wins: {reason}"
+        seat = seats[end.winner - 1]
+        return f"{players[end.winner - 1]}{'' if seat.isdecimal() else f' ({seat})'} wins: {reason}"
     return f"{'void' if end.result == 'void' else 'a draw'}: {reason}"
 
 
@@ -71,7 +75,7 @@ def state_of(match: Match, now_ms: int) -> dict[str, Any]:
         "phase": PHASES[match.phase],
         "active": match.phase in (Phase.ACTIVE, Phase.PAUSED),
         "over": match.phase is Phase.ENDED,
-        "result": result_words(match.result, match.players) if match.result is not None else "",
+        "result": result_words(match.result, match.players, match.game.facts.seats) if match.result is not None else "",
         "offer": offer_of(match),
     }
 

@@ -47,7 +47,7 @@ async def test_a_match_is_viewed_to_its_end_stepped_through_and_verified(server:
         await expect(page.locator("[aria-current=step]")).to_contain_text(moves[-1])
         assert await page.evaluate(DRAWN) == now
         await match.resign()
-        await expect(page.locator("[data-result]")).to_have_text("bob wins: resignation")
+        await expect(page.locator("[data-result]")).to_have_text("bob (Black) wins: resignation")
         await page.click("[data-verify]")
         await expect(page.locator(".good")).to_contain_text("Verified")
         await expect(page.locator(".good")).to_contain_text("Not checked here: rules and clocks")

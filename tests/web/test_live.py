@@ -68,7 +68,7 @@ async def test_a_match_is_streamed_in_order_from_any_revision(page: Site) -> Non
     received = events(whole.text)
     assert [number for number, _ in received] == list(range(1, match.revision + 1))
     assert [data["move"]["move"] for _, data in received if "move" in data] == list(match.moves)
-    assert received[-1][1]["result"] == "bob wins: resignation"
+    assert received[-1][1]["result"] == "bob (Black) wins: resignation"
     assert events((await page.get(f"{path}?after=5")).text) == received[5:]
     back = await page.get(f"{path}?after=1", **{"Last-Event-ID": "7"})
     assert events(back.text) == received[7:]
@@ -89,7 +89,7 @@ async def test_an_event_that_is_in_the_journal_before_the_live_match_has_it_is_s
     received = events((await page.get(f"/matches/{match.id}/events")).text)
     assert [data["revision"] for _, data in received] == [number for number, _ in received]
     assert [data["move"]["move"] for _, data in received if "move" in data] == list(match.moves)
-    assert received[-1][1]["result"] == "bob wins: resignation"
+    assert received[-1][1]["result"] == "bob (Black) wins: resignation"
 
 
 @pytest.mark.parametrize("game", ["circle-of-life", "elevation", "hop-it", "pods", "pondlife"])
@@ -216,7 +216,7 @@ async def test_a_page_of_one_server_shows_live_what_is_played_at_another(listen:
         live, whole = events(text), events((await browser.get(f"{elsewhere.page}{path}")).text)
         assert [number for number, _ in live] == [number for number, _ in whole]
         assert merged(live) == merged(whole)
-        assert "ben wins: resignation" in (await browser.get(f"{here.page}matches/{match.id}")).text
+        assert "ben (Black) wins: resignation" in (await browser.get(f"{here.page}matches/{match.id}")).text
 
 
 @pytest.mark.parametrize("label", ["", "cup"])

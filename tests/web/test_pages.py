@@ -69,7 +69,7 @@ async def test_every_page_exists_and_obeys_the_content_policy(page: Site) -> Non
 async def test_the_page_of_a_match_is_complete_without_javascript(page: Site) -> None:
     match = await played(page.server, "hop-it", 6, resign=True)
     elements = Elements((await page.get(f"/matches/{match.id}")).text)
-    for said in ("alice", "bob", *match.moves, "bob wins: resignation", "White", "Black"):
+    for said in ("alice", "bob", *match.moves, "bob (Black) wins: resignation", "White", "Black"):
         assert said in elements.words
     shown, times = [attributes for name, attributes in elements.found if attributes.get("role") == "img"]
     assert (times["aria-label"] or "").startswith("Time of each move, at most 0.0 s. alice: 0.0 s in 3 moves; bob")
@@ -130,7 +130,7 @@ async def test_downloads(page: Site) -> None:
     picture = await page.get(f"/matches/{match.id}/picture.svg?ply=3")
     assert picture.headers["content-type"] == "image/svg+xml"
     assert match.moves[2].partition("x")[0].partition("-")[0] in picture.text
-    assert "result: bob wins: resignation" in (await page.get(f"/matches/{match.id}/moves.txt")).text
+    assert "result: bob (Black) wins: resignation" in (await page.get(f"/matches/{match.id}/moves.txt")).text
     (key,) = (await page.get("/keys.json")).json()["keys"]
     assert key["algorithm"] == "ed25519"
     assert len(key["key"]) == 64
@@ -150,7 +150,7 @@ async def test_an_animation_shows_every_ply_and_the_result(page: Site) -> None:
     shown = (await page.get(f"/matches/{match.id}/animation.svg")).text
     for ply, move in enumerate(match.moves, 1):
         assert f"{ply}. {move}" in shown
-    assert "bob wins: resignation" in shown
+    assert "bob (Humpback) wins: resignation" in shown
     assert f'href="/matches/{match.id}/animation.svg"' in (await page.get(f"/matches/{match.id}")).text
 
 

@@ -55,7 +55,7 @@ async def test_a_challenge_is_made_accepted_and_played(page: Site) -> None:
         assert (await post(page, f"{match}/acts", form=form, act="dance", request="a0")).status_code == 400
         assert (await post(page, f"{match}/acts", form=form, act="resign", request="a1")).status_code == 303
     shown = Elements((await page.get(match)).text).words
-    assert "bob wins: resignation" in shown
+    assert "bob (Humpback) wins: resignation" in shown
     assert "Rematch" in shown
 
 
