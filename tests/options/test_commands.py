@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -226,7 +227,7 @@ ASKED: dict[tuple[str, str], list[str]] = {
     ("tournament cancel", "TOURNAMENT_ID"): ["t7"],
     ("tournament cancel", "--note"): ["why"],
     ("tournament disqualify", "TOURNAMENT_ID"): ["t7", "ann"],
-    ("tournament disqualify", "PLAYER"): ["t0", "eve"],
+    ("tournament disqualify", "PLAYER"): ["p0", "eve"],
     ("tournament disqualify", "--from-start"): [],
     ("tournament disqualify", "--results"): ["void"],
     ("tournament disqualify", "--games-go-on"): [],
@@ -234,42 +235,42 @@ ASKED: dict[tuple[str, str], list[str]] = {
     ("tournament disqualify", "--revision"): ["7"],
     ("tournament disqualify", "--preview"): [],
     ("tournament reinstate", "TOURNAMENT_ID"): ["t7", "ann"],
-    ("tournament reinstate", "PLAYER"): ["t0", "eve"],
+    ("tournament reinstate", "PLAYER"): ["p0", "eve"],
     ("tournament reinstate", "--note"): ["why"],
     ("tournament reinstate", "--revision"): ["7"],
     ("tournament reinstate", "--preview"): [],
     ("tournament replay", "TOURNAMENT_ID"): ["t7", "1"],
-    ("tournament replay", "GAME"): ["t0", "7"],
+    ("tournament replay", "GAME"): ["p0", "7"],
     ("tournament replay", "--note"): ["why"],
     ("tournament replay", "--revision"): ["7"],
     ("tournament replay", "--preview"): [],
     ("tournament points", "TOURNAMENT_ID"): ["t7", "ann", "1"],
-    ("tournament points", "PLAYER"): ["t0", "eve", "1"],
-    ("tournament points", "POINTS"): ["t0", "ann", "-0.5"],
+    ("tournament points", "PLAYER"): ["p0", "eve", "1"],
+    ("tournament points", "POINTS"): ["p0", "ann", "-0.5"],
     ("tournament points", "--note"): ["why"],
     ("tournament points", "--revision"): ["7"],
     ("tournament points", "--preview"): [],
     ("tournament lot", "TOURNAMENT_ID"): ["t7", "ann", "ben"],
-    ("tournament lot", "PLAYERS"): ["t0", "eve", "ben"],
+    ("tournament lot", "PLAYERS"): ["p0", "eve", "ben"],
     ("tournament lot", "--seed"): ["x"],
     ("tournament lot", "--note"): ["why"],
     ("tournament lot", "--revision"): ["7"],
     ("tournament lot", "--preview"): [],
     ("tournament pair", "TOURNAMENT_ID"): ["t7", "3", "ann", "ben"],
-    ("tournament pair", "NUMBER"): ["t0", "7", "ann", "ben"],
-    ("tournament pair", "PLAYERS"): ["t0", "3", "eve", "ben"],
+    ("tournament pair", "NUMBER"): ["p0", "7", "ann", "ben"],
+    ("tournament pair", "PLAYERS"): ["p0", "3", "eve", "ben"],
     ("tournament pair", "--note"): ["why"],
     ("tournament pair", "--revision"): ["7"],
     ("tournament pair", "--preview"): [],
     ("tournament bye", "TOURNAMENT_ID"): ["t7", "ann", "3"],
-    ("tournament bye", "PLAYER"): ["t0", "eve", "3"],
-    ("tournament bye", "NUMBER"): ["t0", "ann", "7"],
+    ("tournament bye", "PLAYER"): ["p0", "eve", "3"],
+    ("tournament bye", "NUMBER"): ["p0", "ann", "7"],
     ("tournament bye", "--half"): [],
     ("tournament bye", "--note"): ["why"],
     ("tournament bye", "--revision"): ["7"],
     ("tournament bye", "--preview"): [],
     ("tournament pair-round", "TOURNAMENT_ID"): ["t7", "3"],
-    ("tournament pair-round", "NUMBER"): ["t0", "7"],
+    ("tournament pair-round", "NUMBER"): ["p0", "7"],
     ("tournament pair-round", "--afresh"): [],
     ("tournament pair-round", "--note"): ["why"],
     ("tournament pair-round", "--revision"): ["7"],
@@ -280,20 +281,20 @@ ASKED: dict[tuple[str, str], list[str]] = {
     ("tournament hold", "--revision"): ["7"],
     ("tournament hold", "--preview"): [],
     ("tournament forbid", "TOURNAMENT_ID"): ["t7", "ann", "ben"],
-    ("tournament forbid", "FIRST"): ["t0", "eve", "ben"],
-    ("tournament forbid", "SECOND"): ["t0", "ann", "eve"],
+    ("tournament forbid", "FIRST"): ["p0", "eve", "ben"],
+    ("tournament forbid", "SECOND"): ["p0", "ann", "eve"],
     ("tournament forbid", "--note"): ["why"],
     ("tournament forbid", "--revision"): ["7"],
     ("tournament forbid", "--preview"): [],
     ("tournament allow", "TOURNAMENT_ID"): ["t7", "ann", "ben"],
-    ("tournament allow", "FIRST"): ["t0", "eve", "ben"],
-    ("tournament allow", "SECOND"): ["t0", "ann", "eve"],
+    ("tournament allow", "FIRST"): ["p0", "eve", "ben"],
+    ("tournament allow", "SECOND"): ["p0", "ann", "eve"],
     ("tournament allow", "--note"): ["why"],
     ("tournament allow", "--revision"): ["7"],
     ("tournament allow", "--preview"): [],
     ("tournament rule", "TOURNAMENT_ID"): ["t7"],
-    ("tournament rule", "GAME"): ["t0", "7"],
-    ("tournament rule", "RESULT"): ["t0", "1", "void"],
+    ("tournament rule", "GAME"): ["p0", "7"],
+    ("tournament rule", "RESULT"): ["p0", "1", "void"],
     ("tournament rule", "--note"): ["why"],
     ("tournament rule", "--revision"): ["7"],
     ("tournament rule", "--preview"): [],
@@ -353,6 +354,9 @@ def test_an_option_changes_what_a_server_is_asked(monkeypatch: pytest.MonkeyPatc
     value = ASKED[command, option]
     words, positional = command.split(), required(command)
     plain = call_of([*words, *positional])
-    changed = [*value, *positional[len(value) :]] if option.isupper() else [*positional, option, *value]
+    changed = [*positional, option, *value]
+    if option.isupper():
+        changed = [*value, *positional[len(value) :]]
+        assert sum(one != other for one, other in zip_longest(positional, changed)) == 1, "it shows this one's effect"
     other = call_of([*words, *changed])
     assert plain != other
