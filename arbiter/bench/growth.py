@@ -21,6 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
+from arbiter.bench.ladders import add_ladders
 from arbiter.bench.live_matches import write_matches
 from arbiter.bench.playing_server import PlayingServer, connected
 from arbiter.bench.processes import BenchError
@@ -42,10 +43,12 @@ START_S: Final[Mapping[int, float]] = {1_000: 1, 10_000: 6}
 class GrowthPlan:
     """The size of the measurement: numbers of live matches, moves in each in the log, moves offered a second.
 
-    rounds, seconds: starts of each server, and how long is played after each.
+    rounds, seconds: starts of each server, and how long is played after each. ladders: numbers of ended games of
+    ladders (`arbiter.bench.ladders`).
     """
 
     live: Sequence[int] = LIVE
+    ladders: Sequence[int] = ()
     plies: int = 30
     offered: int = 150
     rounds: int = 3
@@ -86,6 +89,7 @@ def bench_growth(plan: GrowthPlan, progress: Progress) -> Report:
                     shutil.copytree(log, own, dirs_exist_ok=True)
                     found[count].append(_round(plan, Path(own), matches, games, number))
     _add(report, plan, found)
+    add_ladders(report, plan.ladders, plan.folder, progress)
     return report
 
 

@@ -28,7 +28,7 @@ class ServerProcess:
         self.server = server
         self.page = page
         self.address = f"127.0.0.1:{port}"
-        self._metadata = (("authorization", f"Bearer {admin_token}"),)
+        self.metadata = (("authorization", f"Bearer {admin_token}"),)
         self._matches = match_pb2_grpc.MatchServiceStub(channel)
         self._players = player_pb2_grpc.PlayerServiceStub(channel)
         self._requests = itertools.count()
@@ -52,18 +52,18 @@ class ServerProcess:
         """Wait until it sends a match. Raises BenchError if it gives no answer."""
         request = match_pb2.GetMatchRequest(match_id=match_id)
         try:
-            self._matches.GetMatch(request, metadata=self._metadata, timeout=CALL_S, wait_for_ready=True)
+            self._matches.GetMatch(request, metadata=self.metadata, timeout=CALL_S, wait_for_ready=True)
         except grpc.RpcError as error:
             raise BenchError(f"the server gave no answer: {error}") from None
 
     def live(self) -> int:
         """Return how many live matches it lists. Raises BenchError if it gives no answer."""
-        return live_matches(self._matches, self._metadata)
+        return live_matches(self._matches, self.metadata)
 
     def _call(self, method: Any, requests: Iterable[Any]) -> Iterator[Any]:
         waiting: list[Any] = []
         for request in requests:
-            waiting.append(method.future(request, metadata=self._metadata, timeout=CALL_S))
+            waiting.append(method.future(request, metadata=self.metadata, timeout=CALL_S))
             if len(waiting) == AT_ONCE:
                 yield from (call.result() for call in waiting)
                 waiting = []

@@ -188,6 +188,7 @@ def recovery(
 def growth(
     *,
     live: Annotated[str, Parameter(validator=_numbers_only)] = "10,100,1000,10000",
+    ladders: Annotated[str, Parameter(validator=_numbers_only)] = "1000,10000",
     plies: Count = 30,
     offered: Count = 150,
     rounds: Count = 3,
@@ -202,7 +203,11 @@ def growth(
     of matches. Goals: at most 1.25 times the processor time a move with the fewest; all served within 1 s of the start
     with 1,000, and 6 s with 10,000.
 
+    Then ladders with many ended games, which are written into a store: disk a game, start, memory, standings, page,
+    leaderboard, the next game of two players who come.
+
     :param live: Numbers of live matches, separated by commas.
+    :param ladders: Numbers of ended games of a ladder, separated by commas; '' for none.
     :param plies: Moves of each match in the log.
     :param offered: Moves that fall due a second, in all matches together.
     :param rounds: Starts of each server. The result is their median.
@@ -210,7 +215,7 @@ def growth(
     """
     from arbiter.bench.growth import GrowthPlan, bench_growth
 
-    plan = GrowthPlan(_numbers(live), plies, offered, rounds, seconds, folder)
+    plan = GrowthPlan(_numbers(live), _numbers(ladders) if ladders else (), plies, offered, rounds, seconds, folder)
     _measure(lambda progress: bench_growth(plan, progress), json, output)
 
 

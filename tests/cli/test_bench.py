@@ -31,7 +31,7 @@ SHORT = ("--think", "0.05", "--rounds", "1", "--seconds", "1")
 TINY = {
     "moves": ("--matches", "2", "--rounds", "1", "--seconds", "0.2", "--only", "thinking"),
     "recovery": ("--matches", "3", "--plies", "4", "--rounds", "1"),
-    "growth": ("--live", "4,8", "--offered", "50", "--rounds", "1", "--seconds", "0.5"),
+    "growth": ("--live", "4,8", "--ladders", "20,40", "--offered", "50", "--rounds", "1", "--seconds", "0.5"),
     "metrics": ("--matches", "2", "--starts", "1", "--rounds", "1", "--seconds", "0.2"),
     "budget": ("--pairs", "2", "--history", "0.3", "--seconds", "0.3", *ATTACKS),
     "cluster": ("--replicas", "1,2", "--pairs", "4", "--rounds", "1", "--seconds", "0.5", "--offered", "20", *LOADED),
