@@ -84,9 +84,7 @@ def _measured(folder: Path, games: int, progress: Progress) -> _Costs:
         page_ms, others_ms = _page(server, urljoin(server.page, f"/tournaments/{ladder}"))
         ratings = rating_pb2_grpc.RatingServiceStub(channel)
         leaderboard = rating_pb2.GetLeaderboardRequest()
-        leaderboard_ms = _took_ms(
-            lambda: ratings.GetLeaderboard(leaderboard, metadata=server.metadata, timeout=LONG_S)
-        )
+        leaderboard_ms = _took_ms(lambda: ratings.GetLeaderboard(leaderboard, metadata=server.metadata, timeout=LONG_S))
         pairing_ms = _await_game(server)
     return _Costs(size, start_s, memory, standings_ms, page_ms, others_ms, leaderboard_ms, pairing_ms)
 

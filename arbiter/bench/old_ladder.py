@@ -25,7 +25,8 @@ from arbiter.runtime.clock import SystemClock
 from arbiter.runtime.ids import SystemIds
 from arbiter.service.ports.journal import Append, Record, Subject
 from arbiter.service.record.matches import end_of, summary_of
-from arbiter.service.record.tournaments import Chain, summary_of as tournament_summary_of
+from arbiter.service.record.tournaments import Chain
+from arbiter.service.record.tournaments import summary_of as tournament_summary_of
 from arbiter.service.tournaments.matches import creation as create_command
 from arbiter.service.tournaments.matches import report
 from arbiter.tournaments import commands as do
@@ -71,7 +72,7 @@ class _Ladder:
     def begin(self) -> Append:
         """Return the append of its creation, the entries and the start."""
         options = Options(validation=False)
-        spec = Spec("A year", Format.LADDER, (GAME,), "1m+1s", paired=False, options=options)
+        spec = Spec("A year", Format("ladder"), (GAME,), "1m+1s", paired=False, options=options)
         self._tournament, made = engine.create(self.id, spec, ORGANISER, "create", self._now)
         self._chain = Chain(self.id)
         records = list(self._chain.seal(made.events))

@@ -151,7 +151,7 @@ class TournamentRun:
         tournament, pairer = self.tournament, formats.of(self.tournament.spec)
         busy, present = tournament.busy(), tournament.players
         self._since = {player: self._since.get(player, self.now) for player in present if player not in busy}
-        games = {player: len(tournament.meetings_of[player]) for player in present}
+        games = {player: tournament.meetings_played(player) for player in present}
         ahead = self._shares.ahead(pairer.sharing(tournament, present), games)
         free = sorted(self._since, key=self._since.__getitem__)
         proposal = pairer.propose(tournament, formats.FreePlayers(free, self._since, {}, self.now, ahead))

@@ -289,9 +289,9 @@ def _check_pairs(tournament: Tournament, pairs: tuple[Pair, ...]) -> None:
 
 def _begin(tournament: Tournament, command: do.Begin, at: int) -> list[ev.Event]:
     game, attempt = command.game, command.attempt
-    if tournament.phase is TournamentPhase.ENDED or game in tournament.results or game in tournament.running:
+    if tournament.phase is TournamentPhase.ENDED or not 1 <= game <= len(tournament.games):
         return []
-    if not 1 <= game <= len(tournament.games) or attempt != tournament.attempts.get(game, 0) + 1:
+    if tournament.has_result(game) or game in tournament.running or attempt != tournament.attempts.get(game, 0) + 1:
         return []
     if tournament.is_stranded(tournament.games[game - 1]):
         return []

@@ -15,6 +15,7 @@ from arbiter.tournaments import formats
 from arbiter.tournaments.corrections import Correction, Forbid, Hold, OfPairing, Replay
 from arbiter.tournaments.game_ends import GameResult, Winner
 from arbiter.tournaments.meetings import Pair
+from arbiter.tournaments.old_games import Numbered
 from arbiter.tournaments.snapshot import snapshot
 from arbiter.tournaments.tournament import Tournament
 
@@ -45,6 +46,8 @@ def later_pairings(before: Tournament, after: Tournament, what: Correction | Non
 
     what: the correction; for a game that is played again, each result that it may have is tried. It may take seconds.
     """
+    if not (formats.of(before.spec).has_bracket or formats.of(before.spec).in_rounds):
+        return []
     if not isinstance(what, Replay):
         return _compare(before, after, "")
     found: list[LaterPairings] = []
@@ -73,8 +76,6 @@ def _compare(before: Tournament, after: Tournament, result: str) -> list[LaterPa
     pairer = formats.of(before.spec)
     if pairer.has_bracket:
         return _bracket(before, after, result)
-    if not pairer.in_rounds:
-        return []
     changed = [n for n, old in before.results.items() if after.results.get(n, old) != old]
     first = min((before.meetings[before.games[n - 1].meeting - 1].round for n in changed), default=before.rounds)
     for round_ in range(first + 1, before.rounds + 1):
@@ -91,7 +92,7 @@ def _compare(before: Tournament, after: Tournament, result: str) -> list[LaterPa
 def _paired_again(tournament: Tournament, round_: int) -> list[Pair] | None:
     """Return how the rules pair a round by the results before it, as they count now; None if they can't."""
     twin = snapshot(tournament)
-    twin.meetings = [each for each in tournament.meetings if each.round < round_]
+    twin.meetings = Numbered(each for each in tournament.meetings if each.round < round_)
     twin.meetings_of = defaultdict(list)
     for meeting in twin.meetings:
         for player in meeting[2:4]:

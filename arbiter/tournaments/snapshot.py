@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 
+from arbiter.tournaments.old_games import Numbered, OldGames
 from arbiter.tournaments.tournament import Tournament
 
 
@@ -20,7 +21,7 @@ def snapshot(tournament: Tournament) -> Tournament:
 
 
 def _own(value: object) -> object:
-    if isinstance(value, list):
+    if isinstance(value, list | Numbered | OldGames):
         return value.copy()
     if isinstance(value, dict):
         twin = value.copy()  # works for a defaultdict too

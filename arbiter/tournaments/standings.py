@@ -32,6 +32,7 @@ from arbiter.tournaments.formats.pairer import Merit, Rating
 from arbiter.tournaments.game_ends import DRAW, LOSS, WIN, GameResult, Winner
 from arbiter.tournaments.lots import Lots
 from arbiter.tournaments.meetings import Meeting, ScheduledGame
+from arbiter.tournaments.old_games import Kind, Line
 from arbiter.tournaments.spec import TieBreak
 from arbiter.tournaments.tie_breaks import Encounter, EncounterKind, Scores
 from arbiter.tournaments.tournament import Tournament
@@ -120,15 +121,17 @@ def standings(tournament: Tournament, ratings: Mapping[str, Rating] | None = Non
     for group in (part for level in ranking.groups for part in _by_lot(tournament, level)):
         place = len(rows) + 1
         for player in group:
-            scored = Counter(each.score for each in games[player])
+            scored: Counter[int] = Counter()
+            for each in games[player]:
+                scored[each.score] += each.times
             row = StandingsRow(
                 place=place,
                 player=player,
                 points=scores.points[player] + (0 if pairer.own_points else tournament.awarded.get(player, 0)),
                 values=ranking.values[player],
-                meeting_points=sum(each.score for each in meetings[player]),
+                meeting_points=sum(each.score for each in meetings[player]) + tournament.old.points_of[player],
                 game_points=WIN * scored[WIN] + DRAW * scored[DRAW],
-                games=len(games[player]),
+                games=scored.total(),
                 wins=scored[WIN],
                 draws=scored[DRAW],
                 losses=scored[LOSS],
@@ -187,7 +190,7 @@ def _counted(row: StandingsRow) -> int:
 class GameForFit(NamedTuple):
     """A game for a rating fit. variant, moves: two games with the same of both went the same way; moves '': unknown.
 
-    version1, version2: of the bots in seat 1 and 2.
+    version1, version2: of the bots in seat 1 and 2. number: of the game.
     """
 
     seat1: str
@@ -197,33 +200,78 @@ class GameForFit(NamedTuple):
     moves: str = ""
     version1: str = ""
     version2: str = ""
+    number: int = 0
+
+
+class OldGamesForFit(NamedTuple):
+    """Old games for a rating fit that are alike, as `GameForFit`. last: the number of the last one.
+
+    games: how many; known: of how many the moves are known; lines: their variant and digest, each once.
+    """
+
+    seat1: str
+    seat2: str
+    winner: int
+    version1: str
+    version2: str
+    last: int
+    games: int
+    known: int
+    lines: frozenset[tuple[str, str]]
 
 
 def rated_games(tournament: Tournament) -> list[GameForFit]:
     """Return the games for a rating fit, in the order of their numbers, without games that were not played.
 
-    Where the record does not say with which version a player played, it is the one with which it last entered.
+    Old games of a ladder are not among them, but in `old_rated_games`. Where the record does not say with which version
+    a player played, it is the one with which it last entered.
     """
     entered = {player: entrant.version for player, entrant in tournament.entrants.items()}
     games = ((tournament.games[number - 1], result) for number, result in sorted(tournament.results.items()))
     return [
-        GameForFit(game.seat1, game.seat2, each.winner, game.game, each.moves, *_versions(game, each, entered))
+        GameForFit(
+            *(game.seat1, game.seat2, each.winner, game.game, each.moves, *_versions(game, each.versions, entered)),
+            number=game.number,
+        )
         for game, each in games
         if each.rated and game.seat1 != game.seat2
     ]
 
 
-def _versions(game: ScheduledGame, result: GameResult, entered: Mapping[str, str]) -> tuple[str, str]:
-    one, two = result.versions or ("", "")
+def old_rated_games(tournament: Tournament) -> list[OldGamesForFit]:
+    """Return the old games of a ladder for a rating fit."""
+    entered = {player: entrant.version for player, entrant in tournament.entrants.items()}
+    found = [
+        OldGamesForFit(
+            *(kind.seat1, kind.seat2, kind.result.winner, *_versions(kind, kind.result.versions, entered)),
+            *(sum_.last, sum_.games, 0, frozenset()),
+        )
+        for kind, sum_ in tournament.old.sums.items()
+        if kind.result.rated
+    ]
+    return found + [
+        OldGamesForFit(
+            *(line.seat1, line.seat2, line.winner, *_versions(line, line.versions, entered)),
+            *(0, 0, known.games, frozenset((line.game, digest.hex()) for digest in known.among())),
+        )
+        for line, known in tournament.old.lines.items()
+    ]
+
+
+def _versions(
+    game: ScheduledGame | Kind | Line, versions: tuple[str, ...], entered: Mapping[str, str]
+) -> tuple[str, str]:
+    one, two = versions or ("", "")
     return one or entered[game.seat1], two or entered[game.seat2]
 
 
 class _Seat(NamedTuple):
-    """An ended game from one player's side."""
+    """An ended game from one player's side; or old games that are alike, and then how many."""
 
-    game: ScheduledGame
+    game: ScheduledGame | Kind
     result: GameResult
     seat: int
+    times: int = 1
 
     @property
     def score(self) -> int:
@@ -231,33 +279,44 @@ class _Seat(NamedTuple):
         return self.result.half_points(self.seat)
 
     def encounter(self, tournament: Tournament) -> Encounter:
-        """Return the game as an encounter of its own."""
+        """Return the game as an encounter of its own. That of old games has no round."""
         played = self.result.played
         second = played and self.seat == 2
+        game = self.game
         return Encounter(
-            tournament.meetings[self.game.meeting - 1].round,
+            tournament.meetings[game.meeting - 1].round if isinstance(game, ScheduledGame) else 0,
             self.game.seat2 if self.seat == 1 else self.game.seat1,
             self.score,
             EncounterKind.PLAYED if played else EncounterKind.FORFEIT,
             int(second),
             int(second and self.score == WIN),
+            self.times,
         )
 
 
 def _games(tournament: Tournament, players: Iterable[str]) -> dict[str, list[_Seat]]:
-    """Return each player's ended games, in the order of their numbers."""
+    """Return each player's ended games, old ones first, and then in the order of their numbers."""
     games: dict[str, list[_Seat]] = {player: [] for player in players}
-    for number in sorted(tournament.results):
-        game, played = tournament.games[number - 1], tournament.results[number]
+    for game, played, times in ended_games(tournament):
         if game.seat1 != game.seat2 and not played.void:
-            games[game.seat1].append(_Seat(game, played, 1))
-            games[game.seat2].append(_Seat(game, played, 2))
+            games[game.seat1].append(_Seat(game, played, 1, times))
+            games[game.seat2].append(_Seat(game, played, 2, times))
     return games
 
 
+def ended_games(tournament: Tournament) -> Iterator[tuple[ScheduledGame | Kind, GameResult, int]]:
+    """Yield the games that have a result: old ones of a kind together, and how many, then the others by number."""
+    for kind, sum_ in tournament.old.sums.items():
+        yield kind, kind.result, sum_.games
+    for number in sorted(tournament.results):
+        yield tournament.games[number - 1], tournament.results[number], 1
+
+
 def _faults(games: Iterable[_Seat]) -> Faults:
-    faults = (each.result.fault(each.seat) for each in games)
-    return Faults(**Counter(fault for fault in faults if fault))
+    faults: Counter[str] = Counter()
+    for each in games:
+        faults[each.result.fault(each.seat)] += each.times
+    return Faults(**{fault: times for fault, times in faults.items() if fault})
 
 
 # Meetings

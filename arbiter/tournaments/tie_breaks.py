@@ -48,7 +48,7 @@ In all other formats forfeits are regular games (15.2), and there are no byes.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum, auto
 from fractions import Fraction
@@ -77,6 +77,7 @@ class Encounter(NamedTuple):
     """A player's score in a meeting or a game (whichever the tournament counts), or in a round without one.
 
     opponent: '' without one. score: half points. seat2, seat2_wins: games that the player played in seat 2, and won.
+    times: of old games of a ladder, how many are alike.
     """
 
     round: int
@@ -85,6 +86,7 @@ class Encounter(NamedTuple):
     kind: EncounterKind = EncounterKind.PLAYED
     seat2: int = 0
     seat2_wins: int = 0
+    times: int = 1
 
     @property
     def voluntary(self) -> bool:
@@ -112,7 +114,7 @@ class Scores:
         self._ended = {
             player: [each for each in all_ if each.kind is not EncounterKind.OPEN] for player, all_ in every.items()
         }
-        self.points = {player: sum(each.score for each in ended) for player, ended in self._ended.items()}
+        self.points = {player: sum(each.score * each.times for each in ended) for player, ended in self._ended.items()}
         # A player's points for its opponents' tie-breaks (16.3).
         self._adjusted = {player: _adjusted(all_) for player, all_ in every.items()} if swiss else self.points
         self._between = {player: self._averages(ended) for player, ended in self._ended.items()}
@@ -154,11 +156,12 @@ class Scores:
 
     def _averages(self, ended: Iterable[Encounter]) -> dict[str, Fraction]:
         """Return the average score against each opponent (6.1.1, 6.1.2)."""
-        scores: defaultdict[str, list[int]] = defaultdict(list)
+        scores, times = Counter[str](), Counter[str]()
         for each in ended:
             if each.kind is EncounterKind.PLAYED or (each.kind is EncounterKind.FORFEIT and not self._swiss):
-                scores[each.opponent].append(each.score)
-        return {opponent: Fraction(sum(theirs), len(theirs)) for opponent, theirs in scores.items()}
+                scores[each.opponent] += each.score * each.times
+                times[each.opponent] += each.times
+        return {opponent: Fraction(scores[opponent], met) for opponent, met in times.items()}
 
     def _encounter(self, level: tuple[str, ...]) -> list[tuple[str, ...]]:
         """Return level players in the order of Article 6, as groups of those that stay level."""
@@ -193,11 +196,15 @@ class Scores:
         return min(self.points[player], ceiling)
 
     def _sonneborn_berger(self, player: str) -> int:
-        return sum(each.score * self._met(player, each) for each in self._ended[player])
+        return sum(each.times * each.score * self._met(player, each) for each in self._ended[player])
 
     def _buchholz(self, player: str, low: int = 0, high: int = 0) -> int:
         """Return the sum without the `low` least and then the `high` most significant values."""
-        values = [(not (self._swiss and each.voluntary), self._met(player, each)) for each in self._ended[player]]
+        values = [
+            (not (self._swiss and each.voluntary), self._met(player, each))
+            for each in self._ended[player]
+            for _ in range(each.times)
+        ]
         kept = sorted(value for _, value in sorted(values)[low:])  # voluntary unplayed rounds are cut first (16.5)
         return _POINTS * sum(kept[: max(0, len(kept) - high)])
 
@@ -206,13 +213,13 @@ class Scores:
         return _POINTS * sum(each.score * (self._rounds - each.round + 1) for each in self._ended[player])
 
     def _wins(self, player: str) -> int:
-        return QUARTERS * sum(each.score == WIN for each in self._ended[player])
+        return QUARTERS * sum(each.times * (each.score == WIN) for each in self._ended[player])
 
     def _games_seat_2(self, player: str) -> int:
-        return QUARTERS * sum(each.seat2 for each in self._ended[player])
+        return QUARTERS * sum(each.times * each.seat2 for each in self._ended[player])
 
     def _wins_seat_2(self, player: str) -> int:
-        return QUARTERS * sum(each.seat2_wins for each in self._ended[player])
+        return QUARTERS * sum(each.times * each.seat2_wins for each in self._ended[player])
 
     def _cut_1(self, player: str) -> int:
         return self._buchholz(player, low=1)

@@ -18,6 +18,7 @@ from arbiter.tournaments.by_hand import NOTHING, HandPairing
 from arbiter.tournaments.counting_result import Disqualified, counting_result
 from arbiter.tournaments.game_ends import DRAW, LOSS, UNPLAYED, WALKOVER, WIN, GameResult
 from arbiter.tournaments.meetings import Meeting, Pair, ScheduledGame, make_meetings
+from arbiter.tournaments.old_games import Numbered, OldGames
 from arbiter.tournaments.spec import REARRANGED
 
 
@@ -75,13 +76,14 @@ class Tournament:
 
     entrants: by player, in the order of entry; seeds: players in seed order, late entrants at the end. meetings, games:
     by number − 1. results: by game. running: running games; none after the end. attempts: number of matches created for
-    each game. byes: full-point byes by round. rounds: the last paired round. rules: as in `events.Started`. met: for
-    how many meetings two players have been paired; lead: in how many more of its meetings a player first had seat 1
-    than seat 2. encounters: whose each meeting is, by number − 1. attended: whether each player came to the last of its
-    games that was not decided by a walkover, and stayed; a player without one has no entry. rulings: of each game, in
-    order; ruled_at: the revision of the last one. changed: the revision with which each game got its result, or the
-    last decision on it. as_played: the results without the organiser's decisions. disqualified: by player. awarded:
-    half points by player. lots: in the order in which they were drawn. decided_at: the revision of the organiser's last
+    each game. old: the sums of games that were dropped (`arbiter.tournaments.folding`), which are in no other field.
+    byes: full-point byes by round. rounds: the last paired round. rules: as in `events.Started`. met: for how many
+    meetings two players have been paired; lead: in how many more of its meetings a player first had seat 1 than seat 2.
+    encounters: whose each meeting is, by number − 1. attended: whether each player came to the last of its games that
+    was not decided by a walkover, and stayed; a player without one has no entry. rulings: of each game, in order;
+    ruled_at: the revision of the last one. changed: the revision with which each game got its result, or the last
+    decision on it. as_played: the results without the organiser's decisions. disqualified: by player. awarded: half
+    points by player. lots: in the order in which they were drawn. decided_at: the revision of the organiser's last
     ruling or correction. bracket_results: by which a bracket went on before they were corrected. tries: the number of
     matches of each game before it was last ordered to be played again. forbidden: pairs that must not meet. by_hand:
     what an organiser has asked for a round. paired_at: the revision of the last pairing. ordered: the round that is
@@ -97,8 +99,9 @@ class Tournament:
         self.started_at: int | None = None
         self.entrants: dict[str, Entrant] = {}
         self.seeds: list[str] = []
-        self.meetings: list[Meeting] = []
-        self.games: list[ScheduledGame] = []
+        self.meetings: Numbered[Meeting] = Numbered()
+        self.games: Numbered[ScheduledGame] = Numbered()
+        self.old = OldGames()
         self.results: dict[int, GameResult] = {}
         self.running: dict[int, RunningGame] = {}
         self.attempts: defaultdict[int, int] = defaultdict(int)
@@ -111,7 +114,7 @@ class Tournament:
         self._paused_at = created.at
         self.meetings_of: defaultdict[str, list[Meeting]] = defaultdict(list)
         self.met: defaultdict[frozenset[str], int] = defaultdict(int)
-        self.encounters: list[Encounter] = []
+        self.encounters: Numbered[Encounter] = Numbered()
         self.attended: dict[str, bool] = {}
         self.rulings: defaultdict[int, list[ev.Ruled]] = defaultdict(list)
         self.changed: dict[int, int] = {}
@@ -137,7 +140,7 @@ class Tournament:
         self._meetings_ms = 0  # sum over the meetings that have ended
         self.requests: dict[tuple[str, str], ev.Event] = {(created.creator, created.request): created}
         self._waiting_of: defaultdict[str, dict[int, ScheduledGame]] = defaultdict(dict)
-        self._open: defaultdict[int, int] = defaultdict(int)  # games without a result, by meeting
+        self._open: dict[int, int] = {}  # games without a result, by meeting that is not decided
 
     @property
     def id(self) -> str:
@@ -168,7 +171,7 @@ class Tournament:
 
     def decided(self, meeting: Meeting) -> bool:
         """Return whether all games of a meeting have their results."""
-        return not self._open[meeting.number]
+        return meeting.number not in self._open
 
     def score(self, meeting: Meeting, player: str) -> int:
         """Return a player's score in a meeting so far, in half points."""
@@ -193,7 +196,20 @@ class Tournament:
 
     def all_decided(self) -> bool:
         """Return whether every paired game has its result."""
-        return len(self.results) == len(self.games)
+        return self.games_ended == len(self.games)
+
+    @property
+    def games_ended(self) -> int:
+        """How many games have a result, also of those that are only in the sums of old games."""
+        return len(self.results) + self.old.games
+
+    def has_result(self, number: int) -> bool:
+        """Return whether a game has a result; it may be an old one."""
+        return number in self.results or (number <= len(self.games) and not self.games.has(number - 1))
+
+    def meetings_played(self, player: str) -> int:
+        """Return for how many meetings a player has been paired."""
+        return len(self.meetings_of.get(player, ())) + self.old.meetings_of[player]
 
     def busy(self) -> set[str]:
         """Return the players who have a running or waiting game."""
@@ -306,7 +322,7 @@ class Tournament:
             self.byes[event.round] = self.byes.get(event.round, ()) + event.byes
         for meeting in event.meetings:
             self.meetings.append(meeting)
-            self.games += meeting.games
+            self.games.extend(meeting.games)
             self._open[meeting.number] = len(meeting.games)
             self._paired_at[meeting.number] = event.at
             for player in {meeting.first, meeting.second}:
@@ -318,9 +334,8 @@ class Tournament:
     def _meet(self, pair: Pair, meeting: int) -> None:
         """Note that a meeting is of a pair."""
         players = frozenset(pair[:2])
-        self.encounters[meeting - 1 : meeting] = [
-            Encounter(self._pairs.setdefault(players, len(self._pairs)), self.met[players])
-        ]
+        encounter = Encounter(self._pairs.setdefault(players, len(self._pairs)), self.met[players])
+        self.encounters[meeting - 1] = encounter
         self.met[players] += 1
         self.lead[pair.first] += 1
         self.lead[pair.second] -= 1
@@ -347,11 +362,16 @@ class Tournament:
                 self.attended[player] = True
         meeting = game.meeting
         self._open[meeting] -= 1
-        if not self._open[meeting] and meeting in self.ends:
-            self._paired_at.pop(meeting)  # a game of it was played again: how long that took is no measure
-        elif not self._open[meeting]:
-            self._meetings_ms += event.at - self._paired_at.pop(meeting)
-            self.ends[meeting] = MeetingEnd(event.at, self._meetings_ms // (len(self.ends) + 1))
+        if not self._open[meeting]:
+            del self._open[meeting]
+            self._meeting_ended(meeting, event.at)
+
+    def _meeting_ended(self, meeting: int, at: int) -> None:
+        began = self._paired_at.pop(meeting)
+        if meeting not in self.ends:  # if it is, a game of it was played again: how long that took is no measure
+            self._meetings_ms += at - began
+            ended = len(self.ends) + self.old.meetings
+            self.ends[meeting] = MeetingEnd(at, self._meetings_ms // (ended + 1))
 
     @_take.register
     def _voided(self, event: ev.Voided) -> None:
@@ -434,12 +454,12 @@ class Tournament:
             self._give_up(meeting.games)
             self._paired_at.pop(meeting.number, None)
             self.ends.pop(meeting.number, None)
-            del self._open[meeting.number]
+            self._open.pop(meeting.number, None)
             for player in meeting[2:4]:
                 self.meetings_of[player].pop()
-        for made in (self.meetings, self.encounters):
-            del made[len(made) - len(gone) :]
-        del self.games[len(self.games) - sum(len(meeting.games) for meeting in gone) :]
+        self.meetings.cut(len(gone))
+        self.encounters.cut(len(gone))
+        self.games.cut(sum(len(meeting.games) for meeting in gone))
         self.byes.pop(round_, None)
         self.rounds = round_ - 1
         self.ordered = round_ if self.phase is TournamentPhase.PAUSED else 0
@@ -455,7 +475,8 @@ class Tournament:
             [meeting] = make_meetings(self.spec, [pair], round_, before.number - 1, first - 1)
             self._give_up(before.games)
             self.meetings[meeting.number - 1] = meeting
-            self.games[first - 1 : first - 1 + len(meeting.games)] = meeting.games
+            for game in meeting.games:
+                self.games[game.number - 1] = game
             for player in before[2:4]:
                 self.meetings_of[player].remove(before)
             for player in pair[:2]:
@@ -505,7 +526,7 @@ class Tournament:
         self.rulings.pop(number, None)
         self.changed[number] = self.revision + 1
         self.tries[number] = self.attempts[number]
-        self._open[game.meeting] += 1
+        self._open[game.meeting] = self._open.get(game.meeting, 0) + 1
         self._paired_at.setdefault(game.meeting, at)
         self._wait(game)
 

@@ -132,6 +132,7 @@ TABLES: Final[dict[str, Callable[[Tournament, Table, int], Columns]]] = {
     "pairings": pairing_columns,
 }
 """The tables of a tournament, by the name of the file."""
+EVERY_GAME: Final = frozenset({"games", "pairings"})  #: those that have old games of a ladder too
 
 
 class TableFiles:
@@ -148,7 +149,8 @@ class TableFiles:
         if path["table"] not in TABLES or path["form"] not in [*TableForm]:
             raise HTTPException(404)
         form = TableForm(path["form"])
-        tournament = await self._gate.tournaments.get(call, path["tournament"])
+        whole = path["table"] in EVERY_GAME
+        tournament = await self._gate.tournaments.get(call, path["tournament"], whole=whole)
         _, table = await self._gate.tournaments.standings(call, path["tournament"])
         round_ = number(request.query_params.get("round", ""), 0, LARGEST_ROUND)
         text = await asyncio.to_thread(_text, form, path["table"], snapshot(tournament), table, round_)

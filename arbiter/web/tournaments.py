@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
@@ -11,7 +11,7 @@ from arbiter.tournaments.early_leavers import early_leavers
 from arbiter.tournaments.game_ends import GameResult
 from arbiter.tournaments.meetings import ScheduledGame
 from arbiter.tournaments.rulings import change_in_words
-from arbiter.tournaments.standings import points_text
+from arbiter.tournaments.standings import ended_games, points_text
 from arbiter.tournaments.tournament import Tournament
 
 MOST_IN_CROSSTABLE: Final = 24  #: players; a larger table is wider than a screen
@@ -86,21 +86,20 @@ def crosstable(
     """
     if len(players) > most:
         return []
-    scores: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
-    for number, result in tournament.results.items():
-        game = tournament.games[number - 1]
+    scores, met = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    for game, result, times in ended_games(tournament):
         if result.void:
             continue
-        first, second = result.half_points(1), result.half_points(2)
-        scores[game.seat1, game.seat2].append(first)
-        scores[game.seat2, game.seat1].append(second)
-    if all(one == other for one, other in scores):
+        for seat, pair in ((1, (game.seat1, game.seat2)), (2, (game.seat2, game.seat1))):
+            scores[pair] += times * result.half_points(seat)
+            met[pair] += times
+    if all(one == other for one, other in met):
         return []
     left_early = early_leavers(tournament)
     return [
         [
-            PairScore(sum(scores[one, other]), len(scores[one, other]), other not in left_early)
-            if one != other and (one, other) in scores
+            PairScore(scores[one, other], met[one, other], other not in left_early)
+            if one != other and (one, other) in met
             else None
             for other in players
         ]
@@ -127,13 +126,11 @@ def game_list(
         games = (game for meeting in tournament.meetings if meeting.round == shown for game in meeting.games)
         return GameList([_listed(tournament, game, called) for game in games], rounds, shown, 0)
     wanted = set(players)
-    numbers = range(min(before - 1, len(tournament.games)) if before else len(tournament.games), 0, -1)
     found: list[ListedGame] = []
-    for number in numbers:
-        game = tournament.games[number - 1]
-        if wanted <= {game.seat1, game.seat2}:
+    for game in reversed(tournament.games):
+        if (not before or game.number < before) and wanted <= {game.seat1, game.seat2}:
             if len(found) == MOST_GAMES:
-                return GameList(found, (), 0, number + 1)
+                return GameList(found, (), 0, game.number + 1)
             found.append(_listed(tournament, game, called))
     return GameList(found, (), 0, 0)
 

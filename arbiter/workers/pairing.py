@@ -18,6 +18,7 @@ from arbiter.service.tournaments.ports import PairingFailed
 from arbiter.tournaments import formats
 from arbiter.tournaments.book_order import Opening
 from arbiter.tournaments.commands import Arrange
+from arbiter.tournaments.folding import fold
 from arbiter.tournaments.formats import FreePlayers
 from arbiter.tournaments.openings import Turn, opening
 from arbiter.tournaments.spec import Openings
@@ -66,12 +67,12 @@ class PairingProcess:
         facts: BookFacts = _found(await self._jobs.ask("book", (self._books, name, game, plies)))
         return facts
 
-    async def load(self, tournament: str, records: Sequence[StoredRecord]) -> StoredLog:
+    async def load(self, tournament: str, records: Sequence[StoredRecord], *, folded: bool) -> StoredLog:
         """Return the log of a tournament; see the port.
 
         This runs in a thread: to send a log from another process would take as long as to read it.
         """
-        return await asyncio.to_thread(tournament_log.load, tournament, records)
+        return await asyncio.to_thread(partial(tournament_log.load, tournament, records, folded=folded))
 
     async def _arguments(self, tournament: str, field: FreePlayers) -> tuple[Any, ...]:
         """Return what the worker needs to propose: the records that it does not have, and what it is to forget."""
@@ -115,6 +116,7 @@ class PairingJobs:
             followed, chain = known
             for event in chain.follow(bodies):
                 followed.apply(event)
+        fold(followed, len(followed.meetings))  # a ruling on an old game fails then: the next job sends all records
         self._tournaments[tournament] = followed, chain
         return formats.of(followed.spec).propose(followed, field)
 

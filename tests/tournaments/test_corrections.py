@@ -202,7 +202,7 @@ def test_a_game_is_played_again_in_its_round_though_later_rounds_are_paired(form
     rule(run, game.number, ev.Decision.POINTS, 0, 2)
     seen = run.tournament.revision
     assert not correct(run, Replay(game.number), revision=seen).refusal
-    assert run.tournament.meetings == paired
+    assert list(run.tournament.meetings) == paired
     assert game.number not in run.tournament.results
     assert rows_of(run)[game.seat1].game_points == points - 2, "standings follow at once"
     assert why(run, Replay(game.number)) == f"game {game.number} has no result, so it can't be played again"

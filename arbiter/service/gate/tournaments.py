@@ -321,10 +321,13 @@ class TournamentGate:
 
     # -- looking -------------------------------------------------------------------------------------------------
 
-    async def get(self, call: Call, tournament_id: str) -> Tournament:
-        """Return a tournament in its current state. Raises Refusal TOURNAMENT_NOT_FOUND."""
+    async def get(self, call: Call, tournament_id: str, *, whole: bool = False) -> Tournament:
+        """Return a tournament in its current state; whole: with the old games of a ladder.
+
+        Raises Refusal TOURNAMENT_NOT_FOUND.
+        """
         caller = await self._admission.caller(call, Action.GET_TOURNAMENT)
-        tournament = await self._tournaments.get(tournament_id)
+        tournament = await (self._tournaments.whole if whole else self._tournaments.get)(tournament_id)
         self._admission.charge(caller, len(tournament.entrants) + len(tournament.running))
         return tournament
 

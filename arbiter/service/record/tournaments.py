@@ -14,6 +14,7 @@ from arbiter.matches.events import FIRST_PREVIOUS
 from arbiter.service.ports.journal import Record, RecordDamaged, StoredRecord, Subject, TournamentSummary
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.codec import read_event, write_event
+from arbiter.tournaments.folding import fold
 from arbiter.tournaments.tournament import Tournament, replay
 
 ID_PREFIX = "t"  #: a tournament's id begins with it, for people; no code relies on it
@@ -87,10 +88,16 @@ def read(tournament: str, records: Iterable[StoredRecord]) -> StoredLog:
         raise MalformedRecordError(str(error)) from None
 
 
-def load(tournament: str, records: Sequence[StoredRecord]) -> StoredLog:
-    """Return the log of a tournament from all its records, as `read` does. Raises RecordDamaged."""
+def load(tournament: str, records: Sequence[StoredRecord], *, folded: bool = False) -> StoredLog:
+    """Return the log of a tournament from all its records, as `read` does. Raises RecordDamaged.
+
+    folded: a ladder drops its old games.
+    """
     try:
-        return read(tournament, records)
+        log = read(tournament, records)
+        if folded:
+            fold(log.tournament, len(records))
+        return log
     except MalformedRecordError as error:
         raise RecordDamaged(tournament, len(records), str(error), "tournament") from None
 

@@ -37,6 +37,7 @@ from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine, formats
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.book_order import Opening
+from arbiter.tournaments.folding import needs_whole
 from arbiter.tournaments.meetings import ScheduledGame
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
 from arbiter.tournaments.unpaired import Why
@@ -58,9 +59,7 @@ class TournamentDriver:
         self._succession = Succession(create, dependencies.clock)
         self._succeeding = False  # the next tournament of the series is being made
         self._dependencies = dependencies
-        self._state = TournamentLog(
-            dependencies.journal, dependencies.feed, dependencies.clock, log, listener, dependencies.log
-        )
+        self._state = TournamentLog(dependencies, log, listener)
         self._queue: list[QueuedCommand] = []
         self._wake = asyncio.Event()
         self._over = False
@@ -161,7 +160,7 @@ class TournamentDriver:
             return False
         number, attempt = occasion_of(match)
         running = self._newest.running.get(number)
-        if running is not None or number in self._newest.results:
+        if running is not None or self._newest.has_result(number):
             return running is not None and running.match == match.id
         if self._newest.is_stranded(self._newest.games[number - 1]):
             return False
@@ -223,6 +222,8 @@ class TournamentDriver:
         asked = requested and self._dependencies.others.may_know_more
         if asked or self._revision_elsewhere > self.tournament.revision:  # do not refuse because of an old state
             await self._follow()
+        if needs_whole(each.command for each in self._queue):
+            await self._unfold()
         self._cancels += [each for each in self._queue if isinstance(each.command, do.Cancel)]
         waiting = [each for each in self._queue if not isinstance(each.command, do.Cancel)]
         self._queue = []
@@ -272,6 +273,19 @@ class TournamentDriver:
     async def _follow(self) -> None:
         """Apply the events that another server has written. Every event that was decided here is stored."""
         await self._state.follow()
+        self._rebuild()
+
+    async def _unfold(self) -> None:
+        """Read all games of a ladder, for an organiser's decision on any of them."""
+        try:
+            await self._state.unfold()
+        except StoreFailed as failure:
+            waiting, self._queue = self._queue, []
+            for each in waiting:
+                if needs_whole([each.command]):
+                    each.settle(failure)
+                else:
+                    self._queue.append(each)
         self._rebuild()
 
     async def _read_again(self, pause_s: float = RETRY_S) -> None:

@@ -11,17 +11,16 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
 
-from arbiter.service.observing.feed import Feed
-from arbiter.service.ports.environment import Clock
-from arbiter.service.ports.journal import Append, Journal, Record, RecordDamaged, StoredRecord, StoreFailed, Subject
-from arbiter.service.ports.log import Logger
+from arbiter.service.ports.journal import Append, Record, RecordDamaged, StoredRecord, StoreFailed, Subject
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.record.published import published
 from arbiter.service.record.tournaments import Chain, StoredLog
 from arbiter.service.tournaments.matches import RETRY_S
+from arbiter.service.tournaments.ports import Dependencies
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine
 from arbiter.tournaments import events as ev
+from arbiter.tournaments.folding import fold, needs_whole
 from arbiter.tournaments.snapshot import snapshot
 from arbiter.tournaments.tournament import Tournament
 
@@ -30,20 +29,22 @@ Listener = Callable[[Tournament, Sequence[ev.Event]], None]
 
 
 class TournamentLog:
-    """A tournament in memory and in the journal. Only one task may write to it."""
+    """A tournament in memory and in the journal. Only one task may write to it.
 
-    def __init__(
-        self, journal: Journal, feed: Feed, clock: Clock, log: StoredLog, listener: Listener, logger: Logger
-    ) -> None:
+    A ladder drops its old games here (`arbiter.tournaments.folding`).
+    """
+
+    def __init__(self, dependencies: Dependencies, log: StoredLog, listener: Listener) -> None:
         self.newest: Tournament = log.tournament
         self.durable: Tournament = snapshot(log.tournament)
-        self._journal = journal
-        self._feed = feed
-        self._clock = clock
+        self._journal = dependencies.journal
+        self._feed = dependencies.feed
+        self._clock = dependencies.clock
+        self._pairing = dependencies.pairing
         self._listener = listener
         self._chain: Chain = log.chain  # of the durable events
         self._unstored: list[ev.Event] = []
-        self._log = logger.bind(tournament=self.durable.id)
+        self._log = dependencies.log.bind(tournament=self.durable.id)
 
     @property
     def id(self) -> str:
@@ -94,6 +95,16 @@ class TournamentLog:
             else:
                 return
 
+    async def unfold(self) -> None:
+        """Read all games of a ladder that has dropped old ones. There must be no decided event that is not stored.
+
+        Raises StoreFailed.
+        """
+        if self.durable.old:
+            records = await self._journal.read(self.id, most=self.durable.revision, subject=Subject.TOURNAMENT)
+            self.durable = (await self._pairing.load(self.id, records, folded=False)).tournament
+            self.newest = snapshot(self.durable)
+
     async def follow(self) -> None:
         """Apply the events that another server has written. There must be no decided event that is not stored."""
         try:
@@ -107,6 +118,8 @@ class TournamentLog:
         chain = copy(self._chain)
         try:
             events = chain.follow(record.body for record in records)
+            if needs_whole(events):
+                await self.unfold()
             for event in events:
                 self.newest.apply(event)
         except (ValueError, LookupError, TypeError) as error:  # or events that can't follow others
@@ -124,5 +137,7 @@ class TournamentLog:
         self._chain = chain
         for event in events:
             self.durable.apply(event)
+        for state in (self.durable, self.newest):
+            fold(state)
         self._feed.subscribers.publish(published(records, events, self.id))
         self._listener(self.durable, events)

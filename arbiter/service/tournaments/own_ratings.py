@@ -19,7 +19,7 @@ games, so a small error stays. A trial counts its pairs in the order of their nu
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Final, Protocol
 
@@ -27,7 +27,7 @@ from arbiter.ratings.answers import RatingList
 from arbiter.ratings.counts import identity, named
 from arbiter.ratings.record import Result
 from arbiter.tournaments.formats import Rating
-from arbiter.tournaments.standings import GameForFit, rated_games
+from arbiter.tournaments.standings import GameForFit, OldGamesForFit, old_rated_games, rated_games
 from arbiter.tournaments.tournament import Tournament
 
 LEAST_OPPONENTS: Final = 3  #: with fewer opponents a rating is provisional, unless the player has met all others
@@ -46,13 +46,13 @@ async def own_ratings(tournament: Tournament, rater: Rater) -> Mapping[str, Rati
 
     Raises what the rater raises.
     """
-    games = rated_games(tournament)
-    results = results_of(games)
+    games, old = rated_games(tournament), old_rated_games(tournament)
+    results = results_of(games, old)
     opponents: defaultdict[str, set[str]] = defaultdict(set)
     for each in results:
         opponents[each.player_1].add(named(each.player_2)[0])
         opponents[each.player_2].add(named(each.player_1)[0])
-    if not games or len(opponents) > MOST_PLAYERS:
+    if not results or len(opponents) > MOST_PLAYERS:
         return {}
     listed = await rater.fit(results)
     least = min(LEAST_OPPONENTS, len(listed.newest) - 1)
@@ -62,29 +62,50 @@ async def own_ratings(tournament: Tournament, rater: Rater) -> Mapping[str, Rati
     }
 
 
-def results_of(games: Sequence[GameForFit]) -> list[Result]:
+def results_of(games: Sequence[GameForFit], old: Sequence[OldGamesForFit] = ()) -> list[Result]:
     """Return the results of some games by seats and winner, with the number of games that only repeat others.
 
     A player of several versions is rated as each of them. They are numbered by their last games, so the newest one is
     the version with which the player has played last.
     """
-    last: defaultdict[str, dict[str, int]] = defaultdict(dict)
-    for number, game in enumerate(games):
-        last[game.seat1][game.version1] = last[game.seat2][game.version2] = number
+    every: list[GameForFit | OldGamesForFit] = [*old, *games]
+    last: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for each in every:
+        number = each.last if isinstance(each, OldGamesForFit) else each.number
+        for player, version in ((each.seat1, each.version1), (each.seat2, each.version2)):
+            last[player][version] = max(last[player][version], number)
     players = {
         (name, version): identity(name, str(number) if len(versions) > 1 else "")
         for name, versions in last.items()
         for number, version in enumerate(sorted(versions, key=versions.__getitem__), start=1)
     }
-    ways: defaultdict[tuple[str, str, int], list[GameForFit]] = defaultdict(list)
-    for game in games:
-        ways[players[game.seat1, game.version1], players[game.seat2, game.version2], game.winner].append(game)
+    ways: defaultdict[tuple[str, str, int], _Way] = defaultdict(_Way)
+    for each in every:
+        ways[players[each.seat1, each.version1], players[each.seat2, each.version2], each.winner].add(each)
     return [
-        Result("", True, seat1, seat2, "win" if winner else "draw", winner, "rules", len(alike), _repeated(alike))
-        for (seat1, seat2, winner), alike in sorted(ways.items())
+        Result("", True, seat1, seat2, "win" if winner else "draw", winner, "rules", way.games, way.repeated)
+        for (seat1, seat2, winner), way in sorted(ways.items())
     ]
 
 
-def _repeated(games: Sequence[GameForFit]) -> int:
-    known = [(game.variant, game.moves) for game in games if game.moves]
-    return len(known) - len(set(known))
+class _Way:
+    """The games of two players that ended in one way: how many, of how many the moves are known, and which lines."""
+
+    def __init__(self) -> None:
+        self.games = self._known = 0
+        self._lines: set[tuple[str, str]] = set()
+
+    def add(self, each: GameForFit | OldGamesForFit) -> None:
+        if isinstance(each, OldGamesForFit):
+            self.games += each.games
+            self._known += each.known
+            self._lines |= each.lines
+            return
+        self.games += 1
+        if each.moves:
+            self._known += 1
+            self._lines.add((each.variant, each.moves))
+
+    @property
+    def repeated(self) -> int:
+        return self._known - len(self._lines)

@@ -38,7 +38,7 @@ class PairingInput:
         free.sort(key=self._free_since.__getitem__)
         present = [*free, *(player for player in busy if capacity.is_present(player))]
         sharing = self._pairer.sharing(tournament, present)
-        games = {player: len(tournament.meetings_of.get(player, ())) for player in sharing}
+        games = {player: tournament.meetings_played(player) for player in sharing}
         ahead = self._shares.ahead(sharing, games)
         return formats.FreePlayers(tuple(free), dict(self._free_since), self._strengths, now, ahead)
 

@@ -43,8 +43,11 @@ class PairingWorker(Protocol):
         plies: at most so many moves of an entry are read by the rules; 0: all.
         """
 
-    async def load(self, tournament: str, records: Sequence[StoredRecord]) -> StoredLog:
-        """Return the log of a tournament from all its records. Raises StoreDamaged."""
+    async def load(self, tournament: str, records: Sequence[StoredRecord], *, folded: bool) -> StoredLog:
+        """Return the log of a tournament from all its records; folded: without the old games of a ladder.
+
+        Raises StoreDamaged.
+        """
 
 
 class Strengths(Protocol):
@@ -85,9 +88,9 @@ class InProcessPairing:
         except BookProblem as problem:
             raise PairingFailed(str(problem)) from None
 
-    async def load(self, tournament: str, records: Sequence[StoredRecord]) -> StoredLog:
+    async def load(self, tournament: str, records: Sequence[StoredRecord], *, folded: bool) -> StoredLog:
         """Return the log of a tournament; see the port."""
-        return tournament_log.load(tournament, records)
+        return tournament_log.load(tournament, records, folded=folded)
 
 
 class Dependencies(NamedTuple):

@@ -233,13 +233,10 @@ class TournamentRegistry:
 
     async def _decide_after_the_end(self, tournament_id: str, command: do.AfterTheEnd) -> Tournament:
         """Rule on a game of a tournament that has ended, or correct it: it has no driver, and its log goes on."""
-        dependencies = self._dependencies
         async with self._ruling:
             while True:
-                log, _ = await self._read(tournament_id)
-                state = TournamentLog(
-                    dependencies.journal, dependencies.feed, dependencies.clock, log, self._call_listeners, self._log
-                )
+                log, _ = await self._read(tournament_id, folded=False)
+                state = TournamentLog(self._dependencies, log, self._call_listeners)
                 refusal = state.decide(command).refusal
                 if refusal is not None:
                     raise refusal
@@ -250,7 +247,7 @@ class TournamentRegistry:
 
     async def preview(self, tournament_id: str, command: do.AfterTheEnd) -> Tournament:
         """Return a tournament as a ruling or correction would leave it. Raises as `act`."""
-        twin = snapshot(await self.get(tournament_id))
+        twin = snapshot(await self.whole(tournament_id))
         decision = engine.decide(twin, command, self._dependencies.clock.now_ms())
         if decision.refusal is not None:
             raise decision.refusal
@@ -309,6 +306,17 @@ class TournamentRegistry:
         """Return all events of a tournament. Raises as `get`."""
         return (await self._read(tournament_id))[0].events
 
+    async def whole(self, tournament_id: str) -> Tournament:
+        """Return a tournament with all its games, of which a ladder keeps only the newest in memory. Only for reading.
+
+        To read all events of a long ladder takes minutes. Raises as `get`.
+        """
+        tournament = await self.get(tournament_id)
+        if not tournament.old:
+            return tournament
+        log, _ = await self._read(tournament_id, folded=False)
+        return log.tournament
+
     async def organiser(self, tournament_id: str) -> str:
         """Return the creator of a tournament, '' if there is no such tournament. Raises Refusal STORE_UNAVAILABLE."""
         driver = self._drivers.get(tournament_id)
@@ -323,8 +331,11 @@ class TournamentRegistry:
 
     # -- drivers -------------------------------------------------------------------------------------------------
 
-    async def _read(self, tournament_id: str) -> tuple[StoredLog, int]:
-        """Return the log of a tournament, and the sequence number of its last record. Raises Refusal."""
+    async def _read(self, tournament_id: str, *, folded: bool = True) -> tuple[StoredLog, int]:
+        """Return the log of a tournament, and the sequence number of its last record. Raises Refusal.
+
+        folded: without the old games of a ladder.
+        """
         journal = self._dependencies.journal
         found = findable(tournament_id)
         records = await journal.read(tournament_id, subject=Subject.TOURNAMENT) if found else []
@@ -332,7 +343,8 @@ class TournamentRegistry:
             name = shortened(tournament_id)
             raise Refusal(Reason.TOURNAMENT_NOT_FOUND, f"there is no tournament {name!r} here", id=name)
         async with self._turn:  # one at a time, so that long ones do not fill the memory
-            return await self._dependencies.pairing.load(tournament_id, records), records[-1].sequence
+            log = await self._dependencies.pairing.load(tournament_id, records, folded=folded)
+            return log, records[-1].sequence
 
     def _read_soon(self, tournament_id: str) -> asyncio.Task[tuple[StoredLog, int]]:
         """Return the task that reads a tournament's log; start it if there is none."""

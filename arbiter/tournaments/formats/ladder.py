@@ -57,6 +57,7 @@ class Ladder(Pairer):
     least_players = 0  # players join and leave
     pairs_whoever_is_free = True
     pairs_by_strength = True
+    sums_do = True
     tie_breaks = (TieBreak.WINS,)
 
     def sharing(self, tournament: Tournament, present: Sequence[str]) -> Sequence[str]:

@@ -91,6 +91,7 @@ class Pairer(ABC):
     pairs_whoever_is_free: ClassVar[bool] = False  #: pairs at any time, without waiting for other games (`FreePlayers`)
     pairs_by_strength: ClassVar[bool] = False  #: `FreePlayers.strengths` is used
     drops_early_leavers: ClassVar[bool] = False  #: `arbiter.tournaments.early_leavers` applies
+    sums_do: ClassVar[bool] = False  #: of old games it needs sums alone (`arbiter.tournaments.folding`)
     own_points: ClassVar[bool] = False  #: players are ordered by points of the format's own, as in an arena
     reported: ClassVar[bool] = False  #: pairing programs of others know it: a report of it can be written
     ends_by_test: ClassVar[bool] = False  #: a sequential test of the two players' games ends it

@@ -139,7 +139,7 @@ class Contest:
         rows = await self.server.journal.summaries(Filter(label=tournament_id), 0, 1_000_000)
         assert violations(log.events) == []
         check_matches(log.events, rows)
-        kept = await self.tournament(tournament_id)
+        kept = await self.server.arbiter.tournaments.whole(tournament_id)
         assert kept.phase is not TournamentPhase.ENDED or not kept.running, "no game goes on after the end"
         assert (kept.results, kept.revision, kept.phase) == (
             log.tournament.results,
