@@ -57,8 +57,10 @@ def ladder(seed: int, order: tuple[TieBreak, ...] = (), parts: int = 12) -> list
 def with_moves(log: list[ev.Event], lots: random.Random) -> Iterator[ev.Event]:
     """Yield events in which many games go the same way."""
     for event in log:
-        known = isinstance(event, ev.EndedGame) and event.match and lots.random() < 0.9
-        yield replace(event, moves=f"{lots.randrange(40):016x}") if known else event
+        if isinstance(event, ev.EndedGame) and event.match and lots.random() < 0.9:
+            yield replace(event, moves=f"{lots.randrange(40):016x}")
+        else:
+            yield event
 
 
 def folded(events: list[ev.Event]) -> Tournament:

@@ -101,7 +101,7 @@ async def test_the_files_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyP
     tournament = TournamentRun(spec, 5, random.Random(1), lambda game: 0).play()
     table = standings(tournament)
 
-    async def get(call: object, name: str) -> Tournament:
+    async def get(call: object, name: str, *, whole: bool = False) -> Tournament:
         return tournament
 
     async def of(call: object, name: str) -> tuple[str, Table]:

@@ -161,11 +161,11 @@ async def test_a_log_is_read_outside_the_event_loop() -> None:
     await swiss.store()
     records = Noting(await journal.read(swiss.id, subject=Subject.TOURNAMENT))
     async with process(journal) as pairing:
-        log = await pairing.load(swiss.id, records)
+        log = await pairing.load(swiss.id, records, folded=True)
         assert (log.tournament.id, log.tournament.revision) == (swiss.id, len(records))
         assert records.thread not in (0, threading.get_ident())
         with pytest.raises(StoreDamaged):
-            await pairing.load("t2", records)
+            await pairing.load("t2", records, folded=True)
 
 
 async def test_a_closed_process_refuses_requests() -> None:

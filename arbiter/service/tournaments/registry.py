@@ -7,7 +7,6 @@ events.
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -38,6 +37,7 @@ from arbiter.service.record.published import Published
 from arbiter.service.record.tournaments import Chain, StoredLog
 from arbiter.service.shielding import Shielded
 from arbiter.service.tournaments.driver import HAS_JUST_ENDED, TournamentDriver
+from arbiter.service.tournaments.ended import EndedTournaments
 from arbiter.service.tournaments.log import Listener, TournamentLog
 from arbiter.service.tournaments.matches import abort, check, tournament_of
 from arbiter.service.tournaments.ports import Dependencies
@@ -51,7 +51,6 @@ from arbiter.tournaments.tournament import Tournament, TournamentPhase
 from arbiter.tournaments.unpaired import Unpaired
 
 SET_ASIDE: Final = "its end is missing, or the tournament was set aside when the server started"
-ENDED_KEPT: Final = 16  #: ended tournaments in the cache, for example for their standings
 
 
 class TournamentRegistry:
@@ -65,7 +64,7 @@ class TournamentRegistry:
         self._ids = ids
         self._limits = limits
         self._drivers: dict[str, TournamentDriver] = {}
-        self._ended: OrderedDict[str, Tournament] = OrderedDict()
+        self._ended = EndedTournaments()
         self._listeners = listeners
         self._reading: dict[str, asyncio.Task[tuple[StoredLog, int]]] = {}
         self._turn = asyncio.Lock()
@@ -242,7 +241,7 @@ class TournamentRegistry:
                     raise refusal
                 with suppress(JournalConflict):  # another server has ruled meanwhile: decide anew
                     await state.store()
-                    self._keep(state.durable)
+                    self._ended.keep(state.durable)
                     return state.durable
 
     async def preview(self, tournament_id: str, command: do.AfterTheEnd) -> Tournament:
@@ -274,10 +273,7 @@ class TournamentRegistry:
                 driver = self._drivers.get(record.match_id)
                 if driver is not None:
                     driver.log_grown(record.revision)
-                elif record.match_id in self._ended:
-                    if record.revision > self._ended[record.match_id].revision:
-                        del self._ended[record.match_id]  # another server has ruled on a game: read it again
-                elif not self._stopped:
+                elif not self._ended.grown(record.match_id, record.revision) and not self._stopped:
                     self._take_up(record.match_id, record.revision)
 
     # -- reading -------------------------------------------------------------------------------------------------
@@ -362,7 +358,7 @@ class TournamentRegistry:
         if reading.cancelled() or reading.exception() is not None or self._stopped:
             return  # the next call or record about it tries again
         log, _ = reading.result()
-        if tournament_id not in self._drivers and tournament_id not in self._ended:
+        if tournament_id not in self._drivers and self._ended.get(tournament_id) is None:
             self._call_listeners(self._admit(log), log.events)
         driver = self._drivers.get(tournament_id)
         if driver is not None:
@@ -381,7 +377,7 @@ class TournamentRegistry:
         """
         tournament = log.tournament
         if tournament.phase is TournamentPhase.ENDED:
-            self._keep(tournament)
+            self._ended.keep(tournament)
             return tournament
         driver = self._drivers.get(tournament.id)
         if driver is None:
@@ -397,15 +393,7 @@ class TournamentRegistry:
 
     def _driver_ended(self, driver: TournamentDriver) -> None:
         del self._drivers[driver.id]
-        self._keep(driver.tournament)
-
-    def _keep(self, tournament: Tournament) -> None:
-        known = self._ended.get(tournament.id)
-        if known is not None and known.revision > tournament.revision:
-            return  # there was a ruling meanwhile
-        self._ended[tournament.id] = tournament
-        if len(self._ended) > ENDED_KEPT:
-            self._ended.popitem(last=False)
+        self._ended.keep(driver.tournament)
 
 
 def _crowded(most: int) -> Refusal:
