@@ -78,7 +78,8 @@ class SpawnedProcess:
             return
         except OSError:
             said = b""
-        self._returncode = int(said) if said else -signal.SIGKILL
+        # A program may have got hold of its spawner, and say anything.
+        self._returncode = int(said) if said.removeprefix(b"-").isdigit() else -signal.SIGKILL
         asyncio.get_running_loop().remove_reader(self._control)
         self._control.close()
         self._ended.set()

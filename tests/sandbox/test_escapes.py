@@ -127,8 +127,9 @@ def test_without_a_sandbox_every_attempt_succeeds(base: Path, stranger: bool) ->
 
 
 @users
-def test_in_the_sandbox_no_attempt_succeeds(base: Path, stranger: bool) -> None:
-    found = played(base, stranger, "sandbox")
+@pytest.mark.parametrize("way", ["sandbox", "spawned"])
+def test_in_the_sandbox_no_attempt_succeeds(base: Path, stranger: bool, way: str) -> None:
+    found = played(base, stranger, way)
     assert found.summaries == [{"tried": len(found.attempts), "out": []}]
     assert len(found.attempts) >= LEAST
     assert found.left == 0

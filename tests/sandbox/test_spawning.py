@@ -135,6 +135,23 @@ async def test_what_is_started_ends_with_whoever_asked_for_it(sandboxed: bool, t
                 await asyncio.sleep(0)
 
 
+@pytest.mark.parametrize(
+    ("said", "code"), [(b"7", 7), (b"-6", -6), (b"seven", -9), (b"9" * 99, int("9" * 16)), (b"", -9)]
+)
+async def test_whatever_a_spawner_says_of_an_end_it_is_an_end(said: bytes, code: int) -> None:
+    ours, its = socket.socketpair()
+    with ours, its:
+        process = SpawnedProcess.start(ours)
+        _, handles, _, _ = socket.recv_fds(its, 1, 3)
+        with socket.socket(fileno=handles.pop()) as control:
+            control.send(said)
+        async with asyncio.timeout(WAIT_S):
+            await process.wait()
+        assert process.returncode == code
+        for handle in (*handles, process.into, process.out):
+            os.close(handle)
+
+
 async def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
     ours, its = socket.socketpair()
     with ours, its:

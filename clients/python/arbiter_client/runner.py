@@ -196,7 +196,9 @@ class BotRunner:
 
     async def _think(self, seat: Seat, message: play_pb2.Turn) -> None:
         turn = replace(read(Turn, message), match=seat.match)
-        await asyncio.wait([self._begin(seat, turn.ply, turn.seat)])
+        begun = self._begin(seat, turn.ply, turn.seat)
+        if not begun.done():
+            await asyncio.wait([begun])
         try:
             await self._bring_line(seat.match, message)
             await self._choose(seat, turn)

@@ -2,7 +2,8 @@
 
 python world.py FOLDER WAY
 
-WAY: open (no sandbox), sandbox (`BotProcess`), or the words of a command with {bot}
+WAY: open (no sandbox), sandbox (`BotProcess`), spawned (as an engine of a tournament), or the words of a command with
+{bot}
 
 Run it as the user whose bots are tested: root, or another; FOLDER is empty. Prints the output of the bot, and then how
 many processes of the bot outlive it. It leads a session with a terminal, as a person's shell does.
@@ -36,6 +37,7 @@ from arbiter.sandbox import bubblewrap as sandboxes
 from arbiter.sandbox import seccomp
 from arbiter.sandbox.bot_process import BotProcess
 from arbiter.sandbox.bubblewrap import Program, Sandbox
+from arbiter.sandbox.spawning import SpawnedProcess
 
 SECRETS = (
     *(".ssh/id_ed25519", ".npmrc", ".pypirc", ".aws/credentials", ".netrc", ".vault-token", ".azure/tokens.json"),
@@ -261,6 +263,23 @@ async def in_sandbox(own: Path, hidden: Path) -> str:
     return said
 
 
+async def spawned(own: Path, hidden: Path) -> str:
+    """Run the bot as the engines of tournaments; return its output."""
+    found = sandboxes.find(hidden=(hidden,))
+    assert isinstance(found, Sandbox), found
+    ours, its = socket.socketpair()
+    with ours, its:
+        program = Program(command(own), own, {}, spawned=True)
+        bot = await BotProcess.start(program, "", 0, found, given=its.fileno())
+        process = SpawnedProcess.start(ours)
+        os.close(process.into)
+        with os.fdopen(process.out) as output:
+            said = await asyncio.to_thread(output.read)
+        await process.wait()
+        await bot.end()
+        return said + (await bot.output.read()).decode()
+
+
 def in_the_open(own: Path, base: Path) -> str:
     """Run the bot without a sandbox, as a shell would start it, with its output in a file."""
     with (base / "output").open("w+b") as output:
@@ -312,6 +331,8 @@ def main() -> None:
             print(in_the_open(own, base))
         elif way == ["sandbox"]:
             print(asyncio.run(in_sandbox(own, Path(world["folders"]["run"]).parent)))
+        elif way == ["spawned"]:
+            print(asyncio.run(spawned(own, Path(world["folders"]["run"]).parent)))
         else:
             print(by_command(own, [word.replace("{bot}", shlex.join(command(own))) for word in way]))
         print(json.dumps({"left": left_behind(own, patient=way != ["open"])}))
