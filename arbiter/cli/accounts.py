@@ -192,7 +192,10 @@ def delete(
 
 @player_app.command
 def suspend(name: str, /, *, connection: Connection | None = None) -> None:
-    """Suspend a player: its streams end, its calls are refused, its matches go on by their clocks."""
+    """Suspend a player: its streams end, its calls are refused, its matches go on by their clocks.
+
+    Its tournaments go on without it, and leaderboards leave it out.
+    """
     with connected(connection) as client:
         client.suspend_player(name)
     say(f"Suspended {name}.")

@@ -98,7 +98,7 @@ class SqlDirectory:
             changed = connection.execute(change, values).rowcount
             if changed and changes.get("suspended"):
                 self._note(connection, NoticeKind.SHUT_OUT, "", name)
-            if changed and SHOWING.intersection(changes):
+            elif changed and SHOWING.intersection(changes):
                 self._note(connection, NoticeKind.SHUT_OUT, SHOWN, name)
             return _player(connection.execute(query).first())
 
@@ -156,7 +156,7 @@ class SqlDirectory:
     async def profiles(self, name: str = "") -> list[Profile]:
         """Return the profiles of unusual players, or of one."""
         held, further = tables.player.c, tables.player_name.c
-        unusual = or_(held.current_name != "", held.retired, held.hidden, held.deleted)
+        unusual = or_(held.current_name != "", held.retired, held.hidden, held.suspended, held.deleted)
         players = select(tables.player).where(held.name == name if name else unusual)
         names = select(tables.player_name).where(further.player == name) if name else select(tables.player_name)
 

@@ -111,6 +111,23 @@ async def test_a_leaderboard_is_current_after_every_game(scripted: ScriptedServe
         assert (across.games, across.note, board.note) == (6, ACROSS_GAMES, "")
 
 
+async def test_a_suspended_player_is_left_out_of_leaderboards_and_keeps_its_rating(scripted: ScriptedServer) -> None:
+    for winner, loser in (("ben", "cat"), ("cat", "dan"), ("ben", "dan")):
+        await scripted.play(winner, loser, 1)
+    async with await scripted.client("ann") as client, await scripted.client("boss", Scope.ADMIN) as boss:
+        before = await client.get_leaderboard(GAME)
+        assert [(row.place, row.player) for row in before.rows] == [(1, "ben"), (2, "cat"), (3, "dan")]
+        await boss.suspend_player("cat")
+        board = await client.get_leaderboard(GAME)
+        assert [(row.place, row.player) for row in board.rows] == [(1, "ben"), (2, "dan")]
+        assert board.players == 2
+        assert [row.rating for row in board.rows] == [before.rows[0].rating, before.rows[2].rating]
+        assert (await client.get_rating("cat", GAME)).versions != ()
+        assert "cat" in [each.name for each in await boss.list_players()]
+        await boss.suspend_player("cat", suspended=False)
+        assert (await client.get_leaderboard(GAME)).rows == before.rows
+
+
 async def test_a_server_does_not_begin_with_anchors_in_conflict() -> None:
     with pytest.raises(OperatorError, match="ann = 1 and ann@1 = 2"):
         async with served(ratings={"anchors": {"ann": 1.0, "ann@1": 2.0}}):

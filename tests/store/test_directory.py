@@ -69,6 +69,11 @@ async def test_a_player_has_several_names(store: Store) -> None:
         [("bob", False), ("alice", True)],
     )
     assert [each.name for each in await directory.profiles("bob")] == ["bob"]
+    await directory.change_player("bob", hidden=False)
+    for suspended in (True, False):
+        await directory.change_player("bob", suspended=suspended)
+        found = {each.name: (each.listed, each.ranked) for each in await directory.profiles()}
+        assert found.get("bob", (True, True)) == (True, not suspended)
 
 
 async def test_of_a_deleted_player_only_its_name_is_left(store: Store) -> None:

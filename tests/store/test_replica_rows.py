@@ -15,7 +15,7 @@ from sqlalchemy.engine import make_url
 
 from arbiter.bootstrap import open_store
 from arbiter.service.ports.directory import AlreadyThere, Directory, Player
-from arbiter.service.ports.notices import Notice, NoticeKind
+from arbiter.service.ports.notices import SHOWN, Notice, NoticeKind
 from arbiter.service.ports.replicas import NOT_YET, HandOver, LostPlayer, PlaySession, Replicas
 from arbiter.service.sharing.replica import BEAT_S
 from arbiter.store.replicas import ENDED_MS, SAME_TIME_MS
@@ -448,13 +448,14 @@ async def test_a_notice_is_written_in_the_transaction_of_its_change(directory: D
     await directory.change_challenge(accepted, ("open", "accepting"), "alice")
     expected = [
         Notice(1, NoticeKind.SHUT_OUT, "", "alice"),
-        Notice(2, NoticeKind.SHUT_OUT, "t1", "alice"),
-        Notice(3, NoticeKind.CHALLENGE, "c1", "bob"),
-        Notice(4, NoticeKind.CHALLENGE, "c1", "alice", "m1"),
+        Notice(2, NoticeKind.SHUT_OUT, SHOWN, "alice"),
+        Notice(3, NoticeKind.SHUT_OUT, "t1", "alice"),
+        Notice(4, NoticeKind.CHALLENGE, "c1", "bob"),
+        Notice(5, NoticeKind.CHALLENGE, "c1", "alice", "m1"),
     ]
     assert await directory.notices(0, 100) == expected
     assert await directory.notices(1, 2) == expected[1:3]
-    assert await directory.last_notice() == 4
+    assert await directory.last_notice() == 5
 
 
 async def test_limits_hold_and_notices_are_in_order_with_several_writers(postgres: str) -> None:

@@ -76,11 +76,11 @@ class RatingGate:
         return Leaderboard(listed, rows[before:end], len(rows), variant, token)
 
     def _shown(self, rows: Sequence[Row]) -> Sequence[Row]:
-        """Return the rows of listed players, under the names by which they are shown."""
+        """Return the rows of players who are ranked, under the names by which they are shown."""
         names, found = self._accounts.names, list[Row]()
         for row in rows:
             name, at, version = row.player.partition("@")
-            if names.is_listed(name):
+            if names.is_ranked(name):
                 found.append(row._replace(player=names.shown(name) + at + version, place=len(found) + 1))
         return found
 

@@ -227,6 +227,7 @@ class Accounts:
 
     async def _suspend(self, name: str, suspended: bool) -> Player:
         player = await self._change(name, suspended=suspended)
+        self.names.changed(player)
         if suspended:
             self._forget(player.name, "")
         return player

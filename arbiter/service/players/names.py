@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from arbiter.errors import argument_invalid
-from arbiter.service.ports.directory import Profile, is_unusual
+from arbiter.service.ports.directory import Player, Profile, is_unusual, profile_of
 
 NAME: Final = re.compile(r"(?=.{1,40}\Z)[a-z0-9]+(?:[_.-][a-z0-9]+)*", re.ASCII)
 NAME_RULE: Final = "1 to 40 of a-z and 0-9; between two of these may stand one '-', '_' or '.'"
@@ -41,6 +41,11 @@ class Names:
                 self._profiles[profile.name] = profile
                 self._keys |= dict.fromkeys((*profile.others, profile.shown), profile.name)
 
+    def changed(self, player: Player) -> None:
+        """Take the newest state of a player, whose names have not changed."""
+        before = self._profiles.get(player.name)
+        self.put([profile_of(player, before.others if before is not None else ())])
+
     def key(self, name: str) -> str:
         """Return the name in records of the player that a name leads to; a name of nobody is returned as it is."""
         return self._keys.get(name, name)
@@ -51,6 +56,11 @@ class Names:
         return profile.shown if profile is not None else key
 
     def is_listed(self, key: str) -> bool:
-        """Return whether a player is in leaderboards, by its name in records."""
+        """Return whether a player is in lists of players, by its name in records."""
         profile = self._profiles.get(key)
         return profile is None or profile.listed
+
+    def is_ranked(self, key: str) -> bool:
+        """Return whether a player is in leaderboards, by its name in records."""
+        profile = self._profiles.get(key)
+        return profile is None or profile.ranked

@@ -41,7 +41,7 @@ class Player:
 
     @property
     def listed(self) -> bool:
-        """Whether it is in lists of players and in leaderboards."""
+        """Whether it is in lists of players."""
         return not (self.retired or self.hidden or self.deleted)
 
     @property
@@ -51,21 +51,25 @@ class Player:
 
 
 class Profile(NamedTuple):
-    """How a player is shown. name: in records. shown: on pages. others: the further names that lead to it."""
+    """How a player is shown. name: in records. shown: on pages. others: the further names that lead to it.
+
+    listed: in lists of players. ranked: in leaderboards, which also leave out whoever is suspended.
+    """
 
     name: str
     shown: str
     listed: bool
+    ranked: bool
     deleted: bool
     others: tuple[str, ...] = ()
 
 
-SHOWING: Final = frozenset({"retired", "hidden"})  #: the fields of a player that decide where it is listed
+SHOWING: Final = frozenset({"retired", "hidden", "suspended"})  #: the fields of a player that decide where it is listed
 
 
 def is_unusual(profile: Profile) -> bool:
-    """Return whether a player is not simply listed under the name that is in the records."""
-    return profile.shown != profile.name or not profile.listed or bool(profile.others)
+    """Return whether a player is not simply listed and ranked under the name that is in the records."""
+    return profile.shown != profile.name or not profile.ranked or bool(profile.others)
 
 
 def erased(neutral: str) -> dict[str, Any]:
@@ -75,7 +79,8 @@ def erased(neutral: str) -> dict[str, Any]:
 
 def profile_of(player: Player, others: Iterable[str]) -> Profile:
     """Return the profile of a player."""
-    return Profile(player.name, player.shown, player.listed, player.deleted, tuple(others))
+    ranked = player.listed and not player.suspended
+    return Profile(player.name, player.shown, player.listed, ranked, player.deleted, tuple(others))
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,7 +107,7 @@ class ReportingDirectory:
     async def change_player(self, name: str, **changes: Any) -> Player | None:
         """Store new values of some fields of a player; see `Directory`."""
         changed = await self._directory.change_player(name, **changes)
-        if "suspended" in changes or SHOWING.intersection(changes):
+        if SHOWING.intersection(changes):
             self._news.wrote_notice()
         return changed
 

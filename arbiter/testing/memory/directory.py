@@ -72,7 +72,7 @@ class MemoryDirectory:
             self._players[name] = replace(self._players[name], **changes)
             if changes.get("suspended"):
                 self._note(NoticeKind.SHUT_OUT, "", name)
-            if SHOWING.intersection(changes):
+            elif SHOWING.intersection(changes):
                 self._note(NoticeKind.SHUT_OUT, SHOWN, name)
         return self._players.get(name)
 

@@ -76,7 +76,8 @@ type PlayerServiceClient interface {
 	// Needs scope play for the caller itself, scope admin for others. Refusals: PLAYER_NOT_FOUND, SCOPE_MISSING.
 	DeletePlayer(ctx context.Context, in *DeletePlayerRequest, opts ...grpc.CallOption) (*DeletePlayerResponse, error)
 	// Suspends a player, or ends its suspension. Needs scope admin. Its live streams end, its matches go on by their
-	// clocks. Refusals: PLAYER_NOT_FOUND.
+	// clocks. Its tournaments go on without it, and leaderboards leave it out; its games count for the ratings of others.
+	// Refusals: PLAYER_NOT_FOUND.
 	SuspendPlayer(ctx context.Context, in *SuspendPlayerRequest, opts ...grpc.CallOption) (*SuspendPlayerResponse, error)
 	// Sets the version of a player's bot that has passed the conformance kit (arbiter conformance), or withdraws this
 	// badge. Needs scope admin, because a badge counts in all tournaments, so the operator of the server is responsible
@@ -322,7 +323,8 @@ type PlayerServiceServer interface {
 	// Needs scope play for the caller itself, scope admin for others. Refusals: PLAYER_NOT_FOUND, SCOPE_MISSING.
 	DeletePlayer(context.Context, *DeletePlayerRequest) (*DeletePlayerResponse, error)
 	// Suspends a player, or ends its suspension. Needs scope admin. Its live streams end, its matches go on by their
-	// clocks. Refusals: PLAYER_NOT_FOUND.
+	// clocks. Its tournaments go on without it, and leaderboards leave it out; its games count for the ratings of others.
+	// Refusals: PLAYER_NOT_FOUND.
 	SuspendPlayer(context.Context, *SuspendPlayerRequest) (*SuspendPlayerResponse, error)
 	// Sets the version of a player's bot that has passed the conformance kit (arbiter conformance), or withdraws this
 	// badge. Needs scope admin, because a badge counts in all tournaments, so the operator of the server is responsible

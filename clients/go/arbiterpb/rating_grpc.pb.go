@@ -47,7 +47,7 @@ const (
 // A rating is for one variant, or for the results of all variants together. A rating across games says how a bot
 // performs against this field on the mix of games that was played, not how strong it is at any one of them.
 type RatingServiceClient interface {
-	// Returns a page of the players by rating, best first. Refusals: GAME_UNKNOWN, PARAMETER_INVALID (the variant),
+	// Returns a page of the players by rating, best first, without those who are hidden, retired or suspended. Refusals: GAME_UNKNOWN, PARAMETER_INVALID (the variant),
 	// ARGUMENT_INVALID, STORE_UNAVAILABLE, BUDGET_SPENT (the ratings could not be computed).
 	GetLeaderboard(ctx context.Context, in *GetLeaderboardRequest, opts ...grpc.CallOption) (*GetLeaderboardResponse, error)
 	// Returns the ratings of one player, by version, and their history. A player without rated games has no ratings.
@@ -118,7 +118,7 @@ func (c *ratingServiceClient) ComparePlayers(ctx context.Context, in *ComparePla
 // A rating is for one variant, or for the results of all variants together. A rating across games says how a bot
 // performs against this field on the mix of games that was played, not how strong it is at any one of them.
 type RatingServiceServer interface {
-	// Returns a page of the players by rating, best first. Refusals: GAME_UNKNOWN, PARAMETER_INVALID (the variant),
+	// Returns a page of the players by rating, best first, without those who are hidden, retired or suspended. Refusals: GAME_UNKNOWN, PARAMETER_INVALID (the variant),
 	// ARGUMENT_INVALID, STORE_UNAVAILABLE, BUDGET_SPENT (the ratings could not be computed).
 	GetLeaderboard(context.Context, *GetLeaderboardRequest) (*GetLeaderboardResponse, error)
 	// Returns the ratings of one player, by version, and their history. A player without rated games has no ratings.

@@ -196,7 +196,8 @@ class PlayerServiceServicer:
 
     def SuspendPlayer(self, request, context):
         """Suspends a player, or ends its suspension. Needs scope admin. Its live streams end, its matches go on by their
-        clocks. Refusals: PLAYER_NOT_FOUND.
+        clocks. Its tournaments go on without it, and leaderboards leave it out; its games count for the ratings of others.
+        Refusals: PLAYER_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

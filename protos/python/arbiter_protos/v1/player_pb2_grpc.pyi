@@ -68,7 +68,8 @@ class PlayerServiceStub:
     """
     SuspendPlayer: _grpc.UnaryUnaryMultiCallable[_player_pb2.SuspendPlayerRequest, _player_pb2.SuspendPlayerResponse]
     """Suspends a player, or ends its suspension. Needs scope admin. Its live streams end, its matches go on by their
-    clocks. Refusals: PLAYER_NOT_FOUND.
+    clocks. Its tournaments go on without it, and leaderboards leave it out; its games count for the ratings of others.
+    Refusals: PLAYER_NOT_FOUND.
     """
     GrantBadge: _grpc.UnaryUnaryMultiCallable[_player_pb2.GrantBadgeRequest, _player_pb2.GrantBadgeResponse]
     """Sets the version of a player's bot that has passed the conformance kit (arbiter conformance), or withdraws this
@@ -146,7 +147,8 @@ class PlayerServiceAsyncStub(PlayerServiceStub):
     """
     SuspendPlayer: _aio.UnaryUnaryMultiCallable[_player_pb2.SuspendPlayerRequest, _player_pb2.SuspendPlayerResponse]  # type: ignore[assignment]
     """Suspends a player, or ends its suspension. Needs scope admin. Its live streams end, its matches go on by their
-    clocks. Refusals: PLAYER_NOT_FOUND.
+    clocks. Its tournaments go on without it, and leaderboards leave it out; its games count for the ratings of others.
+    Refusals: PLAYER_NOT_FOUND.
     """
     GrantBadge: _aio.UnaryUnaryMultiCallable[_player_pb2.GrantBadgeRequest, _player_pb2.GrantBadgeResponse]  # type: ignore[assignment]
     """Sets the version of a player's bot that has passed the conformance kit (arbiter conformance), or withdraws this
@@ -269,7 +271,8 @@ class PlayerServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_player_pb2.SuspendPlayerResponse, _abc.Awaitable[_player_pb2.SuspendPlayerResponse]]:
         """Suspends a player, or ends its suspension. Needs scope admin. Its live streams end, its matches go on by their
-        clocks. Refusals: PLAYER_NOT_FOUND.
+        clocks. Its tournaments go on without it, and leaderboards leave it out; its games count for the ratings of others.
+        Refusals: PLAYER_NOT_FOUND.
         """
 
     @_abc_1.abstractmethod

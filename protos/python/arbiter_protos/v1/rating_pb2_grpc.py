@@ -87,7 +87,7 @@ class RatingServiceServicer:
     """
 
     def GetLeaderboard(self, request, context):
-        """Returns a page of the players by rating, best first. Refusals: GAME_UNKNOWN, PARAMETER_INVALID (the variant),
+        """Returns a page of the players by rating, best first, without those who are hidden, retired or suspended. Refusals: GAME_UNKNOWN, PARAMETER_INVALID (the variant),
         ARGUMENT_INVALID, STORE_UNAVAILABLE, BUDGET_SPENT (the ratings could not be computed).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -50,7 +50,7 @@ class RatingServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> RatingServiceAsyncStub: ...
     GetLeaderboard: _grpc.UnaryUnaryMultiCallable[_rating_pb2.GetLeaderboardRequest, _rating_pb2.GetLeaderboardResponse]
-    """Returns a page of the players by rating, best first. Refusals: GAME_UNKNOWN, PARAMETER_INVALID (the variant),
+    """Returns a page of the players by rating, best first, without those who are hidden, retired or suspended. Refusals: GAME_UNKNOWN, PARAMETER_INVALID (the variant),
     ARGUMENT_INVALID, STORE_UNAVAILABLE, BUDGET_SPENT (the ratings could not be computed).
     """
     GetRating: _grpc.UnaryUnaryMultiCallable[_rating_pb2.GetRatingRequest, _rating_pb2.GetRatingResponse]
@@ -85,7 +85,7 @@ class RatingServiceAsyncStub(RatingServiceStub):
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     GetLeaderboard: _aio.UnaryUnaryMultiCallable[_rating_pb2.GetLeaderboardRequest, _rating_pb2.GetLeaderboardResponse]  # type: ignore[assignment]
-    """Returns a page of the players by rating, best first. Refusals: GAME_UNKNOWN, PARAMETER_INVALID (the variant),
+    """Returns a page of the players by rating, best first, without those who are hidden, retired or suspended. Refusals: GAME_UNKNOWN, PARAMETER_INVALID (the variant),
     ARGUMENT_INVALID, STORE_UNAVAILABLE, BUDGET_SPENT (the ratings could not be computed).
     """
     GetRating: _aio.UnaryUnaryMultiCallable[_rating_pb2.GetRatingRequest, _rating_pb2.GetRatingResponse]  # type: ignore[assignment]
@@ -123,7 +123,7 @@ class RatingServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _rating_pb2.GetLeaderboardRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_rating_pb2.GetLeaderboardResponse, _abc.Awaitable[_rating_pb2.GetLeaderboardResponse]]:
-        """Returns a page of the players by rating, best first. Refusals: GAME_UNKNOWN, PARAMETER_INVALID (the variant),
+        """Returns a page of the players by rating, best first, without those who are hidden, retired or suspended. Refusals: GAME_UNKNOWN, PARAMETER_INVALID (the variant),
         ARGUMENT_INVALID, STORE_UNAVAILABLE, BUDGET_SPENT (the ratings could not be computed).
         """
 

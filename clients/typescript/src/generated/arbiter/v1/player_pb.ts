@@ -1353,7 +1353,8 @@ export const PlayerService: GenService<{
   },
   /**
    * Suspends a player, or ends its suspension. Needs scope admin. Its live streams end, its matches go on by their
-   * clocks. Refusals: PLAYER_NOT_FOUND.
+   * clocks. Its tournaments go on without it, and leaderboards leave it out; its games count for the ratings of others.
+   * Refusals: PLAYER_NOT_FOUND.
    *
    * @generated from rpc arbiter.v1.PlayerService.SuspendPlayer
    */

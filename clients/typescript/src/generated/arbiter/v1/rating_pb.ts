@@ -958,7 +958,7 @@ export const VerdictSchema: GenEnum<Verdict> = /*@__PURE__*/
  */
 export const RatingService: GenService<{
   /**
-   * Returns a page of the players by rating, best first. Refusals: GAME_UNKNOWN, PARAMETER_INVALID (the variant),
+   * Returns a page of the players by rating, best first, without those who are hidden, retired or suspended. Refusals: GAME_UNKNOWN, PARAMETER_INVALID (the variant),
    * ARGUMENT_INVALID, STORE_UNAVAILABLE, BUDGET_SPENT (the ratings could not be computed).
    *
    * @generated from rpc arbiter.v1.RatingService.GetLeaderboard
