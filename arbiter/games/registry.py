@@ -56,6 +56,11 @@ def _load(name: str) -> type[AnyGame]:
     return kind
 
 
+def names() -> tuple[str, ...]:
+    """Return the ids of all games, bundled ones first."""
+    return tuple(_places())
+
+
 def classes() -> dict[str, type[AnyGame]]:
     """Return the game classes by id, bundled ones first."""
     return {name: _load(name) for name in _places()}

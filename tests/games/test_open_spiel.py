@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 import pyspiel
 import pytest
@@ -22,6 +22,84 @@ def column(action: str) -> str:
 def mirrored(action: str) -> str:
     """Return a move of breakthrough, where the first player of OpenSpiel begins at the top: `a7b6*` is `a2-b3`."""
     return f"{action[0]}{9 - int(action[1])}-{action[2]}{9 - int(action[3])}"
+
+
+def turned(square: str) -> str:
+    """Return a square of checkers as seen from the other side: the first player of OpenSpiel begins at the bottom."""
+    return f"{'hgfedcba'['abcdefgh'.index(square[0])]}{9 - int(square[1])}"
+
+
+def checkers_moves(state: Any, path: tuple[str, ...] = ()) -> dict[str, tuple[int, ...]]:
+    """Return the turns of OpenSpiel's checkers, in which each jump is an action, by their move here: `h6xf4xh2`."""
+    found: dict[str, tuple[int, ...]] = {}
+    for action in state.legal_actions():
+        text, child = state.action_to_string(action), state.child(action)
+        origin, target = turned(text[:2]), turned(text[2:4])
+        assert path[-1:] in ((), (origin,)), "the same piece goes on"
+        squares = (*(path or (origin,)), target)
+        jumps = abs(int(text[1]) - int(text[3])) == 2
+        if jumps and not child.is_terminal() and child.current_player() == state.current_player():
+            found |= {move: (action, *others) for move, others in checkers_moves(child, squares).items()}
+        else:
+            found[("x" if jumps else "-").join(squares)] = (action,)
+    return found
+
+
+def test_random_games_of_checkers_are_those_of_open_spiel(seeds: int) -> None:
+    """Only draws differ: here a position that comes again, there 40 moves without a capture."""
+    game, other = registry.game("checkers"), pyspiel.load_game("checkers")
+    dice, won = random.Random("checkers"), 0
+    for _ in range(50 * seeds if seeds > 20 else FEW):
+        position, state = game.initial(), other.new_initial_state()
+        while position.outcome is None and not state.is_terminal():
+            turns = checkers_moves(state)
+            assert set(game.moves(position)) == set(turns), state
+            move = dice.choice(sorted(turns))
+            position = game.play(position, move)
+            for action in turns[move]:
+                state.apply_action(action)
+        theirs = state.returns()[0] if state.is_terminal() else 0
+        if theirs or (position.outcome and position.outcome.winner):
+            won += 1
+            assert position.outcome is not None
+            assert position.outcome.winner == {1.0: 1, -1.0: 2}[theirs], state
+    assert won > FEW / 2
+
+
+def amazon_moves(state: Any) -> dict[str, tuple[int, int, int]]:
+    """Return the turns of OpenSpiel's amazons, which are three actions each, by their move here: `d1-d7/g7`."""
+    found: dict[str, tuple[int, int, int]] = {}
+    for origin in state.legal_actions():
+        chosen = state.child(origin)
+        for target in chosen.legal_actions():
+            moved = chosen.child(target)
+            for arrow in moved.legal_actions():
+                found[f"{square(origin)}-{square(target)}/{square(arrow)}"] = (origin, target, arrow)
+    return found
+
+
+def square(action: int) -> str:
+    """Return the square of an action: OpenSpiel counts them by rows, from the top."""
+    return f"{'abcdefghij'[action % 10]}{10 - action // 10}"
+
+
+def test_random_games_of_amazons_are_those_of_open_spiel(seeds: int) -> None:
+    game, other = registry.game("amazons"), pyspiel.load_game("amazons")
+    dice = random.Random("amazons")
+    for _ in range(seeds if seeds > 20 else 1):
+        position, state = game.initial(), other.new_initial_state()
+        for _ in range(200):
+            turns = {} if state.is_terminal() else amazon_moves(state)
+            assert set(game.moves(position)) == set(turns), state
+            if not turns:
+                break
+            move = dice.choice(sorted(turns))
+            position = game.play(position, move)
+            for action in turns[move]:
+                state.apply_action(action)
+        assert state.is_terminal()
+        assert position.outcome is not None
+        assert position.outcome.winner == {1.0: 1, -1.0: 2}[state.returns()[0]], state
 
 
 @pytest.mark.parametrize(
