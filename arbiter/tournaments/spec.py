@@ -97,7 +97,10 @@ class Openings:
     ] = 0
     book_hash: Annotated[
         str,
-        Option("The SHA-256 that the book must have, in hexadecimal digits; the record has it in any case."),
+        Option(
+            "The SHA-256 that the book must have, in hexadecimal digits; the record has it in any case. The next "
+            "tournament of a series takes the book as it is then."
+        ),
     ] = ""
     book_size: Annotated[
         int, Option("The number of the book's entries; the server fills it in.", bounds=(0, 1 << 32))

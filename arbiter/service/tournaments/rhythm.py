@@ -51,11 +51,18 @@ def next_start(every: str, after_ms: int) -> int:
 
 
 def following(spec: Spec, now_ms: int) -> Spec:
-    """Return the specification of the next tournament of a series. Times that have passed meanwhile are left out."""
+    """Return the specification of the next tournament of a series. Times that have passed meanwhile are left out.
+
+    It takes the opening book as the file is then: each tournament's record has the hash of its own.
+    """
     schedule = spec.schedule
     start = next_start(schedule.every, max(now_ms, schedule.start_ms))
     closes = schedule.entry_closes_ms and schedule.entry_closes_ms + start - schedule.start_ms
-    return replace(spec, schedule=replace(schedule, start_ms=start, entry_closes_ms=closes))
+    return replace(
+        spec,
+        schedule=replace(schedule, start_ms=start, entry_closes_ms=closes),
+        openings=replace(spec.openings, book_hash="", book_size=0),
+    )
 
 
 @lru_cache(1_000)

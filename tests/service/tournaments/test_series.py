@@ -6,18 +6,22 @@ import asyncio
 import random
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from arbiter.errors import Reason, Refusal
 from arbiter.service.ports.journal import TournamentFilter
+from arbiter.service.tournaments.ports import InProcessPairing
 from arbiter.service.tournaments.rhythm import check_rhythm, following, next_start
+from arbiter.service.tournaments.specification import as_before, filled_in
 from arbiter.testing.clock import virtually
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
-from arbiter.tournaments.spec import Format, Schedule, Spec, TooFew
+from arbiter.tournaments.spec import Format, Openings, Schedule, Spec, TooFew
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
+from arbiter.workers.book_files import BookFiles
 from tests.service.sharing.servers import servers
 from tests.service.tournaments.contest import Contest, spec_of
 
@@ -77,6 +81,19 @@ def test_the_end_of_entry_moves_with_the_start() -> None:
     spec = spec_of(Format.SWISS, schedule=replace(HOURLY, start_ms=ms("2027-01-01"), entry_closes_ms=ms("2026-12-31")))
     later = following(spec, ms("2026-12-31")).schedule
     assert (later.start_ms, later.entry_closes_ms) == (ms("2027-01-01T01:00"), ms("2026-12-31T01:00"))
+
+
+async def test_the_next_one_takes_the_book_as_it_is_then(tmp_path: Path) -> None:
+    book, pairing = tmp_path / "book.txt", InProcessPairing(BookFiles(tmp_path))
+    book.write_text("pods a1\n")
+    asked = hourly(start_ms=ms("2027-01-01"))
+    asked = replace(asked, games=("pods",), openings=Openings(book="book.txt"))
+    first = await filled_in(asked, pairing, ms("2026-12-31"))
+    book.write_text("pods a1\npods a2\n")
+    second = await filled_in(following(first, ms("2026-12-31")), pairing, ms("2026-12-31"))
+    assert [spec.openings.book_size for spec in (first, second)] == [1, 2]
+    assert first.openings.book_hash != second.openings.book_hash
+    assert as_before(following(first, ms("2026-12-31")), second) == second, "the same request again makes no other"
 
 
 async def series(server: InMemoryArbiter) -> list[Tournament]:
