@@ -233,7 +233,8 @@ mod tests {
         assert_eq!(profile.games, ["pods(size=5,x=1)", "hop-it"]);
         assert_eq!(profile.most_matches, 2);
         assert!(profile.accept_seeks && profile.enter_tournaments);
-        let first = Terms { game: "pods".into(), time_control: "1m+1s".into(), rated: true, seat: 2 };
+        let first =
+            Terms { game: "pods".into(), time_control: "1m+1s".into(), rated: true, seat: 2, ..Terms::default() };
         assert_eq!(profile.seeks, [first, Terms { game: "hop-it".into(), ..Terms::default() }]);
     }
 

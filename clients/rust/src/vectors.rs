@@ -207,6 +207,7 @@ fn settings_exclude_challenges() {
             time_control: text(&challenge["time_control"]).to_owned(),
             rated: challenge["rated"] == json!(true),
             seat: small(&challenge["seat"]),
+            ..proto::Terms::default()
         };
         let challenger = text(&challenge["challenger"]).to_owned();
         let message = proto::Challenge { challenger, terms: Some(terms), ..proto::Challenge::default() };
