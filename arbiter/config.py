@@ -286,6 +286,10 @@ class Retention(_Section):
     )
     challenges_days: Days = Field(default=30, description="challenges that are not open, from when they were made")
     tokens_days: Days = Field(default=90, description="revoked tokens, from when they were made")
+    sessions_days: Days = Field(
+        default=30,
+        description="sessions of browsers, from their last use; those that `limits.session_idle_ms` has not ended stay",
+    )
 
 
 class RatingSettings(_Section):

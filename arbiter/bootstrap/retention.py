@@ -29,9 +29,13 @@ async def keep_tidy(settings: Settings, directory: Directory, clock: Clock, log:
 
 async def _tidy(settings: Settings, directory: Directory, now_ms: int, log: Logger) -> None:
     retention = settings.retention
-    before = [now_ms - days * DAY_MS if days else 0 for days in (retention.tokens_days, retention.challenges_days)]
+    tokens, challenges, sessions = (
+        now_ms - days * DAY_MS if days else 0
+        for days in (retention.tokens_days, retention.challenges_days, retention.sessions_days)
+    )
+    over = now_ms - settings.limits.session_idle_ms  # sessions that were not used since then
     try:
-        removed = await directory.forget(*before)
+        removed = await directory.forget(tokens, challenges, min(sessions, over))
     except StoreFailed as failure:
         log.warning("not_tidied", error=failure.message)
     else:

@@ -324,12 +324,13 @@ class SqlDirectory:
 
         return await self._writer.write(write)
 
-    async def forget(self, tokens_before_ms: int, challenges_before_ms: int) -> int:
-        """Remove revoked tokens and closed challenges that were made before an instant; return how many."""
+    async def forget(self, tokens_before_ms: int, challenges_before_ms: int, sessions_before_ms: int) -> int:
+        """Remove tokens, challenges and sessions of which nobody can make use any more; see the port."""
         tokens, challenges = tables.token.c, tables.challenge.c
         closed = challenges.state.not_in(("open", "accepting"))
         removals = (
             delete(tables.token).where(tokens.revoked, tokens.created_ms < tokens_before_ms),
+            delete(tables.token).where(tokens.session, tokens.used_ms < sessions_before_ms),
             delete(tables.challenge).where(closed, challenges.created_ms < challenges_before_ms),
         )
         return await self._writer.write(

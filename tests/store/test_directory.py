@@ -150,6 +150,10 @@ async def test_sessions_are_counted_and_listed_apart_from_tokens(store: Store) -
     assert await directory.sessions("bob") == []
     await directory.use_session("s1", 9)
     assert await directory.sessions("alice") == [new, replace(old, used_ms=9)]
+    tokens = [each.token_id for each in await directory.tokens("alice", "", 9)]
+    assert await directory.forget(0, 0, 9) == 2, "those that were last used before an instant, also a revoked one"
+    assert await directory.sessions("alice") == [replace(old, used_ms=9)]
+    assert [each.token_id for each in await directory.tokens("alice", "", 9)] == tokens
     assert await directory.token_of_digest("s1") == replace(old, used_ms=9)
 
 
@@ -221,11 +225,11 @@ async def test_revoked_tokens_and_closed_challenges_are_forgotten_after_a_while(
         if not number % 2:
             await directory.revoke_token(f"t{number}")
             await directory.change_challenge(replace(made, state="declined"), ("open",))
-    assert await directory.forget(0, 0) == 0
-    assert await directory.forget(2, 0) == 1
+    assert await directory.forget(0, 0, 0) == 0
+    assert await directory.forget(2, 0, 0) == 1
     assert [await directory.token(f"t{number}") is not None for number in range(4)] == [False, True, True, True]
-    assert await directory.forget(9, 1) == 2
+    assert await directory.forget(9, 1, 0) == 2
     assert [await directory.token(f"t{number}") is not None for number in range(4)] == [False, True, False, True]
-    assert await directory.forget(9, 9) == 1
+    assert await directory.forget(9, 9, 0) == 1
     challenges = [await directory.challenge(f"c{number}") is not None for number in range(4)]
     assert challenges == [False, True, False, True]

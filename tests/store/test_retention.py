@@ -67,22 +67,27 @@ async def test_old_matches_move_to_the_archive_and_old_tokens_go(
 
 
 async def test_each_kind_has_its_days_and_none_keeps_it_for_ever() -> None:
-    asked: list[tuple[int, int]] = []
+    asked: list[tuple[int, ...]] = []
 
     class Asked:
         async def forget(self, *before: int) -> int:
-            asked.append(before)  # type: ignore[arg-type]
+            asked.append(before)
             return 0
 
-    for days in ({"tokens_days": 2, "challenges_days": 0}, {"tokens_days": 0, "challenges_days": 3}):
-        settings = load(None, retention=days)
+    for days in (
+        {"tokens_days": 2, "challenges_days": 0, "sessions_days": 0},
+        {"tokens_days": 0, "challenges_days": 3, "sessions_days": 4},
+        {"tokens_days": 0, "challenges_days": 0, "sessions_days": 1},
+    ):
+        settings = load(None, retention=days, limits={"session_idle_ms": 3 * retention.DAY_MS})
         directory: Any = Asked()
         log: Any = None
         await retention._tidy(settings, directory, 10 * retention.DAY_MS, log)
-    assert asked == [(8 * retention.DAY_MS, 0), (0, 7 * retention.DAY_MS)]
+    day = retention.DAY_MS
+    assert asked == [(8 * day, 0, 0), (0, 7 * day, 6 * day), (0, 0, 7 * day)], "no session is removed before it is over"
 
 
-@pytest.mark.parametrize("name", ["matches_days", "challenges_days", "tokens_days"])
+@pytest.mark.parametrize("name", ["matches_days", "challenges_days", "tokens_days", "sessions_days"])
 def test_wrong_days_are_refused(name: str) -> None:
     for wrong in (-1, 100_001, "soon"):
         with pytest.raises(OperatorError, match=rf"retention\.{name}"):

@@ -246,8 +246,10 @@ class Directory(Protocol):
         tell: the player for whom a notice is stored with it; '' for nobody.
         """
 
-    async def forget(self, tokens_before_ms: int, challenges_before_ms: int) -> int:
-        """Remove revoked tokens and closed challenges that were made before an instant; return how many.
+    async def forget(self, tokens_before_ms: int, challenges_before_ms: int, sessions_before_ms: int) -> int:
+        """Remove revoked tokens and closed challenges that were made before an instant, and sessions last used before.
+
+        Return how many.
 
         Instants are UTC epoch milliseconds. It takes no notice: nobody can use what is removed.
         """

@@ -225,10 +225,15 @@ class MemoryDirectory:
             self._note(NoticeKind.CHALLENGE, challenge.challenge_id, tell, challenge.match_id)
         return True
 
-    async def forget(self, tokens_before_ms: int, challenges_before_ms: int) -> int:
-        """Remove revoked tokens and closed challenges that were made before an instant; return how many."""
+    async def forget(self, tokens_before_ms: int, challenges_before_ms: int, sessions_before_ms: int) -> int:
+        """Remove tokens, challenges and sessions of which nobody can make use any more; see the port."""
         await self.before()
-        tokens = [held for held in self._tokens.values() if held.revoked and held.created_ms < tokens_before_ms]
+        tokens = [
+            held
+            for held in self._tokens.values()
+            if (held.revoked and held.created_ms < tokens_before_ms)
+            or (held.session and held.used_ms < sessions_before_ms)
+        ]
         challenges = [
             held
             for held in self._challenges.values()
