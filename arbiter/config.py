@@ -156,6 +156,9 @@ class Limits(_Section):
     )
     open_matches: Count = Field(default=10_000, ge=1, description="matches that have not ended")
     open_matches_of_player: Count = Field(default=1_000, ge=1, description="matches of one player that have not ended")
+    series_tournaments: Count = Field(
+        default=500, ge=1, description="tournaments of a series that are looked at for its table, the last ones"
+    )
     open_tournaments: Count = Field(default=100, ge=1, description="tournaments that have not ended")
     tournament_games: Count = Field(
         default=10_000, ge=1, description="games under way in all tournaments together; further ones wait"

@@ -14,7 +14,7 @@ from arbiter_client import text_files as of_client
 from arbiter import text_files
 from arbiter.cli.failure import Failure
 from arbiter.cli.opening_file import read_lines
-from arbiter.cli.tournament_spec import read_file
+from arbiter.cli.tournament_spec import read_all
 from arbiter.cli.transcript import _replay_report
 from arbiter.config import load
 from arbiter.errors import OperatorError
@@ -36,7 +36,7 @@ def kept(path: Path) -> Any:
 
 Read = Callable[[Path], Any]
 FILES: dict[str, tuple[Read, str, type[Exception]]] = {
-    "tournament": (read_file, SPEC, Failure),
+    "tournament": (read_all, SPEC, Failure),
     "openings": (read_lines, OPENINGS, Failure),
     "configuration": (lambda path: load(path).listen, CONFIG, OperatorError),
     "credentials": (kept, TOKENS, arb.CredentialsError),
@@ -84,7 +84,7 @@ def test_a_mistake_is_found_in_the_line_that_an_editor_shows(tmp_path: Path) -> 
     file = tmp_path / "cup.toml"
     file.write_bytes(EDITORS["all line ends and a mark"](SPEC.replace('"1m"', '"1 hour"')))
     with pytest.raises(Failure, match=r"cup.toml, line 4 \(time\)"):
-        read_file(file)
+        read_all(file)
 
 
 @pytest.mark.parametrize("change", [*EDITORS.values(), *WRONG.values()])

@@ -99,7 +99,7 @@ def api_servers(
         MatchServicer(gate.matches, unread, limits, meter),
         PlayServicer(streams),
         PlayerServicer(gate.players, gate.accounts),
-        TournamentServicer(gate.tournaments, unread, limits),
+        TournamentServicer(gate.tournaments, gate.series, unread, limits),
         RatingServicer(gate.ratings),
     )
     rpc = None

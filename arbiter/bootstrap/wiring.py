@@ -61,6 +61,8 @@ from arbiter.service.tournaments.files import TournamentFiles
 from arbiter.service.tournaments.log import Listener as TournamentListener
 from arbiter.service.tournaments.ports import Dependencies
 from arbiter.service.tournaments.registry import TournamentRegistry
+from arbiter.service.tournaments.series_tables import SeriesTables
+from arbiter.service.tournaments.standings_cache import StandingsCache
 
 
 @dataclass(frozen=True)
@@ -253,6 +255,14 @@ class _Parts:
         return TournamentFiles(self.journal, self.tournaments, self.world.signer, self.ratings)
 
     @cached_property
+    def tables(self) -> StandingsCache:
+        return StandingsCache(log("arbiter.gate"), self.ratings)
+
+    @cached_property
+    def series(self) -> SeriesTables:
+        return SeriesTables(self.journal, self.tournaments, self.tables, self.limits.series_tournaments)
+
+    @cached_property
     def calls(self) -> TournamentCalls:
         return TournamentCalls(self.connections, self.tournaments, self.clock)
 
@@ -277,12 +287,12 @@ def _subscribe(parts: _Parts) -> None:
     hear.failures += (parts.recovery.append_failed,)
     hear.adoptions += (delivery.match_adopted,)
     hear.revivals += (tournaments.match_revived,)
-    hear.tournaments += (parts.calls.tournament_changed,)
+    hear.tournaments += (parts.series.tournament_changed, parts.calls.tournament_changed)
     hear.first_items += (parts.calls.first_items, _Warming(parts.world.rules).first_items)
     hear.shut_out += (parts.sessions.shut_out, parts.streams.shut_out)
     hear.cut_off += (parts.sessions.cut_all, parts.streams.end_all, parts.readiness.cut_off_changed)
     hear.cut_off_over += (parts.readiness.cut_off_changed,)
-    hear.log += (*parts.begun.log_listeners, tournaments.log_grown)
+    hear.log += (*parts.begun.log_listeners, tournaments.log_grown, parts.series.log_grown)
     hear.notices += (parts.accounts.hear, parts.challenges.hear)
 
 
@@ -317,6 +327,8 @@ def wire(settings: Settings, world: World) -> Arbiter:
         challenges=parts.challenges,
         tournaments=parts.tournaments,
         tournament_files=parts.tournament_files,
+        tables=parts.tables,
+        series=parts.series,
         ratings=parts.ratings,
         streams=parts.streams,
         readiness=parts.readiness,

@@ -201,15 +201,23 @@ def resume(tournament_id: str, /, *, connection: Connection | None = None) -> No
 
 
 @app.command
-def cancel(tournament_id: str, /, *, note: str = "", connection: Connection | None = None) -> None:
+def cancel(
+    tournament_id: str,
+    /,
+    *,
+    note: str = "",
+    series_goes_on: Annotated[bool, Parameter(negative=())] = False,
+    connection: Connection | None = None,
+) -> None:
     """End a tournament now: games under way are void, existing results stay valid.
 
     :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     :param note: The reason; it is recorded.
+    :param series_goes_on: The next tournament of its series takes place all the same: one date is left out.
     """
     with connected(connection) as client:
         tournament_id = ids.tournament_id(client, tournament_id)
-        say(view.state(client.cancel_tournament(tournament_id, note)))
+        say(view.state(client.cancel_tournament(tournament_id, note, series_goes_on=series_goes_on)))
 
 
 @app.command(name="list")
@@ -294,6 +302,24 @@ def standings(
     if people:
         for sentence in view.legend(found):
             say(sentence, "dim")
+
+
+@app.command
+def series(
+    tournament_id: str, /, *, output: AnyTableOptions | None = None, connection: Connection | None = None
+) -> None:
+    """Show the table over a series after one of its tournaments. Results in brackets do not count.
+
+    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
+    """
+    with connected(connection) as client:
+        tournament_id = ids.tournament_id(client, tournament_id)
+        found = client.get_series(tournament_id)
+    people = for_people(output)
+    for number, each in enumerate(found.tournaments, 1) if people else ():
+        say(f"{number}: {each.name} {each.tournament_id}, {instant(each.started_ms)}", "dim")
+    headings = [str(number) if people else each.tournament_id for number, each in enumerate(found.tournaments, 1)]
+    table(*view.series_lines(found, headings), "No tournament of this series has ended yet.", output)
 
 
 @app.command

@@ -21,6 +21,7 @@ HEADINGS: Final = {
     "openings": "[openings]: how games start",
     "entry": "[entry]: who may enter",
     "schedule": "[schedule]: when things happen",
+    "series": "[series]: what the table over a series counts, where `schedule.every` makes one",
     "adjudication": "[adjudication]: when the arbiter ends a game",
     "policy": "[policy]: what matches do otherwise than the server's policy says",
     "bots": "[[bots]]: the bots of `arbiter tournament run`, a table each",

@@ -49,11 +49,6 @@ class File(NamedTuple):
     cautions: tuple[str, ...] = ()
 
 
-def read_file(path: Path) -> arb.TournamentSpec:
-    """Return the tournament that a file specifies. Raises Failure."""
-    return read_all(path).tournament
-
-
 def read_all(path: Path) -> File:
     """Return the whole content of a file. Raises Failure, which names the file, the line, the field and what to do."""
     try:
@@ -135,6 +130,7 @@ def spec_value(spec: Spec) -> arb.TournamentSpec:
             **(asdict(spec.entry) | {"forbidden": tuple(arb.PlayerPair(*pair) for pair in spec.entry.forbidden)})
         ),
         schedule=arb.Schedule(**(asdict(spec.schedule) | {"too_few": arb.TooFewRule[spec.schedule.too_few.name]})),
+        series=arb.SeriesRules(**asdict(spec.series)),
         adjudication=arb.Adjudication(**asdict(spec.adjudication)),
         tie_breaks=tuple(arb.TieBreak[tie_break.value.upper()] for tie_break in spec.tie_breaks),
         policy=_policy(spec.policy),

@@ -171,6 +171,20 @@ def lines(stand: arb.Standings, brief: bool, decimal: bool = False) -> tuple[tup
     return headings, rows
 
 
+def series_lines(found: arb.Series, headings: Sequence[str]) -> tuple[tuple[str, ...], list[tuple[Cell, ...]]]:
+    """Return the headings and the rows of the table over a series. headings: of its tournaments, in order."""
+    rows: list[tuple[Cell, ...]] = []
+    for row in found.rows:
+        results = {each.tournament_id: each for each in row.results}
+        cells: list[Cell] = []
+        for each in found.tournaments:
+            result = results.get(each.tournament_id)
+            points = result.half_points / 2 if result is not None else 0.0
+            cells.append(None if result is None else points if result.counts else f"({points:g})")
+        rows.append((row.place, row.player, row.half_points / 2, *cells))
+    return ("place", "player", "points", *headings), rows
+
+
 def _name(row: arb.StandingsRow) -> str:
     why = ", disqualified" if row.disqualified else ""
     return f"({row.player}{why}){'*' if row.left_early else ''}" if row.withdrawn else row.player

@@ -11,11 +11,13 @@ from arbiter.config import Limits
 from arbiter.rpc.servicing import Context, MessageWriter, call_of
 from arbiter.rpc.unread import Unread
 from arbiter.service.gate.pages import PageRequest
+from arbiter.service.gate.series import SeriesGate
 from arbiter.service.gate.tournaments import Change, EntryRequest, TournamentGate
 from arbiter.wire.corrections import correct_of, later_message, place_change_message, round_message, ruling_of
 from arbiter.wire.tournaments import (
     correction_of,
     entrant_message,
+    series_message,
     spec_of,
     standings_message,
     summary_message,
@@ -27,8 +29,9 @@ from arbiter.wire.tournaments import (
 class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
     """Tournaments."""
 
-    def __init__(self, tournaments: TournamentGate, unread: Unread, limits: Limits) -> None:
+    def __init__(self, tournaments: TournamentGate, series: SeriesGate, unread: Unread, limits: Limits) -> None:
         self._tournaments = tournaments
+        self._series = series
         self._unread = unread
         self._limits = limits
 
@@ -91,7 +94,9 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
         self, request: pb.CancelTournamentRequest, context: Context
     ) -> pb.CancelTournamentResponse:
         """Cancel a tournament."""
-        cancelled = await self._tournaments.cancel(call_of(context), _change(request), request.note)
+        cancelled = await self._tournaments.cancel(
+            call_of(context), _change(request), request.note, series_goes_on=request.series_goes_on
+        )
         return pb.CancelTournamentResponse(tournament=tournament_message(cancelled))
 
     async def RuleOnGame(  # noqa: N802
@@ -147,6 +152,12 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
         """Return the standings."""
         found = await self._tournaments.standings(call_of(context), request.tournament_id)
         return standings_message(*found)
+
+    async def GetSeries(  # noqa: N802
+        self, request: pb.GetSeriesRequest, context: Context
+    ) -> pb.GetSeriesResponse:
+        """Return the table over a series."""
+        return series_message(await self._series.get(call_of(context), request.tournament_id))
 
     async def ExportTournament(  # type: ignore[override]  # noqa: N802 - writes on its context
         self, request: pb.ExportTournamentRequest, context: Context

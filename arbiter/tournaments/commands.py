@@ -81,11 +81,15 @@ class Continue:
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """Cancel: end the tournament now; results so far stay valid."""
+    """Cancel: end the tournament now; results so far stay valid.
+
+    series_goes_on: the next tournament of its series is made before, if there is none yet.
+    """
 
     caller: str
     request: str
     note: str = ""
+    series_goes_on: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -259,6 +259,26 @@ class Schedule:
 
 
 @dataclass(frozen=True, slots=True)
+class SeriesRules:
+    """What the table over a series counts; see `arbiter.tournaments.series_table`."""
+
+    best: Annotated[int, Option("How many of a player's results count, the best ones; 0: all.", bounds=(0, 100))] = 0
+    last: Annotated[
+        int,
+        Option("Of how many tournaments, the last ones that took place and have ended.", bounds=(1, 100)),
+    ] = 100
+    place_points: Annotated[
+        tuple[int, ...],
+        Option(
+            "What a place in a tournament counts, the first place first; without any, points count.",
+            bounds=(0, 100),
+            allowed="a list of at most 100 whole numbers from 0 to 10000",
+            example="`place_points = [10, 7, 5, 3]`",
+        ),
+    ] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Adjudication:
     """When the arbiter ends a game by rule, or by a plug-in. Evaluations are those of the bots' comments."""
 
@@ -329,6 +349,7 @@ class Spec:
     openings: Openings = field(default_factory=Openings)
     entry: EntryRules = EntryRules()
     schedule: Schedule = Schedule()
+    series: SeriesRules = SeriesRules()
     adjudication: Adjudication = Adjudication()
     tie_breaks: Annotated[
         tuple[TieBreak, ...],
@@ -369,6 +390,7 @@ PARTS: Final[Mapping[str, type]] = {
     "openings": Openings,
     "entry": EntryRules,
     "schedule": Schedule,
+    "series": SeriesRules,
     "adjudication": Adjudication,
 }
 """The parts of a specification with fields of their own, by name."""

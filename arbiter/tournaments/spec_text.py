@@ -17,7 +17,7 @@ from arbiter.games import registry
 from arbiter.options import UNSET, Described, Written, options_of
 from arbiter.plain_text import is_plain
 from arbiter.tournaments import formats
-from arbiter.tournaments.spec import DATE, LONGEST_MS, PARTS, OpeningOrder, Spec
+from arbiter.tournaments.spec import DATE, LONGEST_MS, PARTS, OpeningOrder, SeriesRules, Spec
 
 _invalid: Final = partial(parameter_invalid, of="a tournament")
 
@@ -29,6 +29,7 @@ MOST_LINES: Final = 1_000  #: maximum opening lines of a tournament
 MOST_LINE_MOVES: Final = 100  #: maximum moves of an opening line
 BOOK_NAME: Final = re.compile(r"[A-Za-z0-9_+-][A-Za-z0-9._+-]{0,99}", re.ASCII)
 MOST_OPENING_MOVES: Final = 5_000  #: maximum moves of all opening lines together
+LARGEST_LISTED: Final = 10_000  #: maximum of a whole number in a list
 MOST_TABLE: Final = 100  #: maximum fields of a part of the specification
 #: an instant before it, in March 1973, can only have been meant in seconds (in these it is in the year 5138)
 EARLIEST_MS: Final = 100_000_000_000
@@ -86,6 +87,8 @@ def check(spec: Spec) -> None:
     if spec.openings.plies and not spec.openings.seed:
         raise _invalid("", "openings.seed", "a text that the random plies are drawn from")
     _check_book(spec)
+    if spec.series != SeriesRules() and not spec.schedule.every:
+        raise _invalid("a table of a series", "series", "left out where there is no schedule.every")
     if spec.openings.order is OpeningOrder.RANDOM and not (
         (spec.openings.lines or spec.openings.book) and spec.openings.seed
     ):
@@ -165,6 +168,8 @@ class _Reader:
             return self.number(field, default)
         if field.kind is str:
             return self.word(field.name, default)
+        if field.kind == tuple[int, ...]:
+            return self.numbers(field)
         if get_origin(field.kind) is tuple:
             words, kind = self.words(field), get_args(field.kind)[0]
             return words if kind is str else tuple(_choice(word, self.place(field.name), kind) for word in words)
@@ -186,6 +191,16 @@ class _Reader:
             allowed = f"milliseconds since 1970, not seconds: {value}000, or in a file {short} = {DATE}"
             raise _invalid(str(value), place, allowed)
         return value
+
+    def numbers(self, field: Described) -> tuple[int, ...]:
+        """Return a list of whole numbers. Raises Refusal PARAMETER_INVALID."""
+        values = self.take(field.name, ())
+        if not isinstance(values, Sequence) or isinstance(values, str) or len(values) > field.range[1]:
+            raise _invalid(_shown(values), self.place(field.name), field.allowed)
+        for value in values:
+            if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= LARGEST_LISTED:
+                raise _invalid(_shown(value), self.place(field.name), field.allowed)
+        return tuple(values)
 
     def flag(self, name: str, default: bool) -> bool:
         value = self.take(name, default)

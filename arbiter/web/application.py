@@ -111,6 +111,7 @@ class _Routes:
             "/tournaments": self._organising.tournaments,
             "/tournaments/new": self._organising.new,
             "/tournaments/{tournament}": self._tournaments.tournament,
+            "/tournaments/{tournament}/series": self._tournaments.series,
             "/tournaments/{tournament}/tournament.log": self._tournaments.file,
             "/tournaments/{tournament}/{table}.{form}": self._tables.file,
             "/leaderboard": self._ratings.leaderboard,

@@ -94,7 +94,8 @@ class OrganiserPages:
             case "resume":
                 await tournaments.resume(call, change)
             case "cancel":
-                await tournaments.cancel(call, change, sent.get("note", "").strip())
+                goes_on = bool(sent.get("series_goes_on"))
+                await tournaments.cancel(call, change, sent.get("note", "").strip(), series_goes_on=goes_on)
             case "enter":
                 await tournaments.enter(call, change, EntryRequest())
             case "withdraw":

@@ -54,6 +54,7 @@ GAME: Final = "game:"  #: the first part of the name of a game's check box
 MORE_GAMES: Final = "more_games"
 
 _LISTS: Final = ("tie_breaks", "entry.invited")  #: words
+_NUMBERS: Final = ("series.place_points",)  #: whole numbers
 _LINES: Final = ("entry.versions",)  #: one text a line
 _ROWS: Final = ("entry.forbidden",)  #: words, one row a line
 _TABLES: Final = ("time_odds", "policy")  #: `name = value`, one a line
@@ -66,6 +67,7 @@ _WRITTEN: Final[Mapping[str, str]] = {
     "openings.lines": "Written as game: move move …, one a line.",
     "schedule.start_ms": "In UTC.",
     "schedule.entry_closes_ms": "In UTC.",
+    "series.place_points": "Written as 10 7 5 3.",
     "time_odds": "Written as player = time, one a line.",
 }
 """How a field of the form is written, where that is not plain."""
@@ -91,6 +93,7 @@ def sections(format_: Format) -> list[FormSection]:
         FormSection("Openings", _part("openings"), more=True),
         FormSection("Ends of games by rule", _part("adjudication"), more=True),
         FormSection("Schedule and the rest", _part("schedule") + rest, more=True),
+        FormSection("Table over a series", _part("series"), more=True),
     ]
 
 
@@ -118,7 +121,7 @@ def _field(place: str, option: Described) -> FormField:
         return plain._replace(kind="choice", default=str(option.default), choices=option.words)
     if option.kind is bool:
         return plain._replace(kind="check", default="on" if option.default else "")
-    if option.kind is str or place in _LISTS or option.option.written is Written.DURATION:
+    if option.kind is str or place in (*_LISTS, *_NUMBERS) or option.option.written is Written.DURATION:
         return plain._replace(kind="text")
     if option.option.written is Written.INSTANT:
         return plain._replace(kind="instant")
@@ -162,6 +165,8 @@ def _value(field: FormField, text: str) -> Any:
             return _instant(field.name, text)
     if field.name in _LISTS:
         return text.replace(",", " ").split()
+    if field.name in _NUMBERS:
+        return [_whole(word) for word in text.replace(",", " ").split()]
     if field.name in _LINES:
         return [line.strip() for line in text.splitlines() if line.strip()]
     if field.name in _ROWS:

@@ -2,6 +2,7 @@
 
 `/tournaments/TOURNAMENT/standings.csv`, `.json` and `.md`, and so the others; `?round=N` leaves the games and pairings
 of one round. `tournament.trf` is the report of a Swiss or a round robin (`arbiter.tournaments.trf`).
+`series.csv` and so on have the table over a series after the tournament.
 `arbiter.table_text` has the forms. Points are numbers, and half a point is 0.5.
 """
 
@@ -16,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from arbiter.service.gate.gate import Gate
+from arbiter.service.tournaments.series_tables import Series
 from arbiter.table_text import Cell, Columns, TableForm, table_text
 from arbiter.tournaments import trf
 from arbiter.tournaments.rulings import change_in_words
@@ -28,6 +30,7 @@ from arbiter.web.tournaments import crosstable
 
 MOST_IN_FILE: Final = 300  #: players; a crosstable has the square of them
 LARGEST_ROUND: Final = 10**9
+SERIES: Final = "series"  #: the name of the file with the table over a series
 
 MEDIA_TYPES: Final = {
     TableForm.CSV: "text/csv",
@@ -125,6 +128,17 @@ def pairing_columns(tournament: Tournament, table: Table, round_: int = 0) -> Co
     return Columns(headings, rows)
 
 
+def series_columns(series: Series) -> Columns:
+    """Return the table over a series, with a column for each tournament. Results in brackets do not count."""
+    rows: list[tuple[Cell, ...]] = []
+    for row in series.rows:
+        cells: list[Cell] = [None] * len(series.tournaments)
+        for each in row.results:
+            cells[each.tournament] = each.points / 2 if each.counts else f"({each.points / 2:g})"
+        rows.append((row.place, row.player, row.points / 2, *cells))
+    return Columns(("place", "player", "points", *(each.tournament_id for each in series.tournaments)), rows)
+
+
 TABLES: Final[dict[str, Callable[[Tournament, Table, int], Columns]]] = {
     "standings": standings_columns,
     "crosstable": crosstable_columns,
@@ -146,17 +160,18 @@ class TableFiles:
         call, path = call_of(request), request.path_params
         if (path["table"], path["form"]) == ("tournament", "trf"):
             return await self._report(request)
-        if path["table"] not in TABLES or path["form"] not in [*TableForm]:
+        if path["table"] not in (*TABLES, SERIES) or path["form"] not in [*TableForm]:
             raise HTTPException(404)
         form = TableForm(path["form"])
+        if path["table"] == SERIES:
+            series = await self._gate.series.get(call, path["tournament"])
+            return _answer(SERIES, form, table_text(form, {"": series_columns(series)}))
         whole = path["table"] in EVERY_GAME
         tournament = await self._gate.tournaments.get(call, path["tournament"], whole=whole)
         _, table = await self._gate.tournaments.standings(call, path["tournament"])
         round_ = number(request.query_params.get("round", ""), 0, LARGEST_ROUND)
         text = await asyncio.to_thread(_text, form, path["table"], snapshot(tournament), table, round_)
-        kind = "attachment" if form is TableForm.CSV else "inline"
-        named = f'{kind}; filename="{path["table"]}.{form.value}"'
-        return Response(text, media_type=MEDIA_TYPES[form], headers={"content-disposition": named})
+        return _answer(path["table"], form, text)
 
     async def _report(self, request: Request) -> Response:
         """Return a Swiss or a round robin that has begun as a report for other pairing programs."""
@@ -169,6 +184,12 @@ class TableFiles:
         return Response(
             text, media_type="text/plain", headers={"content-disposition": 'inline; filename="tournament.trf"'}
         )
+
+
+def _answer(name: str, form: TableForm, text: str) -> Response:
+    kind = "attachment" if form is TableForm.CSV else "inline"
+    named = f'{kind}; filename="{name}.{form.value}"'
+    return Response(text, media_type=MEDIA_TYPES[form], headers={"content-disposition": named})
 
 
 def _text(form: TableForm, name: str, tournament: Tournament, table: Table, round_: int) -> str:

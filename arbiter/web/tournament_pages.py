@@ -112,6 +112,17 @@ class TournamentPages:
             byes=tournament.byes.get(games.round, ()),
         )
 
+    async def series(self, request: Request) -> Response:
+        """Show the table over a series after one of its tournaments."""
+        series = await self._gate.series.get(call_of(request), request.path_params["tournament"])
+        return await self._templates.page(
+            request,
+            "series.html",
+            series=series,
+            lines=[(row, {each.tournament: each for each in row.results}) for row in series.rows],
+            forms=[form.value for form in TableForm],
+        )
+
     async def file(self, request: Request) -> Response:
         """Return the log of a tournament as JSON Lines, with its standings and the signature once it has ended."""
         return FileStream(self._gate.tournaments.file(call_of(request), request.path_params["tournament"]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, Final
 
 from arbiter_protos.v1 import match_pb2, rating_pb2
@@ -13,6 +14,7 @@ from arbiter.matches import time_control
 from arbiter.matches.policy import ClockStart, NoShow
 from arbiter.service.gate.tournaments import EntryCorrection, TournamentQuery
 from arbiter.service.ports.journal import TournamentSummary
+from arbiter.service.tournaments.series_tables import Series
 from arbiter.tournaments.engine import too_few
 from arbiter.tournaments.formats import Rating
 from arbiter.tournaments.spec import Format, OpeningOrder, Spec, TieBreak, TooFew
@@ -102,6 +104,7 @@ _PARTS: Final[Mapping[str, type[Message]]] = {
     "openings": pb.Openings,
     "entry": pb.EntryRules,
     "schedule": pb.Schedule,
+    "series": pb.SeriesRules,
     "adjudication": pb.Adjudication,
     "policy": pb.TournamentPolicy,
 }
@@ -226,6 +229,32 @@ def standings_message(tournament_id: str, table: Table) -> pb.GetStandingsRespon
         revision=table.revision,
         tie_breaks=[_TIE_BREAKS[tie_break] for tie_break in table.tie_breaks],
         rows=[_row_message(row) for row in table.rows],
+    )
+
+
+def series_message(series: Series) -> pb.GetSeriesResponse:
+    """Return the table over a series."""
+    return pb.GetSeriesResponse(
+        tournaments=map(summary_message, series.tournaments),
+        rows=[
+            pb.SeriesRow(
+                place=row.place,
+                player=row.player,
+                half_points=row.points,
+                results=[
+                    pb.SeriesResult(
+                        tournament_id=series.tournaments[each.tournament].tournament_id,
+                        place=each.place,
+                        half_points=each.points,
+                        counts=each.counts,
+                    )
+                    for each in row.results
+                ],
+            )
+            for row in series.rows
+        ],
+        next_tournament_id=series.next,
+        rules=pb.SeriesRules(**asdict(series.rules)),
     )
 
 

@@ -8,7 +8,7 @@ import arbiter_client as arb
 import pytest
 
 from arbiter.cli.failure import Failure
-from arbiter.cli.tournament_spec import read_file
+from arbiter.cli.tournament_spec import read_all
 
 SPEC = """
 name = "cup"
@@ -30,7 +30,7 @@ def write(folder: Path, spec: str, lines: str | None) -> Path:
 
 def test_lines_come_from_a_file_beside_the_specification(tmp_path: Path) -> None:
     lines = "# two games\npods a1 b2  # a corner\n\nhop-it a2xc3\npods c3\n"
-    assert read_file(write(tmp_path, SPEC, lines)).openings.lines == (
+    assert read_all(write(tmp_path, SPEC, lines)).tournament.openings.lines == (
         arb.OpeningLine("pods", ("a1", "b2")),
         arb.OpeningLine("pods", ("c3",)),
         arb.OpeningLine("hop-it", ("a2xc3",)),
@@ -51,4 +51,4 @@ def test_lines_come_from_a_file_beside_the_specification(tmp_path: Path) -> None
 )
 def test_a_mistake_is_named(tmp_path: Path, spec: str, lines: str | None, complaint: str) -> None:
     with pytest.raises(Failure, match=complaint):
-        read_file(write(tmp_path, spec, lines))
+        read_all(write(tmp_path, spec, lines))

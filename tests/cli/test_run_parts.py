@@ -15,12 +15,13 @@ from arbiter.cli.demo.report import remarks as remarks_of_demo
 from arbiter.cli.failure import Failure
 from arbiter.cli.tournament_bots import BotEntry, EngineEntry
 from arbiter.cli.tournament_run import folder as folders
-from arbiter.cli.tournament_run.command import remarks
+from arbiter.cli.tournament_run.command import ONCE, once, remarks
 from arbiter.cli.tournament_run.export import file_name
 from arbiter.cli.tournament_run.host import cautions, check_versions, program, shared_out
 from arbiter.cli.tournament_run.running_tournament import RunningTournament, TournamentState
 from arbiter.cli.tournament_run.screen import PlainOutput, elapsed, end, picture, unusual, void_matches
 from arbiter.cli.tournament_spec import read_all
+from arbiter.service.tournaments.rhythm import check_rhythm
 from tests.cli.test_tournament import SWISS, row, standing
 from tests.cli.tournament_events import BEGAN_MS, created, ended, of_match, of_tournament, progress_of
 
@@ -267,7 +268,24 @@ def test_every_format_has_an_example_that_ends_by_itself(format_: arb.Tournament
 
 def test_there_are_as_many_examples_as_formats() -> None:
     formats = [format_ for format_ in arb.TournamentFormat if format_.value]
-    assert len([file for file in EXAMPLES.iterdir() if file.name not in ENGINES]) == len(formats)
+    others = {*ENGINES, "example-series.toml"}
+    assert len([file for file in EXAMPLES.iterdir() if file.name not in others]) == len(formats)
+
+
+def test_the_example_of_a_series_is_one() -> None:
+    file = read_all(EXAMPLES / "example-series.toml")
+    check_rhythm(file.tournament.schedule.every)
+    assert file.tournament.series == arb.SeriesRules(6, 8, (10, 7, 5, 3, 2, 1))
+
+
+def test_a_run_plays_one_tournament_of_a_series_and_says_so() -> None:
+    file = read_all(EXAMPLES / "example-series.toml")
+    ran = once(file)
+    assert (ran.tournament.schedule.every, ran.tournament.series) == ("", arb.SeriesRules())
+    assert ran.tournament.schedule.too_few is arb.TooFewRule.CANCEL
+    assert ran.cautions == (*file.cautions, ONCE)
+    single = read_all(EXAMPLES / "example-swiss.toml")
+    assert once(single) is single
 
 
 @pytest.mark.parametrize("name", ENGINES)

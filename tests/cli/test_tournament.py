@@ -14,7 +14,7 @@ from rich.console import Console
 
 from arbiter.cli import tournament_view as view
 from arbiter.cli import tournament_watch, words
-from arbiter.cli.tournament_spec import read_all, read_file
+from arbiter.cli.tournament_spec import read_all
 from arbiter.wire.tournaments import spec_message, spec_of
 from tests.cli.command import WAIT_S, Arbiter, Server
 from tests.cli.corrections import correct
@@ -184,7 +184,7 @@ def test_client_and_server_read_a_file_alike(spec: Path) -> None:
     from arbiter_protos.v1 import tournament_pb2 as pb
 
     spec.write_text(FULL)
-    value = read_file(spec)
+    value = read_all(spec).tournament
     assert value.policy == arb.TournamentPolicy(
         illegal_moves=2, start=arb.StartRule.AT_ONCE, no_show=arb.NoShowRule.VOID
     )

@@ -9,7 +9,7 @@ import pytest
 
 from arbiter.cli.failure import Failure
 from arbiter.cli.tournament_bots import NAME, BotEntry
-from arbiter.cli.tournament_spec import read_all, read_file
+from arbiter.cli.tournament_spec import read_all
 from arbiter.service.players import names
 from arbiter.toml_lines import line_of, places
 from tests.documents import block
@@ -43,7 +43,6 @@ def file(tmp_path: Path) -> Path:
 def test_bots_are_bundled_or_programs_of_the_organiser(file: Path) -> None:
     file.write_text(SPEC)
     read = read_all(file)
-    assert read.tournament == read_file(file)
     assert read.tournament.options.rounds == 3
     assert read.bots == (
         BotEntry("greedy", "greedy", (), {}, 0, ""),
@@ -57,8 +56,22 @@ def test_the_start_time_of_the_page_is_read(file: Path) -> None:
     assert (schedule.start_ms, schedule.too_few) == (1_796_148_000_000, arb.TooFewRule.CANCEL)
 
 
+def test_the_rules_of_the_page_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "cup.toml"
+    schedule = block("deploy/SERIES.md", "every = ")
+    file.write_text(SPEC + schedule + block("deploy/SERIES.md", "place_points = "))
+    assert read_all(file).tournament.series == arb.SeriesRules(6, 8, (10, 7, 5))
+    for wrong in ("-1", "10001", "true", '"7"', "1.5"):
+        file.write_text(f"{SPEC}{schedule}\n[series]\nplace_points = [10, {wrong}]\n")
+        with pytest.raises(Failure, match=r"series\.place_points"):
+            read_all(file)
+    file.write_text(f"{SPEC}\n[series]\nbest = 2\n")
+    with pytest.raises(Failure, match=r"left out where there is no schedule\.every"):
+        read_all(file)
+
+
 def test_the_rhythm_of_the_page_is_read(file: Path) -> None:
-    file.write_text(SPEC.replace("[options]", f"{block('deploy/TOURNAMENTS.md', 'every = ')}\n[options]"))
+    file.write_text(SPEC.replace("[options]", f"{block('deploy/SERIES.md', 'every = ')}\n[options]"))
     schedule = read_all(file).tournament.schedule
     assert (schedule.every, schedule.too_few) == ("friday 18:00 Europe/Berlin", arb.TooFewRule.CANCEL)
 
@@ -276,7 +289,7 @@ def test_fields_are_found_by_their_names() -> None:
     ],
 )
 def test_hypotheses_of_a_trial_may_have_decimals(tmp_path: Path, written: str, read: tuple[int, int, int]) -> None:
-    options = read_file(trial_file(tmp_path, written)).options
+    options = read_all(trial_file(tmp_path, written)).tournament.options
     assert (options.elo0, options.elo1, options.elo_parts) == read
 
 
@@ -291,7 +304,7 @@ def test_hypotheses_of_a_trial_may_have_decimals(tmp_path: Path, written: str, r
 )
 def test_decimals_that_no_test_can_have_are_refused(tmp_path: Path, written: str, field: str, allowed: str) -> None:
     with pytest.raises(Failure, match=rf"options\.{field}.*{allowed}"):
-        read_file(trial_file(tmp_path, written))
+        read_all(trial_file(tmp_path, written))
 
 
 def trial_file(folder: Path, options: str) -> Path:

@@ -54,7 +54,9 @@ class Recording:
         """Return no tries: a test ends with the first."""
 
 
-SPEC: Final = arb.TournamentSpec("cup", arb.TournamentFormat.SWISS, ("pods",), "1s")
+SPEC: Final = arb.TournamentSpec(
+    "cup", arb.TournamentFormat.SWISS, ("pods",), "1s", series=arb.SeriesRules(place_points=(1,))
+)
 VALUES: Final[Mapping[str, tuple[Any, Any]]] = {
     "accept": (False, True),
     "at": (arb.Line("pods"), arb.MatchPly("m1", 3)),
@@ -144,7 +146,11 @@ def other(name: str, value: Any) -> Any:
         return 7
     if isinstance(value, Enum):
         return type(value)(1 if value.value != 1 else 2)
-    return not value if isinstance(value, bool) else value + {int: 1, str: "x", tuple: ("x",)}[type(value)]
+    return (
+        not value
+        if isinstance(value, bool)
+        else value + {int: 1, str: "x", tuple: value[:1] if isinstance(value, tuple) and value else ("x",)}[type(value)]
+    )
 
 
 FIELDS: Final = [

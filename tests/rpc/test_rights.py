@@ -87,6 +87,7 @@ TABLE = {
     "TournamentService.GetTournament": {"any": ANY_TOKEN},
     "TournamentService.ListTournaments": {"any": ANY_TOKEN},
     "TournamentService.GetStandings": {"any": ANY_TOKEN},
+    "TournamentService.GetSeries": {"any": ANY_TOKEN},
     "TournamentService.ExportTournament": {"any": ANY_TOKEN},
     "RatingService.GetLeaderboard": {"any": ANY_TOKEN},
     "RatingService.GetRating": {"any": ANY_TOKEN},
@@ -357,7 +358,7 @@ async def make_tournament_request(factory: Factory, method: str, relation: str) 
             return pb.ResumeTournamentRequest(request_id=factory.name(), tournament_id=tournament_id)
         case "CancelTournament" | "RuleOnGame" | "CorrectTournament":
             return await factory.changing(getattr(pb, f"{method}Request"), relation)
-        case "GetTournament" | "GetStandings" | "ExportTournament":
+        case "GetTournament" | "GetStandings" | "GetSeries" | "ExportTournament":
             asked: Message = getattr(pb, f"{method}Request")(tournament_id=await factory.tournament(factory.erin))
             return asked
         case "GetRating":

@@ -12,7 +12,7 @@ import pytest
 from arbiter.service.tournaments.own_ratings import results_of
 from arbiter.testing.tournaments import TournamentRun
 from arbiter.tournaments import events as ev
-from arbiter.tournaments import folding, formats
+from arbiter.tournaments import folding, formats, series_table
 from arbiter.tournaments.folding import fold
 from arbiter.tournaments.formats import FreePlayers
 from arbiter.tournaments.snapshot import snapshot
@@ -86,6 +86,7 @@ def test_a_ladder_without_its_old_games_is_the_same(seed: int, order: tuple[TieB
     assert short.games.left < folding.KEPT * 2 * len(whole.spec.games) * 2 + 40
     assert standings(short) == standings(whole)
     assert results_of(rated_games(short), old_rated_games(short)) == results_of(rated_games(whole))
+    assert series_table.results_of(short, standings(short)) == series_table.results_of(whole, standings(whole))
     names = [*whole.entrants]
     assert crosstable(short, names) == crosstable(whole, names)
     assert proposal(short) == proposal(whole)

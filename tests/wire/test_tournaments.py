@@ -66,6 +66,11 @@ every = "friday 18:00 Europe/Berlin"
 start_ms = 1_800_000_000_000
 entry_closes_ms = 1_700_000_000_000
 
+[series]
+best = 3
+last = 8
+place_points = [10, 7, 5]
+
 [adjudication]
 plies = 300
 material = 3

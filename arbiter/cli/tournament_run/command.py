@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
+import arbiter_client as arb
 from cyclopts import Parameter
 
 from arbiter.cli import tournament_view as words
@@ -21,12 +23,13 @@ from arbiter.cli.tournament_run.processes import now_ms
 from arbiter.cli.tournament_run.progress import Progress
 from arbiter.cli.tournament_run.running_tournament import RunningTournament, TournamentState
 from arbiter.cli.tournament_run.screen import elapsed, limits_hit, not_played, so_far, unusual, view_of, void_matches
-from arbiter.cli.tournament_spec import File, read_all, read_file
+from arbiter.cli.tournament_spec import File, read_all
 from arbiter.text_files import text_of
 
 RUNS: Final = Path("arbiter-runs")
 PLAN: Final = "tournament.toml"
 KEY: Final = "run"
+ONCE: Final = "A run plays one tournament of the series: `arbiter tournament create` makes the series on a server."
 
 
 def run(
@@ -60,7 +63,7 @@ def run(
         raise Failure(f"{games} games at once are too few: at least 1")
     if not 0 <= port <= 65535:
         raise Failure(f"{port} is not a port: expected 1 to 65535, or 0 for a free one")
-    file = read_all(specification)
+    file = once(read_all(specification))
     if len(file.bots) < 2:
         number = "one bot" if file.bots else "no bots"
         raise Failure(f"{specification} names {number}: add a table [[bots]] for each, at least two")
@@ -79,9 +82,18 @@ def run(
         return asyncio.run(until_signal(played))
 
 
+def once(file: File) -> File:
+    """Return a file without a series: a run plays one tournament."""
+    spec = file.tournament
+    if not spec.schedule.every:
+        return file
+    spec = replace(spec, schedule=replace(spec.schedule, every=""), series=arb.SeriesRules())
+    return file._replace(tournament=spec, cautions=(*file.cautions, ONCE))
+
+
 def _run_to_resume(folder: Folder, file: File) -> Folder:
     """Return the run to resume. Raises Failure if it was begun as a different tournament."""
-    if read_file(folder.plan_file) != file.tournament:
+    if once(read_all(folder.plan_file)).tournament != file.tournament:
         raise Failure(
             f"{file.path} specifies another tournament than {folder.plan_file}, with which this run began: "
             "start a new run without --resume"

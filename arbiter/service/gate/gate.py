@@ -16,6 +16,7 @@ from arbiter.service.gate.matches import MatchGate
 from arbiter.service.gate.play import PlayGate
 from arbiter.service.gate.players import PlayerGate
 from arbiter.service.gate.ratings import RatingGate
+from arbiter.service.gate.series import SeriesGate
 from arbiter.service.gate.server import ServerGate
 from arbiter.service.gate.tournaments import TournamentGate
 from arbiter.service.gate.use_cases import UseCases
@@ -54,7 +55,8 @@ class Gate:
         )
         self.accounts = AccountGate(admission, accounts, sessions, use_cases.tournaments)
         self.browsers = BrowserGate(admission, accounts, limits.session_ms)
-        self.tournaments = TournamentGate(admission, streams, use_cases, limits, log)
+        self.tournaments = TournamentGate(admission, streams, use_cases, limits)
+        self.series = SeriesGate(admission, use_cases.series)
         self.ratings = RatingGate(admission, streams, ratings, accounts, limits)
 
     def end_streams(self, refusal: Refusal) -> None:

@@ -67,6 +67,7 @@ class Action(StrEnum):
     GET_TOURNAMENT = auto()
     LIST_TOURNAMENTS = auto()
     GET_STANDINGS = auto()
+    GET_SERIES = auto()
     EXPORT_TOURNAMENT = auto()
     GET_LEADERBOARD = auto()
     GET_RATING = auto()
@@ -158,6 +159,7 @@ RIGHTS: Final[Mapping[Action, Row]] = {
     Action.GET_TOURNAMENT: _READ,
     Action.LIST_TOURNAMENTS: _READ,
     Action.GET_STANDINGS: _READ,
+    Action.GET_SERIES: _READ,
     Action.EXPORT_TOURNAMENT: _READ,
     Action.GET_LEADERBOARD: _READ,
     Action.GET_RATING: _READ,

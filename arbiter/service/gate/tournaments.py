@@ -22,10 +22,8 @@ from arbiter.service.gate.streams import OpenStreams
 from arbiter.service.gate.use_cases import UseCases
 from arbiter.service.players.accounts import NO_TOKEN, Caller, check_plays
 from arbiter.service.ports.journal import StoreFailed, TournamentFilter, TournamentSummary
-from arbiter.service.ports.log import Logger
 from arbiter.service.tournaments.deciding import Decided, Deciding, with_seed
 from arbiter.service.tournaments.matches import tournament_of
-from arbiter.service.tournaments.standings_cache import StandingsCache
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import formats
 from arbiter.tournaments.commands import Correct, Rule
@@ -103,9 +101,7 @@ class TournamentGate:
     tournament, and the refusal of the tournament.
     """
 
-    def __init__(
-        self, admission: Admission, streams: OpenStreams, use_cases: UseCases, limits: Limits, log: Logger
-    ) -> None:
+    def __init__(self, admission: Admission, streams: OpenStreams, use_cases: UseCases, limits: Limits) -> None:
         self._admission = admission
         self._streams = streams
         self._tournaments = use_cases.tournaments
@@ -114,7 +110,7 @@ class TournamentGate:
         self._accounts = use_cases.accounts
         self._ratings = use_cases.ratings
         self._limits = limits
-        self._tables = StandingsCache(log, use_cases.ratings)
+        self._tables = use_cases.tables
         self._deciding = Deciding(use_cases.tournaments, self._tables)
         self._reading = asyncio.Lock()
         self._cautions: OrderedDict[str, tuple[str, ...]] = OrderedDict()
@@ -249,11 +245,15 @@ class TournamentGate:
         caller = await self._organiser(call, Action.RESUME_TOURNAMENT, change)
         return await self._tournaments.act(change.tournament_id, do.Continue(caller.player, change.request_id))
 
-    async def cancel(self, call: Call, change: Change, note: str) -> Tournament:
-        """Cancel a tournament. `note` says why."""
+    async def cancel(self, call: Call, change: Change, note: str, *, series_goes_on: bool = False) -> Tournament:
+        """Cancel a tournament. `note` says why. series_goes_on: the next one of its series takes place all the same."""
         caller = await self._organiser(call, Action.CANCEL_TOURNAMENT, change)
         check_plain(note, "note", LONGEST_NOTE)
-        return await self._tournaments.act(change.tournament_id, do.Cancel(caller.player, change.request_id, note))
+        tournament = await self._tournaments.get(change.tournament_id)
+        if series_goes_on and not tournament.spec.schedule.every:
+            raise argument_invalid("true", "series_goes_on", "false for a tournament without schedule.every")
+        command = do.Cancel(caller.player, change.request_id, note, series_goes_on)
+        return await self._tournaments.act(tournament.id, command)
 
     async def rule(self, call: Call, change: Change, command: Callable[[str], Rule], preview: bool) -> Decided:
         """Rule on a game; return what that changes. preview: only what it would change.

@@ -17,6 +17,8 @@ from arbiter.service.players.accounts import Accounts
 from arbiter.service.ratings.ratings import Ratings
 from arbiter.service.tournaments.files import TournamentFiles
 from arbiter.service.tournaments.registry import TournamentRegistry
+from arbiter.service.tournaments.series_tables import SeriesTables
+from arbiter.service.tournaments.standings_cache import StandingsCache
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,8 @@ class UseCases:
     challenges: Challenges
     tournaments: TournamentRegistry
     tournament_files: TournamentFiles
+    tables: StandingsCache
+    series: SeriesTables
     ratings: Ratings
     streams: OpenStreams
     readiness: Readiness

@@ -392,9 +392,11 @@ class TournamentDriver:
                 self._dependencies.capacity.take(players)
                 self._spawn(self._make(game, tournament.attempts.get(game.number, 0) + 1))
 
-    async def make_next(self) -> None:
-        """Make the next tournament of a series, before this one starts. Raises Refusal."""
-        if self.tournament.phase is TournamentPhase.ENTRY and not engine.too_few(self.tournament):
+    async def prepare(self, command: do.Command) -> None:
+        """Make the next tournament of a series, before this one starts, or is left out of it. Raises Refusal."""
+        starts = isinstance(command, do.Start) and not engine.too_few(self.tournament)
+        is_left_out = isinstance(command, do.Cancel) and command.series_goes_on
+        if self.tournament.phase is TournamentPhase.ENTRY and (starts or is_left_out):
             await self._succession.make(self.tournament)
 
     async def _succeed(self) -> None:

@@ -216,8 +216,8 @@ class TournamentRegistry:
             raise DRAINING
         tournament = await self.get(tournament_id)
         driver = self._drivers.get(tournament_id)
-        if driver is not None and isinstance(command, do.Start):
-            await driver.make_next()
+        if driver is not None:
+            await driver.prepare(command)
         if driver is None and isinstance(command, do.AfterTheEnd):
             return await self._shielded.run(self._decide_after_the_end(tournament_id, command))
         if driver is None:  # it has ended: the request changes nothing

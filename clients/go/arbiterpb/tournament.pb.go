@@ -568,7 +568,9 @@ type TournamentSpec struct {
 	// reason it was void: the server failed, both players left, an organiser aborted it, or one did not come and
 	// `policy.no_show` is VOID. If the last match is void too, the player who did not come to it has lost; in all other
 	// cases neither has won, and the game counts as not played. In tournaments from before this field, 100.
-	Attempts      *int32 `protobuf:"varint,16,opt,name=attempts,proto3,oneof" json:"attempts,omitempty"`
+	Attempts *int32 `protobuf:"varint,16,opt,name=attempts,proto3,oneof" json:"attempts,omitempty"`
+	// What the table over a series counts; refused without schedule.every.
+	Series        *SeriesRules `protobuf:"bytes,17,opt,name=series,proto3" json:"series,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -713,6 +715,13 @@ func (x *TournamentSpec) GetAttempts() int32 {
 		return *x.Attempts
 	}
 	return 0
+}
+
+func (x *TournamentSpec) GetSeries() *SeriesRules {
+	if x != nil {
+		return x.Series
+	}
+	return nil
 }
 
 // Options of single formats. A format ignores the options of other formats.
@@ -1247,8 +1256,8 @@ type Schedule struct {
 	// When it takes place again and again; empty for once. A weekday or "daily", a time, and a time zone of the IANA
 	// database, such as "friday 18:00 Europe/Berlin"; or a cron expression of five fields and a time zone, such as
 	// "0 18 1 * * Europe/Berlin". Before the tournament starts, or is cancelled for lack of players, the next one is
-	// created, with the same specification and creator; to cancel one that has not started ends the series. Without
-	// start_ms, the first one starts when this says so next.
+	// created, with the same specification and creator; to cancel one that has not started ends the series, unless
+	// CancelTournamentRequest.series_goes_on is set. Without start_ms, the first one starts when this says so next.
 	Every         string `protobuf:"bytes,4,opt,name=every,proto3" json:"every,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1312,6 +1321,72 @@ func (x *Schedule) GetEvery() string {
 	return ""
 }
 
+// What the table over a series (GetSeries) counts.
+type SeriesRules struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many of a player's results count, the best ones, 0 to 100; 0: all of them.
+	Best int32 `protobuf:"varint,1,opt,name=best,proto3" json:"best,omitempty"`
+	// Of how many tournaments, the last ones that took place and have ended, 1 to 100; absent: 100.
+	Last *int32 `protobuf:"varint,2,opt,name=last,proto3,oneof" json:"last,omitempty"`
+	// What a place in a tournament counts, the first place first: at most 100 whole numbers, each 0 to 10000. Players that
+	// share a place all get what it counts; later places, and players without a played game, get nothing. Empty: a
+	// player's points in a tournament count.
+	PlacePoints   []int32 `protobuf:"varint,3,rep,packed,name=place_points,json=placePoints,proto3" json:"place_points,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SeriesRules) Reset() {
+	*x = SeriesRules{}
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SeriesRules) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SeriesRules) ProtoMessage() {}
+
+func (x *SeriesRules) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SeriesRules.ProtoReflect.Descriptor instead.
+func (*SeriesRules) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *SeriesRules) GetBest() int32 {
+	if x != nil {
+		return x.Best
+	}
+	return 0
+}
+
+func (x *SeriesRules) GetLast() int32 {
+	if x != nil && x.Last != nil {
+		return *x.Last
+	}
+	return 0
+}
+
+func (x *SeriesRules) GetPlacePoints() []int32 {
+	if x != nil {
+		return x.PlacePoints
+	}
+	return nil
+}
+
 // When the arbiter ends a game by rule: with cause ORGANISER, directly after a move. The record of each match contains
 // the rules, so that a reader can check them. If several apply, the reason is the first of material, length, evaluation
 // and level. A bot's evaluation is the one in its comment on its move (MoveComment).
@@ -1349,7 +1424,7 @@ type Adjudication struct {
 
 func (x *Adjudication) Reset() {
 	*x = Adjudication{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[7]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1361,7 +1436,7 @@ func (x *Adjudication) String() string {
 func (*Adjudication) ProtoMessage() {}
 
 func (x *Adjudication) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[7]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1374,7 +1449,7 @@ func (x *Adjudication) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Adjudication.ProtoReflect.Descriptor instead.
 func (*Adjudication) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{7}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Adjudication) GetPlies() int32 {
@@ -1465,7 +1540,7 @@ type TournamentPolicy struct {
 
 func (x *TournamentPolicy) Reset() {
 	*x = TournamentPolicy{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[8]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1477,7 +1552,7 @@ func (x *TournamentPolicy) String() string {
 func (*TournamentPolicy) ProtoMessage() {}
 
 func (x *TournamentPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[8]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1490,7 +1565,7 @@ func (x *TournamentPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TournamentPolicy.ProtoReflect.Descriptor instead.
 func (*TournamentPolicy) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{8}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *TournamentPolicy) GetIllegalMoves() int32 {
@@ -1572,7 +1647,7 @@ type Entrant struct {
 
 func (x *Entrant) Reset() {
 	*x = Entrant{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[9]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1584,7 +1659,7 @@ func (x *Entrant) String() string {
 func (*Entrant) ProtoMessage() {}
 
 func (x *Entrant) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[9]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1597,7 +1672,7 @@ func (x *Entrant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entrant.ProtoReflect.Descriptor instead.
 func (*Entrant) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{9}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Entrant) GetPlayer() string {
@@ -1670,7 +1745,7 @@ type TournamentGame struct {
 
 func (x *TournamentGame) Reset() {
 	*x = TournamentGame{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[10]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1682,7 +1757,7 @@ func (x *TournamentGame) String() string {
 func (*TournamentGame) ProtoMessage() {}
 
 func (x *TournamentGame) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[10]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1695,7 +1770,7 @@ func (x *TournamentGame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TournamentGame.ProtoReflect.Descriptor instead.
 func (*TournamentGame) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{10}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *TournamentGame) GetNumber() int32 {
@@ -1787,7 +1862,7 @@ type Tournament struct {
 
 func (x *Tournament) Reset() {
 	*x = Tournament{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[11]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1799,7 +1874,7 @@ func (x *Tournament) String() string {
 func (*Tournament) ProtoMessage() {}
 
 func (x *Tournament) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[11]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1812,7 +1887,7 @@ func (x *Tournament) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tournament.ProtoReflect.Descriptor instead.
 func (*Tournament) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{11}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Tournament) GetTournamentId() string {
@@ -1966,7 +2041,7 @@ type TournamentSummary struct {
 
 func (x *TournamentSummary) Reset() {
 	*x = TournamentSummary{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[12]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1978,7 +2053,7 @@ func (x *TournamentSummary) String() string {
 func (*TournamentSummary) ProtoMessage() {}
 
 func (x *TournamentSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[12]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1991,7 +2066,7 @@ func (x *TournamentSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TournamentSummary.ProtoReflect.Descriptor instead.
 func (*TournamentSummary) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{12}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *TournamentSummary) GetTournamentId() string {
@@ -2063,7 +2138,7 @@ type CreateTournamentRequest struct {
 
 func (x *CreateTournamentRequest) Reset() {
 	*x = CreateTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[13]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2075,7 +2150,7 @@ func (x *CreateTournamentRequest) String() string {
 func (*CreateTournamentRequest) ProtoMessage() {}
 
 func (x *CreateTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[13]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2088,7 +2163,7 @@ func (x *CreateTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTournamentRequest.ProtoReflect.Descriptor instead.
 func (*CreateTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{13}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *CreateTournamentRequest) GetRequestId() string {
@@ -2116,7 +2191,7 @@ type CreateTournamentResponse struct {
 
 func (x *CreateTournamentResponse) Reset() {
 	*x = CreateTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[14]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2128,7 +2203,7 @@ func (x *CreateTournamentResponse) String() string {
 func (*CreateTournamentResponse) ProtoMessage() {}
 
 func (x *CreateTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[14]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2141,7 +2216,7 @@ func (x *CreateTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTournamentResponse.ProtoReflect.Descriptor instead.
 func (*CreateTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{14}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *CreateTournamentResponse) GetTournament() *Tournament {
@@ -2171,7 +2246,7 @@ type EnterTournamentRequest struct {
 
 func (x *EnterTournamentRequest) Reset() {
 	*x = EnterTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[15]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2183,7 +2258,7 @@ func (x *EnterTournamentRequest) String() string {
 func (*EnterTournamentRequest) ProtoMessage() {}
 
 func (x *EnterTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[15]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2196,7 +2271,7 @@ func (x *EnterTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnterTournamentRequest.ProtoReflect.Descriptor instead.
 func (*EnterTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{15}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *EnterTournamentRequest) GetRequestId() string {
@@ -2245,7 +2320,7 @@ type EnterTournamentResponse struct {
 
 func (x *EnterTournamentResponse) Reset() {
 	*x = EnterTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[16]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2257,7 +2332,7 @@ func (x *EnterTournamentResponse) String() string {
 func (*EnterTournamentResponse) ProtoMessage() {}
 
 func (x *EnterTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[16]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2270,7 +2345,7 @@ func (x *EnterTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnterTournamentResponse.ProtoReflect.Descriptor instead.
 func (*EnterTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{16}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *EnterTournamentResponse) GetEntrant() *Entrant {
@@ -2295,7 +2370,7 @@ type WithdrawFromTournamentRequest struct {
 
 func (x *WithdrawFromTournamentRequest) Reset() {
 	*x = WithdrawFromTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[17]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2307,7 +2382,7 @@ func (x *WithdrawFromTournamentRequest) String() string {
 func (*WithdrawFromTournamentRequest) ProtoMessage() {}
 
 func (x *WithdrawFromTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[17]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2320,7 +2395,7 @@ func (x *WithdrawFromTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithdrawFromTournamentRequest.ProtoReflect.Descriptor instead.
 func (*WithdrawFromTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{17}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *WithdrawFromTournamentRequest) GetRequestId() string {
@@ -2355,7 +2430,7 @@ type WithdrawFromTournamentResponse struct {
 
 func (x *WithdrawFromTournamentResponse) Reset() {
 	*x = WithdrawFromTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[18]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2367,7 +2442,7 @@ func (x *WithdrawFromTournamentResponse) String() string {
 func (*WithdrawFromTournamentResponse) ProtoMessage() {}
 
 func (x *WithdrawFromTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[18]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2380,7 +2455,7 @@ func (x *WithdrawFromTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithdrawFromTournamentResponse.ProtoReflect.Descriptor instead.
 func (*WithdrawFromTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{18}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *WithdrawFromTournamentResponse) GetEntrant() *Entrant {
@@ -2401,7 +2476,7 @@ type Rounds struct {
 
 func (x *Rounds) Reset() {
 	*x = Rounds{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[19]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2413,7 +2488,7 @@ func (x *Rounds) String() string {
 func (*Rounds) ProtoMessage() {}
 
 func (x *Rounds) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[19]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2426,7 +2501,7 @@ func (x *Rounds) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rounds.ProtoReflect.Descriptor instead.
 func (*Rounds) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{19}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Rounds) GetRounds() []int32 {
@@ -2457,7 +2532,7 @@ type ChangeEntryRequest struct {
 
 func (x *ChangeEntryRequest) Reset() {
 	*x = ChangeEntryRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[20]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2469,7 +2544,7 @@ func (x *ChangeEntryRequest) String() string {
 func (*ChangeEntryRequest) ProtoMessage() {}
 
 func (x *ChangeEntryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[20]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2482,7 +2557,7 @@ func (x *ChangeEntryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeEntryRequest.ProtoReflect.Descriptor instead.
 func (*ChangeEntryRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{20}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ChangeEntryRequest) GetRequestId() string {
@@ -2531,7 +2606,7 @@ type ChangeEntryResponse struct {
 
 func (x *ChangeEntryResponse) Reset() {
 	*x = ChangeEntryResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[21]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2543,7 +2618,7 @@ func (x *ChangeEntryResponse) String() string {
 func (*ChangeEntryResponse) ProtoMessage() {}
 
 func (x *ChangeEntryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[21]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2556,7 +2631,7 @@ func (x *ChangeEntryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeEntryResponse.ProtoReflect.Descriptor instead.
 func (*ChangeEntryResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{21}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ChangeEntryResponse) GetEntrant() *Entrant {
@@ -2579,7 +2654,7 @@ type StartTournamentRequest struct {
 
 func (x *StartTournamentRequest) Reset() {
 	*x = StartTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[22]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2591,7 +2666,7 @@ func (x *StartTournamentRequest) String() string {
 func (*StartTournamentRequest) ProtoMessage() {}
 
 func (x *StartTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[22]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2604,7 +2679,7 @@ func (x *StartTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartTournamentRequest.ProtoReflect.Descriptor instead.
 func (*StartTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{22}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *StartTournamentRequest) GetRequestId() string {
@@ -2632,7 +2707,7 @@ type StartTournamentResponse struct {
 
 func (x *StartTournamentResponse) Reset() {
 	*x = StartTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[23]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2644,7 +2719,7 @@ func (x *StartTournamentResponse) String() string {
 func (*StartTournamentResponse) ProtoMessage() {}
 
 func (x *StartTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[23]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2657,7 +2732,7 @@ func (x *StartTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartTournamentResponse.ProtoReflect.Descriptor instead.
 func (*StartTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{23}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *StartTournamentResponse) GetTournament() *Tournament {
@@ -2680,7 +2755,7 @@ type PauseTournamentRequest struct {
 
 func (x *PauseTournamentRequest) Reset() {
 	*x = PauseTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[24]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2692,7 +2767,7 @@ func (x *PauseTournamentRequest) String() string {
 func (*PauseTournamentRequest) ProtoMessage() {}
 
 func (x *PauseTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[24]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2705,7 +2780,7 @@ func (x *PauseTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseTournamentRequest.ProtoReflect.Descriptor instead.
 func (*PauseTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{24}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PauseTournamentRequest) GetRequestId() string {
@@ -2733,7 +2808,7 @@ type PauseTournamentResponse struct {
 
 func (x *PauseTournamentResponse) Reset() {
 	*x = PauseTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[25]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2745,7 +2820,7 @@ func (x *PauseTournamentResponse) String() string {
 func (*PauseTournamentResponse) ProtoMessage() {}
 
 func (x *PauseTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[25]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2758,7 +2833,7 @@ func (x *PauseTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseTournamentResponse.ProtoReflect.Descriptor instead.
 func (*PauseTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{25}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *PauseTournamentResponse) GetTournament() *Tournament {
@@ -2781,7 +2856,7 @@ type ResumeTournamentRequest struct {
 
 func (x *ResumeTournamentRequest) Reset() {
 	*x = ResumeTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[26]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2793,7 +2868,7 @@ func (x *ResumeTournamentRequest) String() string {
 func (*ResumeTournamentRequest) ProtoMessage() {}
 
 func (x *ResumeTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[26]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2806,7 +2881,7 @@ func (x *ResumeTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeTournamentRequest.ProtoReflect.Descriptor instead.
 func (*ResumeTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{26}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ResumeTournamentRequest) GetRequestId() string {
@@ -2834,7 +2909,7 @@ type ResumeTournamentResponse struct {
 
 func (x *ResumeTournamentResponse) Reset() {
 	*x = ResumeTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[27]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2846,7 +2921,7 @@ func (x *ResumeTournamentResponse) String() string {
 func (*ResumeTournamentResponse) ProtoMessage() {}
 
 func (x *ResumeTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[27]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2859,7 +2934,7 @@ func (x *ResumeTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeTournamentResponse.ProtoReflect.Descriptor instead.
 func (*ResumeTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{27}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ResumeTournamentResponse) GetTournament() *Tournament {
@@ -2877,14 +2952,17 @@ type CancelTournamentRequest struct {
 	// The tournament.
 	TournamentId string `protobuf:"bytes,2,opt,name=tournament_id,json=tournamentId,proto3" json:"tournament_id,omitempty"`
 	// The reason, for the record; at most 500 characters.
-	Note          string `protobuf:"bytes,3,opt,name=note,proto3" json:"note,omitempty"`
+	Note string `protobuf:"bytes,3,opt,name=note,proto3" json:"note,omitempty"`
+	// Of a series: the next tournament takes place all the same, so one date is left out. Refused with ARGUMENT_INVALID for
+	// a tournament without schedule.every.
+	SeriesGoesOn  bool `protobuf:"varint,4,opt,name=series_goes_on,json=seriesGoesOn,proto3" json:"series_goes_on,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CancelTournamentRequest) Reset() {
 	*x = CancelTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[28]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2896,7 +2974,7 @@ func (x *CancelTournamentRequest) String() string {
 func (*CancelTournamentRequest) ProtoMessage() {}
 
 func (x *CancelTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[28]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2909,7 +2987,7 @@ func (x *CancelTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTournamentRequest.ProtoReflect.Descriptor instead.
 func (*CancelTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{28}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *CancelTournamentRequest) GetRequestId() string {
@@ -2933,6 +3011,13 @@ func (x *CancelTournamentRequest) GetNote() string {
 	return ""
 }
 
+func (x *CancelTournamentRequest) GetSeriesGoesOn() bool {
+	if x != nil {
+		return x.SeriesGoesOn
+	}
+	return false
+}
+
 // The tournament is over.
 type CancelTournamentResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2944,7 +3029,7 @@ type CancelTournamentResponse struct {
 
 func (x *CancelTournamentResponse) Reset() {
 	*x = CancelTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[29]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2956,7 +3041,7 @@ func (x *CancelTournamentResponse) String() string {
 func (*CancelTournamentResponse) ProtoMessage() {}
 
 func (x *CancelTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[29]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2969,7 +3054,7 @@ func (x *CancelTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTournamentResponse.ProtoReflect.Descriptor instead.
 func (*CancelTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{29}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *CancelTournamentResponse) GetTournament() *Tournament {
@@ -3005,7 +3090,7 @@ type RuleOnGameRequest struct {
 
 func (x *RuleOnGameRequest) Reset() {
 	*x = RuleOnGameRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[30]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3017,7 +3102,7 @@ func (x *RuleOnGameRequest) String() string {
 func (*RuleOnGameRequest) ProtoMessage() {}
 
 func (x *RuleOnGameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[30]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3030,7 +3115,7 @@ func (x *RuleOnGameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RuleOnGameRequest.ProtoReflect.Descriptor instead.
 func (*RuleOnGameRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{30}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *RuleOnGameRequest) GetRequestId() string {
@@ -3104,7 +3189,7 @@ type RuleOnGameResponse struct {
 
 func (x *RuleOnGameResponse) Reset() {
 	*x = RuleOnGameResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[31]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3116,7 +3201,7 @@ func (x *RuleOnGameResponse) String() string {
 func (*RuleOnGameResponse) ProtoMessage() {}
 
 func (x *RuleOnGameResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[31]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3129,7 +3214,7 @@ func (x *RuleOnGameResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RuleOnGameResponse.ProtoReflect.Descriptor instead.
 func (*RuleOnGameResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{31}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *RuleOnGameResponse) GetTournament() *Tournament {
@@ -3175,7 +3260,7 @@ type CorrectTournamentRequest struct {
 
 func (x *CorrectTournamentRequest) Reset() {
 	*x = CorrectTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[32]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3187,7 +3272,7 @@ func (x *CorrectTournamentRequest) String() string {
 func (*CorrectTournamentRequest) ProtoMessage() {}
 
 func (x *CorrectTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[32]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3200,7 +3285,7 @@ func (x *CorrectTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CorrectTournamentRequest.ProtoReflect.Descriptor instead.
 func (*CorrectTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{32}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *CorrectTournamentRequest) GetRequestId() string {
@@ -3265,7 +3350,7 @@ type CorrectTournamentResponse struct {
 
 func (x *CorrectTournamentResponse) Reset() {
 	*x = CorrectTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[33]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3277,7 +3362,7 @@ func (x *CorrectTournamentResponse) String() string {
 func (*CorrectTournamentResponse) ProtoMessage() {}
 
 func (x *CorrectTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[33]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3290,7 +3375,7 @@ func (x *CorrectTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CorrectTournamentResponse.ProtoReflect.Descriptor instead.
 func (*CorrectTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{33}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *CorrectTournamentResponse) GetTournament() *Tournament {
@@ -3343,7 +3428,7 @@ type RoundPairs struct {
 
 func (x *RoundPairs) Reset() {
 	*x = RoundPairs{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[34]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3355,7 +3440,7 @@ func (x *RoundPairs) String() string {
 func (*RoundPairs) ProtoMessage() {}
 
 func (x *RoundPairs) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[34]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3368,7 +3453,7 @@ func (x *RoundPairs) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoundPairs.ProtoReflect.Descriptor instead.
 func (*RoundPairs) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{34}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *RoundPairs) GetRound() int32 {
@@ -3410,7 +3495,7 @@ type LaterPairings struct {
 
 func (x *LaterPairings) Reset() {
 	*x = LaterPairings{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[35]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3422,7 +3507,7 @@ func (x *LaterPairings) String() string {
 func (*LaterPairings) ProtoMessage() {}
 
 func (x *LaterPairings) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[35]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3435,7 +3520,7 @@ func (x *LaterPairings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LaterPairings.ProtoReflect.Descriptor instead.
 func (*LaterPairings) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{35}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *LaterPairings) GetResult() string {
@@ -3485,7 +3570,7 @@ type PlaceChange struct {
 
 func (x *PlaceChange) Reset() {
 	*x = PlaceChange{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[36]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3497,7 +3582,7 @@ func (x *PlaceChange) String() string {
 func (*PlaceChange) ProtoMessage() {}
 
 func (x *PlaceChange) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[36]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3510,7 +3595,7 @@ func (x *PlaceChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlaceChange.ProtoReflect.Descriptor instead.
 func (*PlaceChange) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{36}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *PlaceChange) GetPlayer() string {
@@ -3559,7 +3644,7 @@ type GetTournamentRequest struct {
 
 func (x *GetTournamentRequest) Reset() {
 	*x = GetTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[37]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3571,7 +3656,7 @@ func (x *GetTournamentRequest) String() string {
 func (*GetTournamentRequest) ProtoMessage() {}
 
 func (x *GetTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[37]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3584,7 +3669,7 @@ func (x *GetTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTournamentRequest.ProtoReflect.Descriptor instead.
 func (*GetTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{37}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *GetTournamentRequest) GetTournamentId() string {
@@ -3605,7 +3690,7 @@ type GetTournamentResponse struct {
 
 func (x *GetTournamentResponse) Reset() {
 	*x = GetTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[38]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3617,7 +3702,7 @@ func (x *GetTournamentResponse) String() string {
 func (*GetTournamentResponse) ProtoMessage() {}
 
 func (x *GetTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[38]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3630,7 +3715,7 @@ func (x *GetTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTournamentResponse.ProtoReflect.Descriptor instead.
 func (*GetTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{38}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *GetTournamentResponse) GetTournament() *Tournament {
@@ -3659,7 +3744,7 @@ type ListTournamentsRequest struct {
 
 func (x *ListTournamentsRequest) Reset() {
 	*x = ListTournamentsRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[39]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3671,7 +3756,7 @@ func (x *ListTournamentsRequest) String() string {
 func (*ListTournamentsRequest) ProtoMessage() {}
 
 func (x *ListTournamentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[39]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3684,7 +3769,7 @@ func (x *ListTournamentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTournamentsRequest.ProtoReflect.Descriptor instead.
 func (*ListTournamentsRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{39}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ListTournamentsRequest) GetPageSize() int32 {
@@ -3735,7 +3820,7 @@ type ListTournamentsResponse struct {
 
 func (x *ListTournamentsResponse) Reset() {
 	*x = ListTournamentsResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[40]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3747,7 +3832,7 @@ func (x *ListTournamentsResponse) String() string {
 func (*ListTournamentsResponse) ProtoMessage() {}
 
 func (x *ListTournamentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[40]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3760,7 +3845,7 @@ func (x *ListTournamentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTournamentsResponse.ProtoReflect.Descriptor instead.
 func (*ListTournamentsResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{40}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ListTournamentsResponse) GetTournaments() []*TournamentSummary {
@@ -3788,7 +3873,7 @@ type ExportTournamentRequest struct {
 
 func (x *ExportTournamentRequest) Reset() {
 	*x = ExportTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[41]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3800,7 +3885,7 @@ func (x *ExportTournamentRequest) String() string {
 func (*ExportTournamentRequest) ProtoMessage() {}
 
 func (x *ExportTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[41]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3813,7 +3898,7 @@ func (x *ExportTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportTournamentRequest.ProtoReflect.Descriptor instead.
 func (*ExportTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{41}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ExportTournamentRequest) GetTournamentId() string {
@@ -3834,7 +3919,7 @@ type ExportTournamentResponse struct {
 
 func (x *ExportTournamentResponse) Reset() {
 	*x = ExportTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[42]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3846,7 +3931,7 @@ func (x *ExportTournamentResponse) String() string {
 func (*ExportTournamentResponse) ProtoMessage() {}
 
 func (x *ExportTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[42]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3859,7 +3944,7 @@ func (x *ExportTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportTournamentResponse.ProtoReflect.Descriptor instead.
 func (*ExportTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{42}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ExportTournamentResponse) GetLines() []byte {
@@ -3880,7 +3965,7 @@ type GetStandingsRequest struct {
 
 func (x *GetStandingsRequest) Reset() {
 	*x = GetStandingsRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[43]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3892,7 +3977,7 @@ func (x *GetStandingsRequest) String() string {
 func (*GetStandingsRequest) ProtoMessage() {}
 
 func (x *GetStandingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[43]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3905,7 +3990,7 @@ func (x *GetStandingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStandingsRequest.ProtoReflect.Descriptor instead.
 func (*GetStandingsRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{43}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *GetStandingsRequest) GetTournamentId() string {
@@ -3933,7 +4018,7 @@ type GetStandingsResponse struct {
 
 func (x *GetStandingsResponse) Reset() {
 	*x = GetStandingsResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[44]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3945,7 +4030,7 @@ func (x *GetStandingsResponse) String() string {
 func (*GetStandingsResponse) ProtoMessage() {}
 
 func (x *GetStandingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[44]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3958,7 +4043,7 @@ func (x *GetStandingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStandingsResponse.ProtoReflect.Descriptor instead.
 func (*GetStandingsResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{44}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *GetStandingsResponse) GetTournamentId() string {
@@ -3987,6 +4072,271 @@ func (x *GetStandingsResponse) GetRows() []*StandingsRow {
 		return x.Rows
 	}
 	return nil
+}
+
+// Requests the table over a series.
+type GetSeriesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A tournament of the series: the last one that the table has.
+	TournamentId  string `protobuf:"bytes,1,opt,name=tournament_id,json=tournamentId,proto3" json:"tournament_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetSeriesRequest) Reset() {
+	*x = GetSeriesRequest{}
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetSeriesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetSeriesRequest) ProtoMessage() {}
+
+func (x *GetSeriesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetSeriesRequest.ProtoReflect.Descriptor instead.
+func (*GetSeriesRequest) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *GetSeriesRequest) GetTournamentId() string {
+	if x != nil {
+		return x.TournamentId
+	}
+	return ""
+}
+
+// The table over a series, a function of the records of its tournaments.
+type GetSeriesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tournaments that count, oldest first.
+	Tournaments []*TournamentSummary `protobuf:"bytes,1,rep,name=tournaments,proto3" json:"tournaments,omitempty"`
+	// The players, best first: by the sum of the results that count, then by the best one, the second best one, and so on.
+	Rows []*SeriesRow `protobuf:"bytes,2,rep,name=rows,proto3" json:"rows,omitempty"`
+	// The tournament of the series after the one that was asked for; empty if it is not made yet.
+	NextTournamentId string `protobuf:"bytes,3,opt,name=next_tournament_id,json=nextTournamentId,proto3" json:"next_tournament_id,omitempty"`
+	// The rules of the table.
+	Rules         *SeriesRules `protobuf:"bytes,4,opt,name=rules,proto3" json:"rules,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetSeriesResponse) Reset() {
+	*x = GetSeriesResponse{}
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetSeriesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetSeriesResponse) ProtoMessage() {}
+
+func (x *GetSeriesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetSeriesResponse.ProtoReflect.Descriptor instead.
+func (*GetSeriesResponse) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{47}
+}
+
+func (x *GetSeriesResponse) GetTournaments() []*TournamentSummary {
+	if x != nil {
+		return x.Tournaments
+	}
+	return nil
+}
+
+func (x *GetSeriesResponse) GetRows() []*SeriesRow {
+	if x != nil {
+		return x.Rows
+	}
+	return nil
+}
+
+func (x *GetSeriesResponse) GetNextTournamentId() string {
+	if x != nil {
+		return x.NextTournamentId
+	}
+	return ""
+}
+
+func (x *GetSeriesResponse) GetRules() *SeriesRules {
+	if x != nil {
+		return x.Rules
+	}
+	return nil
+}
+
+// A player's row of the table over a series.
+type SeriesRow struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// From 1; players that are equal in everything share a place.
+	Place int32 `protobuf:"varint,1,opt,name=place,proto3" json:"place,omitempty"`
+	// The player.
+	Player string `protobuf:"bytes,2,opt,name=player,proto3" json:"player,omitempty"`
+	// The sum of its results that count, in halves of a point.
+	HalfPoints int32 `protobuf:"varint,3,opt,name=half_points,json=halfPoints,proto3" json:"half_points,omitempty"`
+	// Its results, in the order of the tournaments, without those in which it did not take part.
+	Results       []*SeriesResult `protobuf:"bytes,4,rep,name=results,proto3" json:"results,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SeriesRow) Reset() {
+	*x = SeriesRow{}
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SeriesRow) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SeriesRow) ProtoMessage() {}
+
+func (x *SeriesRow) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SeriesRow.ProtoReflect.Descriptor instead.
+func (*SeriesRow) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *SeriesRow) GetPlace() int32 {
+	if x != nil {
+		return x.Place
+	}
+	return 0
+}
+
+func (x *SeriesRow) GetPlayer() string {
+	if x != nil {
+		return x.Player
+	}
+	return ""
+}
+
+func (x *SeriesRow) GetHalfPoints() int32 {
+	if x != nil {
+		return x.HalfPoints
+	}
+	return 0
+}
+
+func (x *SeriesRow) GetResults() []*SeriesResult {
+	if x != nil {
+		return x.Results
+	}
+	return nil
+}
+
+// A player's result in a tournament of a series.
+type SeriesResult struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tournament.
+	TournamentId string `protobuf:"bytes,1,opt,name=tournament_id,json=tournamentId,proto3" json:"tournament_id,omitempty"`
+	// The player's place in it.
+	Place int32 `protobuf:"varint,2,opt,name=place,proto3" json:"place,omitempty"`
+	// What it counts, in halves of a point: the player's points, in an arena its arena points, or what its place counts.
+	HalfPoints int32 `protobuf:"varint,3,opt,name=half_points,json=halfPoints,proto3" json:"half_points,omitempty"`
+	// Whether it is one of the player's best ones, which count.
+	Counts        bool `protobuf:"varint,4,opt,name=counts,proto3" json:"counts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SeriesResult) Reset() {
+	*x = SeriesResult{}
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SeriesResult) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SeriesResult) ProtoMessage() {}
+
+func (x *SeriesResult) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SeriesResult.ProtoReflect.Descriptor instead.
+func (*SeriesResult) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *SeriesResult) GetTournamentId() string {
+	if x != nil {
+		return x.TournamentId
+	}
+	return ""
+}
+
+func (x *SeriesResult) GetPlace() int32 {
+	if x != nil {
+		return x.Place
+	}
+	return 0
+}
+
+func (x *SeriesResult) GetHalfPoints() int32 {
+	if x != nil {
+		return x.HalfPoints
+	}
+	return 0
+}
+
+func (x *SeriesResult) GetCounts() bool {
+	if x != nil {
+		return x.Counts
+	}
+	return false
 }
 
 // A player's row of the standings.
@@ -4038,7 +4388,7 @@ type StandingsRow struct {
 
 func (x *StandingsRow) Reset() {
 	*x = StandingsRow{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[45]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4050,7 +4400,7 @@ func (x *StandingsRow) String() string {
 func (*StandingsRow) ProtoMessage() {}
 
 func (x *StandingsRow) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[45]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4063,7 +4413,7 @@ func (x *StandingsRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StandingsRow.ProtoReflect.Descriptor instead.
 func (*StandingsRow) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{45}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *StandingsRow) GetPlace() int32 {
@@ -4208,7 +4558,7 @@ type StandingsRating struct {
 
 func (x *StandingsRating) Reset() {
 	*x = StandingsRating{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[46]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4220,7 +4570,7 @@ func (x *StandingsRating) String() string {
 func (*StandingsRating) ProtoMessage() {}
 
 func (x *StandingsRating) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[46]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4233,7 +4583,7 @@ func (x *StandingsRating) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StandingsRating.ProtoReflect.Descriptor instead.
 func (*StandingsRating) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{46}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *StandingsRating) GetElo() *Estimate {
@@ -4274,7 +4624,7 @@ type Faults struct {
 
 func (x *Faults) Reset() {
 	*x = Faults{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[47]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4286,7 +4636,7 @@ func (x *Faults) String() string {
 func (*Faults) ProtoMessage() {}
 
 func (x *Faults) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[47]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4299,7 +4649,7 @@ func (x *Faults) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Faults.ProtoReflect.Descriptor instead.
 func (*Faults) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{47}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Faults) GetTimeouts() int32 {
@@ -4335,7 +4685,7 @@ var File_arbiter_v1_tournament_proto protoreflect.FileDescriptor
 const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\n" +
 	"\x1barbiter/v1/tournament.proto\x12\n" +
-	"arbiter.v1\x1a\x16arbiter/v1/match.proto\x1a\x17arbiter/v1/rating.proto\"\xa1\x06\n" +
+	"arbiter.v1\x1a\x16arbiter/v1/match.proto\x1a\x17arbiter/v1/rating.proto\"\xd2\x06\n" +
 	"\x0eTournamentSpec\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x124\n" +
 	"\x06format\x18\x02 \x01(\x0e2\x1c.arbiter.v1.TournamentFormatR\x06format\x12\x14\n" +
@@ -4354,7 +4704,8 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"tie_breaks\x18\r \x03(\x0e2\x14.arbiter.v1.TieBreakR\ttieBreaks\x124\n" +
 	"\x06policy\x18\x0e \x01(\v2\x1c.arbiter.v1.TournamentPolicyR\x06policy\x12E\n" +
 	"\ttime_odds\x18\x0f \x03(\v2(.arbiter.v1.TournamentSpec.TimeOddsEntryR\btimeOdds\x12\x1f\n" +
-	"\battempts\x18\x10 \x01(\x05H\x03R\battempts\x88\x01\x01\x1a;\n" +
+	"\battempts\x18\x10 \x01(\x05H\x03R\battempts\x88\x01\x01\x12/\n" +
+	"\x06series\x18\x11 \x01(\v2\x17.arbiter.v1.SeriesRulesR\x06series\x1a;\n" +
 	"\rTimeOddsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\b\n" +
@@ -4434,7 +4785,12 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\bstart_ms\x18\x01 \x01(\x03R\astartMs\x12&\n" +
 	"\x0fentry_closes_ms\x18\x02 \x01(\x03R\rentryClosesMs\x12/\n" +
 	"\atoo_few\x18\x03 \x01(\x0e2\x16.arbiter.v1.TooFewRuleR\x06tooFew\x12\x14\n" +
-	"\x05every\x18\x04 \x01(\tR\x05every\"\xb6\x02\n" +
+	"\x05every\x18\x04 \x01(\tR\x05every\"f\n" +
+	"\vSeriesRules\x12\x12\n" +
+	"\x04best\x18\x01 \x01(\x05R\x04best\x12\x17\n" +
+	"\x04last\x18\x02 \x01(\x05H\x00R\x04last\x88\x01\x01\x12!\n" +
+	"\fplace_points\x18\x03 \x03(\x05R\vplacePointsB\a\n" +
+	"\x05_last\"\xb6\x02\n" +
 	"\fAdjudication\x12\x14\n" +
 	"\x05plies\x18\x01 \x01(\x05R\x05plies\x12\x1a\n" +
 	"\bmaterial\x18\b \x01(\x05R\bmaterial\x12%\n" +
@@ -4576,12 +4932,13 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x18ResumeTournamentResponse\x126\n" +
 	"\n" +
 	"tournament\x18\x01 \x01(\v2\x16.arbiter.v1.TournamentR\n" +
-	"tournament\"q\n" +
+	"tournament\"\x97\x01\n" +
 	"\x17CancelTournamentRequest\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tR\trequestId\x12#\n" +
 	"\rtournament_id\x18\x02 \x01(\tR\ftournamentId\x12\x12\n" +
-	"\x04note\x18\x03 \x01(\tR\x04note\"R\n" +
+	"\x04note\x18\x03 \x01(\tR\x04note\x12$\n" +
+	"\x0eseries_goes_on\x18\x04 \x01(\bR\fseriesGoesOn\"R\n" +
 	"\x18CancelTournamentResponse\x126\n" +
 	"\n" +
 	"tournament\x18\x01 \x01(\v2\x16.arbiter.v1.TournamentR\n" +
@@ -4665,7 +5022,26 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\brevision\x18\x02 \x01(\x03R\brevision\x123\n" +
 	"\n" +
 	"tie_breaks\x18\x03 \x03(\x0e2\x14.arbiter.v1.TieBreakR\ttieBreaks\x12,\n" +
-	"\x04rows\x18\x04 \x03(\v2\x18.arbiter.v1.StandingsRowR\x04rows\"\x82\x05\n" +
+	"\x04rows\x18\x04 \x03(\v2\x18.arbiter.v1.StandingsRowR\x04rows\"7\n" +
+	"\x10GetSeriesRequest\x12#\n" +
+	"\rtournament_id\x18\x01 \x01(\tR\ftournamentId\"\xdc\x01\n" +
+	"\x11GetSeriesResponse\x12?\n" +
+	"\vtournaments\x18\x01 \x03(\v2\x1d.arbiter.v1.TournamentSummaryR\vtournaments\x12)\n" +
+	"\x04rows\x18\x02 \x03(\v2\x15.arbiter.v1.SeriesRowR\x04rows\x12,\n" +
+	"\x12next_tournament_id\x18\x03 \x01(\tR\x10nextTournamentId\x12-\n" +
+	"\x05rules\x18\x04 \x01(\v2\x17.arbiter.v1.SeriesRulesR\x05rules\"\x8e\x01\n" +
+	"\tSeriesRow\x12\x14\n" +
+	"\x05place\x18\x01 \x01(\x05R\x05place\x12\x16\n" +
+	"\x06player\x18\x02 \x01(\tR\x06player\x12\x1f\n" +
+	"\vhalf_points\x18\x03 \x01(\x05R\n" +
+	"halfPoints\x122\n" +
+	"\aresults\x18\x04 \x03(\v2\x18.arbiter.v1.SeriesResultR\aresults\"\x82\x01\n" +
+	"\fSeriesResult\x12#\n" +
+	"\rtournament_id\x18\x01 \x01(\tR\ftournamentId\x12\x14\n" +
+	"\x05place\x18\x02 \x01(\x05R\x05place\x12\x1f\n" +
+	"\vhalf_points\x18\x03 \x01(\x05R\n" +
+	"halfPoints\x12\x16\n" +
+	"\x06counts\x18\x04 \x01(\bR\x06counts\"\x82\x05\n" +
 	"\fStandingsRow\x12\x14\n" +
 	"\x05place\x18\x01 \x01(\x05R\x05place\x12\x16\n" +
 	"\x06player\x18\x02 \x01(\tR\x06player\x12\x1f\n" +
@@ -4753,7 +5129,7 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x1bRULING_DECISION_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16RULING_DECISION_POINTS\x10\x01\x12\x18\n" +
 	"\x14RULING_DECISION_VOID\x10\x02\x12\x1a\n" +
-	"\x16RULING_DECISION_STANDS\x10\x032\x9a\n" +
+	"\x16RULING_DECISION_STANDS\x10\x032\xe4\n" +
 	"\n" +
 	"\x11TournamentService\x12]\n" +
 	"\x10CreateTournament\x12#.arbiter.v1.CreateTournamentRequest\x1a$.arbiter.v1.CreateTournamentResponse\x12Z\n" +
@@ -4769,7 +5145,8 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x11CorrectTournament\x12$.arbiter.v1.CorrectTournamentRequest\x1a%.arbiter.v1.CorrectTournamentResponse\x12T\n" +
 	"\rGetTournament\x12 .arbiter.v1.GetTournamentRequest\x1a!.arbiter.v1.GetTournamentResponse\x12Z\n" +
 	"\x0fListTournaments\x12\".arbiter.v1.ListTournamentsRequest\x1a#.arbiter.v1.ListTournamentsResponse\x12Q\n" +
-	"\fGetStandings\x12\x1f.arbiter.v1.GetStandingsRequest\x1a .arbiter.v1.GetStandingsResponse\x12_\n" +
+	"\fGetStandings\x12\x1f.arbiter.v1.GetStandingsRequest\x1a .arbiter.v1.GetStandingsResponse\x12H\n" +
+	"\tGetSeries\x12\x1c.arbiter.v1.GetSeriesRequest\x1a\x1d.arbiter.v1.GetSeriesResponse\x12_\n" +
 	"\x10ExportTournament\x12#.arbiter.v1.ExportTournamentRequest\x1a$.arbiter.v1.ExportTournamentResponse0\x01B\x02P\x01b\x06proto3"
 
 var (
@@ -4785,7 +5162,7 @@ func file_arbiter_v1_tournament_proto_rawDescGZIP() []byte {
 }
 
 var file_arbiter_v1_tournament_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_arbiter_v1_tournament_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
+var file_arbiter_v1_tournament_proto_msgTypes = make([]protoimpl.MessageInfo, 54)
 var file_arbiter_v1_tournament_proto_goTypes = []any{
 	(TournamentFormat)(0),                  // 0: arbiter.v1.TournamentFormat
 	(TournamentPhase)(0),                   // 1: arbiter.v1.TournamentPhase
@@ -4802,51 +5179,56 @@ var file_arbiter_v1_tournament_proto_goTypes = []any{
 	(*EntryRules)(nil),                     // 12: arbiter.v1.EntryRules
 	(*PlayerPair)(nil),                     // 13: arbiter.v1.PlayerPair
 	(*Schedule)(nil),                       // 14: arbiter.v1.Schedule
-	(*Adjudication)(nil),                   // 15: arbiter.v1.Adjudication
-	(*TournamentPolicy)(nil),               // 16: arbiter.v1.TournamentPolicy
-	(*Entrant)(nil),                        // 17: arbiter.v1.Entrant
-	(*TournamentGame)(nil),                 // 18: arbiter.v1.TournamentGame
-	(*Tournament)(nil),                     // 19: arbiter.v1.Tournament
-	(*TournamentSummary)(nil),              // 20: arbiter.v1.TournamentSummary
-	(*CreateTournamentRequest)(nil),        // 21: arbiter.v1.CreateTournamentRequest
-	(*CreateTournamentResponse)(nil),       // 22: arbiter.v1.CreateTournamentResponse
-	(*EnterTournamentRequest)(nil),         // 23: arbiter.v1.EnterTournamentRequest
-	(*EnterTournamentResponse)(nil),        // 24: arbiter.v1.EnterTournamentResponse
-	(*WithdrawFromTournamentRequest)(nil),  // 25: arbiter.v1.WithdrawFromTournamentRequest
-	(*WithdrawFromTournamentResponse)(nil), // 26: arbiter.v1.WithdrawFromTournamentResponse
-	(*Rounds)(nil),                         // 27: arbiter.v1.Rounds
-	(*ChangeEntryRequest)(nil),             // 28: arbiter.v1.ChangeEntryRequest
-	(*ChangeEntryResponse)(nil),            // 29: arbiter.v1.ChangeEntryResponse
-	(*StartTournamentRequest)(nil),         // 30: arbiter.v1.StartTournamentRequest
-	(*StartTournamentResponse)(nil),        // 31: arbiter.v1.StartTournamentResponse
-	(*PauseTournamentRequest)(nil),         // 32: arbiter.v1.PauseTournamentRequest
-	(*PauseTournamentResponse)(nil),        // 33: arbiter.v1.PauseTournamentResponse
-	(*ResumeTournamentRequest)(nil),        // 34: arbiter.v1.ResumeTournamentRequest
-	(*ResumeTournamentResponse)(nil),       // 35: arbiter.v1.ResumeTournamentResponse
-	(*CancelTournamentRequest)(nil),        // 36: arbiter.v1.CancelTournamentRequest
-	(*CancelTournamentResponse)(nil),       // 37: arbiter.v1.CancelTournamentResponse
-	(*RuleOnGameRequest)(nil),              // 38: arbiter.v1.RuleOnGameRequest
-	(*RuleOnGameResponse)(nil),             // 39: arbiter.v1.RuleOnGameResponse
-	(*CorrectTournamentRequest)(nil),       // 40: arbiter.v1.CorrectTournamentRequest
-	(*CorrectTournamentResponse)(nil),      // 41: arbiter.v1.CorrectTournamentResponse
-	(*RoundPairs)(nil),                     // 42: arbiter.v1.RoundPairs
-	(*LaterPairings)(nil),                  // 43: arbiter.v1.LaterPairings
-	(*PlaceChange)(nil),                    // 44: arbiter.v1.PlaceChange
-	(*GetTournamentRequest)(nil),           // 45: arbiter.v1.GetTournamentRequest
-	(*GetTournamentResponse)(nil),          // 46: arbiter.v1.GetTournamentResponse
-	(*ListTournamentsRequest)(nil),         // 47: arbiter.v1.ListTournamentsRequest
-	(*ListTournamentsResponse)(nil),        // 48: arbiter.v1.ListTournamentsResponse
-	(*ExportTournamentRequest)(nil),        // 49: arbiter.v1.ExportTournamentRequest
-	(*ExportTournamentResponse)(nil),       // 50: arbiter.v1.ExportTournamentResponse
-	(*GetStandingsRequest)(nil),            // 51: arbiter.v1.GetStandingsRequest
-	(*GetStandingsResponse)(nil),           // 52: arbiter.v1.GetStandingsResponse
-	(*StandingsRow)(nil),                   // 53: arbiter.v1.StandingsRow
-	(*StandingsRating)(nil),                // 54: arbiter.v1.StandingsRating
-	(*Faults)(nil),                         // 55: arbiter.v1.Faults
-	nil,                                    // 56: arbiter.v1.TournamentSpec.TimeOddsEntry
-	(StartRule)(0),                         // 57: arbiter.v1.StartRule
-	(*Correction)(nil),                     // 58: arbiter.v1.Correction
-	(*Estimate)(nil),                       // 59: arbiter.v1.Estimate
+	(*SeriesRules)(nil),                    // 15: arbiter.v1.SeriesRules
+	(*Adjudication)(nil),                   // 16: arbiter.v1.Adjudication
+	(*TournamentPolicy)(nil),               // 17: arbiter.v1.TournamentPolicy
+	(*Entrant)(nil),                        // 18: arbiter.v1.Entrant
+	(*TournamentGame)(nil),                 // 19: arbiter.v1.TournamentGame
+	(*Tournament)(nil),                     // 20: arbiter.v1.Tournament
+	(*TournamentSummary)(nil),              // 21: arbiter.v1.TournamentSummary
+	(*CreateTournamentRequest)(nil),        // 22: arbiter.v1.CreateTournamentRequest
+	(*CreateTournamentResponse)(nil),       // 23: arbiter.v1.CreateTournamentResponse
+	(*EnterTournamentRequest)(nil),         // 24: arbiter.v1.EnterTournamentRequest
+	(*EnterTournamentResponse)(nil),        // 25: arbiter.v1.EnterTournamentResponse
+	(*WithdrawFromTournamentRequest)(nil),  // 26: arbiter.v1.WithdrawFromTournamentRequest
+	(*WithdrawFromTournamentResponse)(nil), // 27: arbiter.v1.WithdrawFromTournamentResponse
+	(*Rounds)(nil),                         // 28: arbiter.v1.Rounds
+	(*ChangeEntryRequest)(nil),             // 29: arbiter.v1.ChangeEntryRequest
+	(*ChangeEntryResponse)(nil),            // 30: arbiter.v1.ChangeEntryResponse
+	(*StartTournamentRequest)(nil),         // 31: arbiter.v1.StartTournamentRequest
+	(*StartTournamentResponse)(nil),        // 32: arbiter.v1.StartTournamentResponse
+	(*PauseTournamentRequest)(nil),         // 33: arbiter.v1.PauseTournamentRequest
+	(*PauseTournamentResponse)(nil),        // 34: arbiter.v1.PauseTournamentResponse
+	(*ResumeTournamentRequest)(nil),        // 35: arbiter.v1.ResumeTournamentRequest
+	(*ResumeTournamentResponse)(nil),       // 36: arbiter.v1.ResumeTournamentResponse
+	(*CancelTournamentRequest)(nil),        // 37: arbiter.v1.CancelTournamentRequest
+	(*CancelTournamentResponse)(nil),       // 38: arbiter.v1.CancelTournamentResponse
+	(*RuleOnGameRequest)(nil),              // 39: arbiter.v1.RuleOnGameRequest
+	(*RuleOnGameResponse)(nil),             // 40: arbiter.v1.RuleOnGameResponse
+	(*CorrectTournamentRequest)(nil),       // 41: arbiter.v1.CorrectTournamentRequest
+	(*CorrectTournamentResponse)(nil),      // 42: arbiter.v1.CorrectTournamentResponse
+	(*RoundPairs)(nil),                     // 43: arbiter.v1.RoundPairs
+	(*LaterPairings)(nil),                  // 44: arbiter.v1.LaterPairings
+	(*PlaceChange)(nil),                    // 45: arbiter.v1.PlaceChange
+	(*GetTournamentRequest)(nil),           // 46: arbiter.v1.GetTournamentRequest
+	(*GetTournamentResponse)(nil),          // 47: arbiter.v1.GetTournamentResponse
+	(*ListTournamentsRequest)(nil),         // 48: arbiter.v1.ListTournamentsRequest
+	(*ListTournamentsResponse)(nil),        // 49: arbiter.v1.ListTournamentsResponse
+	(*ExportTournamentRequest)(nil),        // 50: arbiter.v1.ExportTournamentRequest
+	(*ExportTournamentResponse)(nil),       // 51: arbiter.v1.ExportTournamentResponse
+	(*GetStandingsRequest)(nil),            // 52: arbiter.v1.GetStandingsRequest
+	(*GetStandingsResponse)(nil),           // 53: arbiter.v1.GetStandingsResponse
+	(*GetSeriesRequest)(nil),               // 54: arbiter.v1.GetSeriesRequest
+	(*GetSeriesResponse)(nil),              // 55: arbiter.v1.GetSeriesResponse
+	(*SeriesRow)(nil),                      // 56: arbiter.v1.SeriesRow
+	(*SeriesResult)(nil),                   // 57: arbiter.v1.SeriesResult
+	(*StandingsRow)(nil),                   // 58: arbiter.v1.StandingsRow
+	(*StandingsRating)(nil),                // 59: arbiter.v1.StandingsRating
+	(*Faults)(nil),                         // 60: arbiter.v1.Faults
+	nil,                                    // 61: arbiter.v1.TournamentSpec.TimeOddsEntry
+	(StartRule)(0),                         // 62: arbiter.v1.StartRule
+	(*Correction)(nil),                     // 63: arbiter.v1.Correction
+	(*Estimate)(nil),                       // 64: arbiter.v1.Estimate
 }
 var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	0,  // 0: arbiter.v1.TournamentSpec.format:type_name -> arbiter.v1.TournamentFormat
@@ -4854,87 +5236,94 @@ var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	10, // 2: arbiter.v1.TournamentSpec.openings:type_name -> arbiter.v1.Openings
 	12, // 3: arbiter.v1.TournamentSpec.entry:type_name -> arbiter.v1.EntryRules
 	14, // 4: arbiter.v1.TournamentSpec.schedule:type_name -> arbiter.v1.Schedule
-	15, // 5: arbiter.v1.TournamentSpec.adjudication:type_name -> arbiter.v1.Adjudication
+	16, // 5: arbiter.v1.TournamentSpec.adjudication:type_name -> arbiter.v1.Adjudication
 	3,  // 6: arbiter.v1.TournamentSpec.tie_breaks:type_name -> arbiter.v1.TieBreak
-	16, // 7: arbiter.v1.TournamentSpec.policy:type_name -> arbiter.v1.TournamentPolicy
-	56, // 8: arbiter.v1.TournamentSpec.time_odds:type_name -> arbiter.v1.TournamentSpec.TimeOddsEntry
-	11, // 9: arbiter.v1.Openings.lines:type_name -> arbiter.v1.OpeningLine
-	5,  // 10: arbiter.v1.Openings.order:type_name -> arbiter.v1.OpeningOrder
-	13, // 11: arbiter.v1.EntryRules.forbidden:type_name -> arbiter.v1.PlayerPair
-	6,  // 12: arbiter.v1.Schedule.too_few:type_name -> arbiter.v1.TooFewRule
-	57, // 13: arbiter.v1.TournamentPolicy.start:type_name -> arbiter.v1.StartRule
-	4,  // 14: arbiter.v1.TournamentPolicy.no_show:type_name -> arbiter.v1.NoShowRule
-	8,  // 15: arbiter.v1.Tournament.spec:type_name -> arbiter.v1.TournamentSpec
-	1,  // 16: arbiter.v1.Tournament.phase:type_name -> arbiter.v1.TournamentPhase
-	17, // 17: arbiter.v1.Tournament.entrants:type_name -> arbiter.v1.Entrant
-	18, // 18: arbiter.v1.Tournament.running:type_name -> arbiter.v1.TournamentGame
-	2,  // 19: arbiter.v1.Tournament.end:type_name -> arbiter.v1.TournamentEnd
-	0,  // 20: arbiter.v1.TournamentSummary.format:type_name -> arbiter.v1.TournamentFormat
-	1,  // 21: arbiter.v1.TournamentSummary.phase:type_name -> arbiter.v1.TournamentPhase
-	8,  // 22: arbiter.v1.CreateTournamentRequest.spec:type_name -> arbiter.v1.TournamentSpec
-	19, // 23: arbiter.v1.CreateTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	17, // 24: arbiter.v1.EnterTournamentResponse.entrant:type_name -> arbiter.v1.Entrant
-	17, // 25: arbiter.v1.WithdrawFromTournamentResponse.entrant:type_name -> arbiter.v1.Entrant
-	27, // 26: arbiter.v1.ChangeEntryRequest.byes:type_name -> arbiter.v1.Rounds
-	17, // 27: arbiter.v1.ChangeEntryResponse.entrant:type_name -> arbiter.v1.Entrant
-	19, // 28: arbiter.v1.StartTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	19, // 29: arbiter.v1.PauseTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	19, // 30: arbiter.v1.ResumeTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	19, // 31: arbiter.v1.CancelTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	7,  // 32: arbiter.v1.RuleOnGameRequest.decision:type_name -> arbiter.v1.RulingDecision
-	19, // 33: arbiter.v1.RuleOnGameResponse.tournament:type_name -> arbiter.v1.Tournament
-	44, // 34: arbiter.v1.RuleOnGameResponse.changes:type_name -> arbiter.v1.PlaceChange
-	43, // 35: arbiter.v1.RuleOnGameResponse.later:type_name -> arbiter.v1.LaterPairings
-	58, // 36: arbiter.v1.CorrectTournamentRequest.correction:type_name -> arbiter.v1.Correction
-	19, // 37: arbiter.v1.CorrectTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	44, // 38: arbiter.v1.CorrectTournamentResponse.changes:type_name -> arbiter.v1.PlaceChange
-	43, // 39: arbiter.v1.CorrectTournamentResponse.later:type_name -> arbiter.v1.LaterPairings
-	42, // 40: arbiter.v1.CorrectTournamentResponse.paired:type_name -> arbiter.v1.RoundPairs
-	13, // 41: arbiter.v1.RoundPairs.pairs:type_name -> arbiter.v1.PlayerPair
-	13, // 42: arbiter.v1.LaterPairings.pairs:type_name -> arbiter.v1.PlayerPair
-	13, // 43: arbiter.v1.LaterPairings.instead:type_name -> arbiter.v1.PlayerPair
-	19, // 44: arbiter.v1.GetTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	0,  // 45: arbiter.v1.ListTournamentsRequest.format:type_name -> arbiter.v1.TournamentFormat
-	1,  // 46: arbiter.v1.ListTournamentsRequest.phase:type_name -> arbiter.v1.TournamentPhase
-	20, // 47: arbiter.v1.ListTournamentsResponse.tournaments:type_name -> arbiter.v1.TournamentSummary
-	3,  // 48: arbiter.v1.GetStandingsResponse.tie_breaks:type_name -> arbiter.v1.TieBreak
-	53, // 49: arbiter.v1.GetStandingsResponse.rows:type_name -> arbiter.v1.StandingsRow
-	55, // 50: arbiter.v1.StandingsRow.faults:type_name -> arbiter.v1.Faults
-	54, // 51: arbiter.v1.StandingsRow.rating:type_name -> arbiter.v1.StandingsRating
-	59, // 52: arbiter.v1.StandingsRating.elo:type_name -> arbiter.v1.Estimate
-	21, // 53: arbiter.v1.TournamentService.CreateTournament:input_type -> arbiter.v1.CreateTournamentRequest
-	23, // 54: arbiter.v1.TournamentService.EnterTournament:input_type -> arbiter.v1.EnterTournamentRequest
-	25, // 55: arbiter.v1.TournamentService.WithdrawFromTournament:input_type -> arbiter.v1.WithdrawFromTournamentRequest
-	28, // 56: arbiter.v1.TournamentService.ChangeEntry:input_type -> arbiter.v1.ChangeEntryRequest
-	30, // 57: arbiter.v1.TournamentService.StartTournament:input_type -> arbiter.v1.StartTournamentRequest
-	32, // 58: arbiter.v1.TournamentService.PauseTournament:input_type -> arbiter.v1.PauseTournamentRequest
-	34, // 59: arbiter.v1.TournamentService.ResumeTournament:input_type -> arbiter.v1.ResumeTournamentRequest
-	36, // 60: arbiter.v1.TournamentService.CancelTournament:input_type -> arbiter.v1.CancelTournamentRequest
-	38, // 61: arbiter.v1.TournamentService.RuleOnGame:input_type -> arbiter.v1.RuleOnGameRequest
-	40, // 62: arbiter.v1.TournamentService.CorrectTournament:input_type -> arbiter.v1.CorrectTournamentRequest
-	45, // 63: arbiter.v1.TournamentService.GetTournament:input_type -> arbiter.v1.GetTournamentRequest
-	47, // 64: arbiter.v1.TournamentService.ListTournaments:input_type -> arbiter.v1.ListTournamentsRequest
-	51, // 65: arbiter.v1.TournamentService.GetStandings:input_type -> arbiter.v1.GetStandingsRequest
-	49, // 66: arbiter.v1.TournamentService.ExportTournament:input_type -> arbiter.v1.ExportTournamentRequest
-	22, // 67: arbiter.v1.TournamentService.CreateTournament:output_type -> arbiter.v1.CreateTournamentResponse
-	24, // 68: arbiter.v1.TournamentService.EnterTournament:output_type -> arbiter.v1.EnterTournamentResponse
-	26, // 69: arbiter.v1.TournamentService.WithdrawFromTournament:output_type -> arbiter.v1.WithdrawFromTournamentResponse
-	29, // 70: arbiter.v1.TournamentService.ChangeEntry:output_type -> arbiter.v1.ChangeEntryResponse
-	31, // 71: arbiter.v1.TournamentService.StartTournament:output_type -> arbiter.v1.StartTournamentResponse
-	33, // 72: arbiter.v1.TournamentService.PauseTournament:output_type -> arbiter.v1.PauseTournamentResponse
-	35, // 73: arbiter.v1.TournamentService.ResumeTournament:output_type -> arbiter.v1.ResumeTournamentResponse
-	37, // 74: arbiter.v1.TournamentService.CancelTournament:output_type -> arbiter.v1.CancelTournamentResponse
-	39, // 75: arbiter.v1.TournamentService.RuleOnGame:output_type -> arbiter.v1.RuleOnGameResponse
-	41, // 76: arbiter.v1.TournamentService.CorrectTournament:output_type -> arbiter.v1.CorrectTournamentResponse
-	46, // 77: arbiter.v1.TournamentService.GetTournament:output_type -> arbiter.v1.GetTournamentResponse
-	48, // 78: arbiter.v1.TournamentService.ListTournaments:output_type -> arbiter.v1.ListTournamentsResponse
-	52, // 79: arbiter.v1.TournamentService.GetStandings:output_type -> arbiter.v1.GetStandingsResponse
-	50, // 80: arbiter.v1.TournamentService.ExportTournament:output_type -> arbiter.v1.ExportTournamentResponse
-	67, // [67:81] is the sub-list for method output_type
-	53, // [53:67] is the sub-list for method input_type
-	53, // [53:53] is the sub-list for extension type_name
-	53, // [53:53] is the sub-list for extension extendee
-	0,  // [0:53] is the sub-list for field type_name
+	17, // 7: arbiter.v1.TournamentSpec.policy:type_name -> arbiter.v1.TournamentPolicy
+	61, // 8: arbiter.v1.TournamentSpec.time_odds:type_name -> arbiter.v1.TournamentSpec.TimeOddsEntry
+	15, // 9: arbiter.v1.TournamentSpec.series:type_name -> arbiter.v1.SeriesRules
+	11, // 10: arbiter.v1.Openings.lines:type_name -> arbiter.v1.OpeningLine
+	5,  // 11: arbiter.v1.Openings.order:type_name -> arbiter.v1.OpeningOrder
+	13, // 12: arbiter.v1.EntryRules.forbidden:type_name -> arbiter.v1.PlayerPair
+	6,  // 13: arbiter.v1.Schedule.too_few:type_name -> arbiter.v1.TooFewRule
+	62, // 14: arbiter.v1.TournamentPolicy.start:type_name -> arbiter.v1.StartRule
+	4,  // 15: arbiter.v1.TournamentPolicy.no_show:type_name -> arbiter.v1.NoShowRule
+	8,  // 16: arbiter.v1.Tournament.spec:type_name -> arbiter.v1.TournamentSpec
+	1,  // 17: arbiter.v1.Tournament.phase:type_name -> arbiter.v1.TournamentPhase
+	18, // 18: arbiter.v1.Tournament.entrants:type_name -> arbiter.v1.Entrant
+	19, // 19: arbiter.v1.Tournament.running:type_name -> arbiter.v1.TournamentGame
+	2,  // 20: arbiter.v1.Tournament.end:type_name -> arbiter.v1.TournamentEnd
+	0,  // 21: arbiter.v1.TournamentSummary.format:type_name -> arbiter.v1.TournamentFormat
+	1,  // 22: arbiter.v1.TournamentSummary.phase:type_name -> arbiter.v1.TournamentPhase
+	8,  // 23: arbiter.v1.CreateTournamentRequest.spec:type_name -> arbiter.v1.TournamentSpec
+	20, // 24: arbiter.v1.CreateTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	18, // 25: arbiter.v1.EnterTournamentResponse.entrant:type_name -> arbiter.v1.Entrant
+	18, // 26: arbiter.v1.WithdrawFromTournamentResponse.entrant:type_name -> arbiter.v1.Entrant
+	28, // 27: arbiter.v1.ChangeEntryRequest.byes:type_name -> arbiter.v1.Rounds
+	18, // 28: arbiter.v1.ChangeEntryResponse.entrant:type_name -> arbiter.v1.Entrant
+	20, // 29: arbiter.v1.StartTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	20, // 30: arbiter.v1.PauseTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	20, // 31: arbiter.v1.ResumeTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	20, // 32: arbiter.v1.CancelTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	7,  // 33: arbiter.v1.RuleOnGameRequest.decision:type_name -> arbiter.v1.RulingDecision
+	20, // 34: arbiter.v1.RuleOnGameResponse.tournament:type_name -> arbiter.v1.Tournament
+	45, // 35: arbiter.v1.RuleOnGameResponse.changes:type_name -> arbiter.v1.PlaceChange
+	44, // 36: arbiter.v1.RuleOnGameResponse.later:type_name -> arbiter.v1.LaterPairings
+	63, // 37: arbiter.v1.CorrectTournamentRequest.correction:type_name -> arbiter.v1.Correction
+	20, // 38: arbiter.v1.CorrectTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	45, // 39: arbiter.v1.CorrectTournamentResponse.changes:type_name -> arbiter.v1.PlaceChange
+	44, // 40: arbiter.v1.CorrectTournamentResponse.later:type_name -> arbiter.v1.LaterPairings
+	43, // 41: arbiter.v1.CorrectTournamentResponse.paired:type_name -> arbiter.v1.RoundPairs
+	13, // 42: arbiter.v1.RoundPairs.pairs:type_name -> arbiter.v1.PlayerPair
+	13, // 43: arbiter.v1.LaterPairings.pairs:type_name -> arbiter.v1.PlayerPair
+	13, // 44: arbiter.v1.LaterPairings.instead:type_name -> arbiter.v1.PlayerPair
+	20, // 45: arbiter.v1.GetTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	0,  // 46: arbiter.v1.ListTournamentsRequest.format:type_name -> arbiter.v1.TournamentFormat
+	1,  // 47: arbiter.v1.ListTournamentsRequest.phase:type_name -> arbiter.v1.TournamentPhase
+	21, // 48: arbiter.v1.ListTournamentsResponse.tournaments:type_name -> arbiter.v1.TournamentSummary
+	3,  // 49: arbiter.v1.GetStandingsResponse.tie_breaks:type_name -> arbiter.v1.TieBreak
+	58, // 50: arbiter.v1.GetStandingsResponse.rows:type_name -> arbiter.v1.StandingsRow
+	21, // 51: arbiter.v1.GetSeriesResponse.tournaments:type_name -> arbiter.v1.TournamentSummary
+	56, // 52: arbiter.v1.GetSeriesResponse.rows:type_name -> arbiter.v1.SeriesRow
+	15, // 53: arbiter.v1.GetSeriesResponse.rules:type_name -> arbiter.v1.SeriesRules
+	57, // 54: arbiter.v1.SeriesRow.results:type_name -> arbiter.v1.SeriesResult
+	60, // 55: arbiter.v1.StandingsRow.faults:type_name -> arbiter.v1.Faults
+	59, // 56: arbiter.v1.StandingsRow.rating:type_name -> arbiter.v1.StandingsRating
+	64, // 57: arbiter.v1.StandingsRating.elo:type_name -> arbiter.v1.Estimate
+	22, // 58: arbiter.v1.TournamentService.CreateTournament:input_type -> arbiter.v1.CreateTournamentRequest
+	24, // 59: arbiter.v1.TournamentService.EnterTournament:input_type -> arbiter.v1.EnterTournamentRequest
+	26, // 60: arbiter.v1.TournamentService.WithdrawFromTournament:input_type -> arbiter.v1.WithdrawFromTournamentRequest
+	29, // 61: arbiter.v1.TournamentService.ChangeEntry:input_type -> arbiter.v1.ChangeEntryRequest
+	31, // 62: arbiter.v1.TournamentService.StartTournament:input_type -> arbiter.v1.StartTournamentRequest
+	33, // 63: arbiter.v1.TournamentService.PauseTournament:input_type -> arbiter.v1.PauseTournamentRequest
+	35, // 64: arbiter.v1.TournamentService.ResumeTournament:input_type -> arbiter.v1.ResumeTournamentRequest
+	37, // 65: arbiter.v1.TournamentService.CancelTournament:input_type -> arbiter.v1.CancelTournamentRequest
+	39, // 66: arbiter.v1.TournamentService.RuleOnGame:input_type -> arbiter.v1.RuleOnGameRequest
+	41, // 67: arbiter.v1.TournamentService.CorrectTournament:input_type -> arbiter.v1.CorrectTournamentRequest
+	46, // 68: arbiter.v1.TournamentService.GetTournament:input_type -> arbiter.v1.GetTournamentRequest
+	48, // 69: arbiter.v1.TournamentService.ListTournaments:input_type -> arbiter.v1.ListTournamentsRequest
+	52, // 70: arbiter.v1.TournamentService.GetStandings:input_type -> arbiter.v1.GetStandingsRequest
+	54, // 71: arbiter.v1.TournamentService.GetSeries:input_type -> arbiter.v1.GetSeriesRequest
+	50, // 72: arbiter.v1.TournamentService.ExportTournament:input_type -> arbiter.v1.ExportTournamentRequest
+	23, // 73: arbiter.v1.TournamentService.CreateTournament:output_type -> arbiter.v1.CreateTournamentResponse
+	25, // 74: arbiter.v1.TournamentService.EnterTournament:output_type -> arbiter.v1.EnterTournamentResponse
+	27, // 75: arbiter.v1.TournamentService.WithdrawFromTournament:output_type -> arbiter.v1.WithdrawFromTournamentResponse
+	30, // 76: arbiter.v1.TournamentService.ChangeEntry:output_type -> arbiter.v1.ChangeEntryResponse
+	32, // 77: arbiter.v1.TournamentService.StartTournament:output_type -> arbiter.v1.StartTournamentResponse
+	34, // 78: arbiter.v1.TournamentService.PauseTournament:output_type -> arbiter.v1.PauseTournamentResponse
+	36, // 79: arbiter.v1.TournamentService.ResumeTournament:output_type -> arbiter.v1.ResumeTournamentResponse
+	38, // 80: arbiter.v1.TournamentService.CancelTournament:output_type -> arbiter.v1.CancelTournamentResponse
+	40, // 81: arbiter.v1.TournamentService.RuleOnGame:output_type -> arbiter.v1.RuleOnGameResponse
+	42, // 82: arbiter.v1.TournamentService.CorrectTournament:output_type -> arbiter.v1.CorrectTournamentResponse
+	47, // 83: arbiter.v1.TournamentService.GetTournament:output_type -> arbiter.v1.GetTournamentResponse
+	49, // 84: arbiter.v1.TournamentService.ListTournaments:output_type -> arbiter.v1.ListTournamentsResponse
+	53, // 85: arbiter.v1.TournamentService.GetStandings:output_type -> arbiter.v1.GetStandingsResponse
+	55, // 86: arbiter.v1.TournamentService.GetSeries:output_type -> arbiter.v1.GetSeriesResponse
+	51, // 87: arbiter.v1.TournamentService.ExportTournament:output_type -> arbiter.v1.ExportTournamentResponse
+	73, // [73:88] is the sub-list for method output_type
+	58, // [58:73] is the sub-list for method input_type
+	58, // [58:58] is the sub-list for extension type_name
+	58, // [58:58] is the sub-list for extension extendee
+	0,  // [0:58] is the sub-list for field type_name
 }
 
 func init() { file_arbiter_v1_tournament_proto_init() }
@@ -4947,16 +5336,17 @@ func file_arbiter_v1_tournament_proto_init() {
 	file_arbiter_v1_tournament_proto_msgTypes[0].OneofWrappers = []any{}
 	file_arbiter_v1_tournament_proto_msgTypes[1].OneofWrappers = []any{}
 	file_arbiter_v1_tournament_proto_msgTypes[2].OneofWrappers = []any{}
-	file_arbiter_v1_tournament_proto_msgTypes[8].OneofWrappers = []any{}
-	file_arbiter_v1_tournament_proto_msgTypes[20].OneofWrappers = []any{}
-	file_arbiter_v1_tournament_proto_msgTypes[45].OneofWrappers = []any{}
+	file_arbiter_v1_tournament_proto_msgTypes[7].OneofWrappers = []any{}
+	file_arbiter_v1_tournament_proto_msgTypes[9].OneofWrappers = []any{}
+	file_arbiter_v1_tournament_proto_msgTypes[21].OneofWrappers = []any{}
+	file_arbiter_v1_tournament_proto_msgTypes[50].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arbiter_v1_tournament_proto_rawDesc), len(file_arbiter_v1_tournament_proto_rawDesc)),
 			NumEnums:      8,
-			NumMessages:   49,
+			NumMessages:   54,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -34,6 +34,7 @@ const (
 	TournamentService_GetTournament_FullMethodName          = "/arbiter.v1.TournamentService/GetTournament"
 	TournamentService_ListTournaments_FullMethodName        = "/arbiter.v1.TournamentService/ListTournaments"
 	TournamentService_GetStandings_FullMethodName           = "/arbiter.v1.TournamentService/GetStandings"
+	TournamentService_GetSeries_FullMethodName              = "/arbiter.v1.TournamentService/GetSeries"
 	TournamentService_ExportTournament_FullMethodName       = "/arbiter.v1.TournamentService/ExportTournament"
 )
 
@@ -85,7 +86,7 @@ type TournamentServiceClient interface {
 	// Resumes a tournament: games begin again. Refusals: as for StartTournament, TOURNAMENT_CLOSED (not paused).
 	ResumeTournament(ctx context.Context, in *ResumeTournamentRequest, opts ...grpc.CallOption) (*ResumeTournamentResponse, error)
 	// Ends a tournament now: games under way are void, and existing results stay. Refusals: as for StartTournament,
-	// TOURNAMENT_CLOSED (it has ended).
+	// TOURNAMENT_CLOSED (it has ended), RATE_LIMITED (the series is to go on, and too many tournaments are open).
 	CancelTournament(ctx context.Context, in *CancelTournamentRequest, opts ...grpc.CallOption) (*CancelTournamentResponse, error)
 	// Rules on a game that has a result, also after the end of the tournament: it gets other points, does not count, or
 	// its result stands. The match stays as it was played; the ruling is an event of the tournament's log, and the newest
@@ -107,6 +108,11 @@ type TournamentServiceClient interface {
 	ListTournaments(ctx context.Context, in *ListTournamentsRequest, opts ...grpc.CallOption) (*ListTournamentsResponse, error)
 	// Returns the standings on one page, because all rows are of the same instant. Refusals: TOURNAMENT_NOT_FOUND.
 	GetStandings(ctx context.Context, in *GetStandingsRequest, opts ...grpc.CallOption) (*GetStandingsResponse, error)
+	// Returns the table over a series (Schedule.every) after one of its tournaments: over this one and those before it, as
+	// its specification says (SeriesRules). Cancelled tournaments are left out, and so are those that have not ended; so is
+	// a player that is disqualified from the start of one. A tournament that is in no series has a table of its own.
+	// Refusals: TOURNAMENT_NOT_FOUND.
+	GetSeries(ctx context.Context, in *GetSeriesRequest, opts ...grpc.CallOption) (*GetSeriesResponse, error)
 	// Streams the log of a tournament: the exact bytes of its events, one canonical JSON text in each line. Once the
 	// tournament has ended, the last two lines are its standings with ratings, and the arbiter's signature. TOURNAMENT.md
 	// describes every line; the transcripts of its matches come from GetTranscript. Refusals: TOURNAMENT_NOT_FOUND,
@@ -253,6 +259,16 @@ func (c *tournamentServiceClient) GetStandings(ctx context.Context, in *GetStand
 	return out, nil
 }
 
+func (c *tournamentServiceClient) GetSeries(ctx context.Context, in *GetSeriesRequest, opts ...grpc.CallOption) (*GetSeriesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetSeriesResponse)
+	err := c.cc.Invoke(ctx, TournamentService_GetSeries_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *tournamentServiceClient) ExportTournament(ctx context.Context, in *ExportTournamentRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportTournamentResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &TournamentService_ServiceDesc.Streams[0], TournamentService_ExportTournament_FullMethodName, cOpts...)
@@ -320,7 +336,7 @@ type TournamentServiceServer interface {
 	// Resumes a tournament: games begin again. Refusals: as for StartTournament, TOURNAMENT_CLOSED (not paused).
 	ResumeTournament(context.Context, *ResumeTournamentRequest) (*ResumeTournamentResponse, error)
 	// Ends a tournament now: games under way are void, and existing results stay. Refusals: as for StartTournament,
-	// TOURNAMENT_CLOSED (it has ended).
+	// TOURNAMENT_CLOSED (it has ended), RATE_LIMITED (the series is to go on, and too many tournaments are open).
 	CancelTournament(context.Context, *CancelTournamentRequest) (*CancelTournamentResponse, error)
 	// Rules on a game that has a result, also after the end of the tournament: it gets other points, does not count, or
 	// its result stands. The match stays as it was played; the ruling is an event of the tournament's log, and the newest
@@ -342,6 +358,11 @@ type TournamentServiceServer interface {
 	ListTournaments(context.Context, *ListTournamentsRequest) (*ListTournamentsResponse, error)
 	// Returns the standings on one page, because all rows are of the same instant. Refusals: TOURNAMENT_NOT_FOUND.
 	GetStandings(context.Context, *GetStandingsRequest) (*GetStandingsResponse, error)
+	// Returns the table over a series (Schedule.every) after one of its tournaments: over this one and those before it, as
+	// its specification says (SeriesRules). Cancelled tournaments are left out, and so are those that have not ended; so is
+	// a player that is disqualified from the start of one. A tournament that is in no series has a table of its own.
+	// Refusals: TOURNAMENT_NOT_FOUND.
+	GetSeries(context.Context, *GetSeriesRequest) (*GetSeriesResponse, error)
 	// Streams the log of a tournament: the exact bytes of its events, one canonical JSON text in each line. Once the
 	// tournament has ended, the last two lines are its standings with ratings, and the arbiter's signature. TOURNAMENT.md
 	// describes every line; the transcripts of its matches come from GetTranscript. Refusals: TOURNAMENT_NOT_FOUND,
@@ -396,6 +417,9 @@ func (UnimplementedTournamentServiceServer) ListTournaments(context.Context, *Li
 }
 func (UnimplementedTournamentServiceServer) GetStandings(context.Context, *GetStandingsRequest) (*GetStandingsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetStandings not implemented")
+}
+func (UnimplementedTournamentServiceServer) GetSeries(context.Context, *GetSeriesRequest) (*GetSeriesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetSeries not implemented")
 }
 func (UnimplementedTournamentServiceServer) ExportTournament(*ExportTournamentRequest, grpc.ServerStreamingServer[ExportTournamentResponse]) error {
 	return status.Error(codes.Unimplemented, "method ExportTournament not implemented")
@@ -655,6 +679,24 @@ func _TournamentService_GetStandings_Handler(srv interface{}, ctx context.Contex
 	return interceptor(ctx, in, info, handler)
 }
 
+func _TournamentService_GetSeries_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetSeriesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TournamentServiceServer).GetSeries(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: TournamentService_GetSeries_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TournamentServiceServer).GetSeries(ctx, req.(*GetSeriesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _TournamentService_ExportTournament_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(ExportTournamentRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -724,6 +766,10 @@ var TournamentService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetStandings",
 			Handler:    _TournamentService_GetStandings_Handler,
+		},
+		{
+			MethodName: "GetSeries",
+			Handler:    _TournamentService_GetSeries_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -123,6 +123,8 @@ from arbiter_client.values.ruling import (
     RuledOnGame,
     RulingDecision,
 )
+from arbiter_client.values.schedule import Schedule, SeriesRules, TooFewRule
+from arbiter_client.values.series import Series, SeriesResult, SeriesRow
 from arbiter_client.values.server import PublicKey, ServerInfo
 from arbiter_client.values.tournament import (
     Adjudication,
@@ -134,12 +136,10 @@ from arbiter_client.values.tournament import (
     OpeningOrder,
     Openings,
     PlayerPair,
-    Schedule,
     Standings,
     StandingsRating,
     StandingsRow,
     TieBreak,
-    TooFewRule,
     Tournament,
     TournamentEnd,
     TournamentFormat,
@@ -289,6 +289,10 @@ __all__ = [
     "Scope",
     "SeatEvent",
     "SequentialTest",
+    "Series",
+    "SeriesResult",
+    "SeriesRow",
+    "SeriesRules",
     "ServerInfo",
     "Standings",
     "StandingsRating",

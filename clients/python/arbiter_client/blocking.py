@@ -167,6 +167,7 @@ class BlockingClient:
     get_tournament = _answer(Client.get_tournament)
     list_tournaments = _answer(Client.list_tournaments)
     get_standings = _answer(Client.get_standings)
+    get_series = _answer(Client.get_series)
     export_tournament = _answer(Client.export_tournament)
 
     get_leaderboard = _answer(Client.get_leaderboard)

@@ -10,6 +10,7 @@ from arbiter_client.calls.base import Calls, collect, new_request_id
 from arbiter_client.values.correction import Decision, message_of
 from arbiter_client.values.reading import read
 from arbiter_client.values.ruling import CorrectedTournament, RuledOnGame, RulingDecision
+from arbiter_client.values.series import Series
 from arbiter_client.values.tournament import (
     Entrant,
     Standings,
@@ -121,10 +122,18 @@ class TournamentCalls(Calls):
             Tournament, (await self.connection.ask(self.connection.tournaments.ResumeTournament, request)).tournament
         )
 
-    async def cancel_tournament(self, tournament_id: str, note: str = "", request_id: str = "") -> Tournament:
-        """End a tournament now, as its creator; its results so far stay. Refusals: as for start_tournament."""
+    async def cancel_tournament(
+        self, tournament_id: str, note: str = "", request_id: str = "", *, series_goes_on: bool = False
+    ) -> Tournament:
+        """End a tournament now, as its creator; its results so far stay. Refusals: as for start_tournament.
+
+        series_goes_on: the next tournament of its series takes place all the same; ARGUMENT_INVALID if it has none.
+        """
         request = pb.CancelTournamentRequest(
-            request_id=request_id or new_request_id(), tournament_id=tournament_id, note=note
+            request_id=request_id or new_request_id(),
+            tournament_id=tournament_id,
+            note=note,
+            series_goes_on=series_goes_on,
         )
         return read(
             Tournament, (await self.connection.ask(self.connection.tournaments.CancelTournament, request)).tournament
@@ -223,6 +232,12 @@ class TournamentCalls(Calls):
         request = pb.GetStandingsRequest(tournament_id=tournament_id)
         answer = await self.connection.ask(self.connection.tournaments.GetStandings, request)
         return read(Standings, answer)
+
+    async def get_series(self, tournament_id: str) -> Series:
+        """Return the table over a series after one of its tournaments. Refusals: TOURNAMENT_NOT_FOUND."""
+        request = pb.GetSeriesRequest(tournament_id=tournament_id)
+        answer = await self.connection.ask(self.connection.tournaments.GetSeries, request)
+        return read(Series, answer)
 
     async def export_tournament(self, tournament_id: str) -> bytes:
         """Return the log of a tournament: one canonical JSON text a line.

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from arbiter_client.values.match import StartRule
 from arbiter_client.values.rating import Estimate
 from arbiter_client.values.reading import OpenEnum
+from arbiter_client.values.schedule import Schedule, SeriesRules
 
 
 class TournamentFormat(OpenEnum):
@@ -77,14 +78,6 @@ class OpeningOrder(OpenEnum):
     SEQUENTIAL = 1
     RANDOM = 2  #: shuffled by the seed
     MEETING = 3  #: by the number of the meeting in the tournament; only in answers, for tournaments of older servers
-
-
-class TooFewRule(OpenEnum):
-    """What happens if a tournament's start time comes with too few players."""
-
-    UNSPECIFIED = 0  #: wait
-    WAIT = 1  #: it starts as soon as there are enough
-    CANCEL = 2
 
 
 # The decisions of an organiser
@@ -176,20 +169,6 @@ class EntryRules:
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
-    """The times of a tournament. 0: the organiser starts it, and entry closes with the start.
-
-    too_few: what happens if it has too few players when it is to start. every: when it takes place again and again,
-    such as `friday 18:00 Europe/Berlin`, or a cron expression and a time zone; '' for once.
-    """
-
-    start_ms: int = 0
-    entry_closes_ms: int = 0
-    too_few: TooFewRule = TooFewRule.WAIT
-    every: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Adjudication:
     """The rules by which the arbiter ends a game early; 0: never.
 
@@ -244,7 +223,8 @@ class TournamentSpec:
     options: TournamentOptions = TournamentOptions()
     openings: Openings = Openings()
     entry: EntryRules = EntryRules()
-    schedule: Schedule = Schedule()
+    schedule: Schedule = field(default_factory=Schedule)
+    series: SeriesRules = field(default_factory=SeriesRules)
     adjudication: Adjudication = Adjudication()
     tie_breaks: tuple[TieBreak, ...] = ()
     policy: TournamentPolicy = TournamentPolicy()

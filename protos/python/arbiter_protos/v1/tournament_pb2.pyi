@@ -349,6 +349,7 @@ class TournamentSpec(_message.Message):
     POLICY_FIELD_NUMBER: _builtins.int
     TIME_ODDS_FIELD_NUMBER: _builtins.int
     ATTEMPTS_FIELD_NUMBER: _builtins.int
+    SERIES_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """For people, 1 to 100 characters."""
     format: Global___TournamentFormat.ValueType
@@ -409,6 +410,10 @@ class TournamentSpec(_message.Message):
         characters together.
         """
 
+    @_builtins.property
+    def series(self) -> Global___SeriesRules:
+        """What the table over a series counts; refused without schedule.every."""
+
     def __init__(
         self,
         *,
@@ -428,10 +433,11 @@ class TournamentSpec(_message.Message):
         policy: Global___TournamentPolicy | None = ...,
         time_odds: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         attempts: _builtins.int | None = ...,
+        series: Global___SeriesRules | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_at_once", b"_at_once", "_attempts", b"_attempts", "_paired", b"_paired", "_rated", b"_rated", "adjudication", b"adjudication", "at_once", b"at_once", "attempts", b"attempts", "entry", b"entry", "openings", b"openings", "options", b"options", "paired", b"paired", "policy", b"policy", "rated", b"rated", "schedule", b"schedule"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_at_once", b"_at_once", "_attempts", b"_attempts", "_paired", b"_paired", "_rated", b"_rated", "adjudication", b"adjudication", "at_once", b"at_once", "attempts", b"attempts", "entry", b"entry", "openings", b"openings", "options", b"options", "paired", b"paired", "policy", b"policy", "rated", b"rated", "schedule", b"schedule", "series", b"series"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_at_once", b"_at_once", "_attempts", b"_attempts", "_paired", b"_paired", "_rated", b"_rated", "adjudication", b"adjudication", "at_once", b"at_once", "attempts", b"attempts", "entry", b"entry", "format", b"format", "games", b"games", "name", b"name", "openings", b"openings", "options", b"options", "paired", b"paired", "policy", b"policy", "rated", b"rated", "schedule", b"schedule", "tie_breaks", b"tie_breaks", "time", b"time", "time_odds", b"time_odds"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_at_once", b"_at_once", "_attempts", b"_attempts", "_paired", b"_paired", "_rated", b"_rated", "adjudication", b"adjudication", "at_once", b"at_once", "attempts", b"attempts", "entry", b"entry", "format", b"format", "games", b"games", "name", b"name", "openings", b"openings", "options", b"options", "paired", b"paired", "policy", b"policy", "rated", b"rated", "schedule", b"schedule", "series", b"series", "tie_breaks", b"tie_breaks", "time", b"time", "time_odds", b"time_odds"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__at_once: _TypeAlias = _typing.Literal["at_once"]  # noqa: Y015
     _WhichOneofArgType__at_once: _TypeAlias = _typing.Literal["_at_once", b"_at_once"]  # noqa: Y015
@@ -780,8 +786,8 @@ class Schedule(_message.Message):
     """When it takes place again and again; empty for once. A weekday or "daily", a time, and a time zone of the IANA
     database, such as "friday 18:00 Europe/Berlin"; or a cron expression of five fields and a time zone, such as
     "0 18 1 * * Europe/Berlin". Before the tournament starts, or is cancelled for lack of players, the next one is
-    created, with the same specification and creator; to cancel one that has not started ends the series. Without
-    start_ms, the first one starts when this says so next.
+    created, with the same specification and creator; to cancel one that has not started ends the series, unless
+    CancelTournamentRequest.series_goes_on is set. Without start_ms, the first one starts when this says so next.
     """
     def __init__(
         self,
@@ -798,6 +804,43 @@ class Schedule(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Schedule: _TypeAlias = Schedule  # noqa: Y015
+
+@_typing.final
+class SeriesRules(_message.Message):
+    """What the table over a series (GetSeries) counts."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BEST_FIELD_NUMBER: _builtins.int
+    LAST_FIELD_NUMBER: _builtins.int
+    PLACE_POINTS_FIELD_NUMBER: _builtins.int
+    best: _builtins.int
+    """How many of a player's results count, the best ones, 0 to 100; 0: all of them."""
+    last: _builtins.int
+    """Of how many tournaments, the last ones that took place and have ended, 1 to 100; absent: 100."""
+    @_builtins.property
+    def place_points(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """What a place in a tournament counts, the first place first: at most 100 whole numbers, each 0 to 10000. Players that
+        share a place all get what it counts; later places, and players without a played game, get nothing. Empty: a
+        player's points in a tournament count.
+        """
+
+    def __init__(
+        self,
+        *,
+        best: _builtins.int = ...,
+        last: _builtins.int | None = ...,
+        place_points: _abc.Iterable[_builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_last", b"_last", "last", b"last"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_last", b"_last", "best", b"best", "last", b"last", "place_points", b"place_points"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__last: _TypeAlias = _typing.Literal["last"]  # noqa: Y015
+    _WhichOneofArgType__last: _TypeAlias = _typing.Literal["_last", b"_last"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__last) -> _WhichOneofReturnType__last | None: ...
+
+Global___SeriesRules: _TypeAlias = SeriesRules  # noqa: Y015
 
 @_typing.final
 class Adjudication(_message.Message):
@@ -1610,22 +1653,28 @@ class CancelTournamentRequest(_message.Message):
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     TOURNAMENT_ID_FIELD_NUMBER: _builtins.int
     NOTE_FIELD_NUMBER: _builtins.int
+    SERIES_GOES_ON_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
     """Chosen by the caller, 1 to 100 characters."""
     tournament_id: _builtins.str
     """The tournament."""
     note: _builtins.str
     """The reason, for the record; at most 500 characters."""
+    series_goes_on: _builtins.bool
+    """Of a series: the next tournament takes place all the same, so one date is left out. Refused with ARGUMENT_INVALID for
+    a tournament without schedule.every.
+    """
     def __init__(
         self,
         *,
         request_id: _builtins.str = ...,
         tournament_id: _builtins.str = ...,
         note: _builtins.str = ...,
+        series_goes_on: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["note", b"note", "request_id", b"request_id", "tournament_id", b"tournament_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["note", b"note", "request_id", b"request_id", "series_goes_on", b"series_goes_on", "tournament_id", b"tournament_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -2170,6 +2219,138 @@ class GetStandingsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetStandingsResponse: _TypeAlias = GetStandingsResponse  # noqa: Y015
+
+@_typing.final
+class GetSeriesRequest(_message.Message):
+    """Requests the table over a series."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOURNAMENT_ID_FIELD_NUMBER: _builtins.int
+    tournament_id: _builtins.str
+    """A tournament of the series: the last one that the table has."""
+    def __init__(
+        self,
+        *,
+        tournament_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["tournament_id", b"tournament_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetSeriesRequest: _TypeAlias = GetSeriesRequest  # noqa: Y015
+
+@_typing.final
+class GetSeriesResponse(_message.Message):
+    """The table over a series, a function of the records of its tournaments."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOURNAMENTS_FIELD_NUMBER: _builtins.int
+    ROWS_FIELD_NUMBER: _builtins.int
+    NEXT_TOURNAMENT_ID_FIELD_NUMBER: _builtins.int
+    RULES_FIELD_NUMBER: _builtins.int
+    next_tournament_id: _builtins.str
+    """The tournament of the series after the one that was asked for; empty if it is not made yet."""
+    @_builtins.property
+    def tournaments(self) -> _containers.RepeatedCompositeFieldContainer[Global___TournamentSummary]:
+        """The tournaments that count, oldest first."""
+
+    @_builtins.property
+    def rows(self) -> _containers.RepeatedCompositeFieldContainer[Global___SeriesRow]:
+        """The players, best first: by the sum of the results that count, then by the best one, the second best one, and so on."""
+
+    @_builtins.property
+    def rules(self) -> Global___SeriesRules:
+        """The rules of the table."""
+
+    def __init__(
+        self,
+        *,
+        tournaments: _abc.Iterable[Global___TournamentSummary] | None = ...,
+        rows: _abc.Iterable[Global___SeriesRow] | None = ...,
+        next_tournament_id: _builtins.str = ...,
+        rules: Global___SeriesRules | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["rules", b"rules"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_tournament_id", b"next_tournament_id", "rows", b"rows", "rules", b"rules", "tournaments", b"tournaments"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetSeriesResponse: _TypeAlias = GetSeriesResponse  # noqa: Y015
+
+@_typing.final
+class SeriesRow(_message.Message):
+    """A player's row of the table over a series."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLACE_FIELD_NUMBER: _builtins.int
+    PLAYER_FIELD_NUMBER: _builtins.int
+    HALF_POINTS_FIELD_NUMBER: _builtins.int
+    RESULTS_FIELD_NUMBER: _builtins.int
+    place: _builtins.int
+    """From 1; players that are equal in everything share a place."""
+    player: _builtins.str
+    """The player."""
+    half_points: _builtins.int
+    """The sum of its results that count, in halves of a point."""
+    @_builtins.property
+    def results(self) -> _containers.RepeatedCompositeFieldContainer[Global___SeriesResult]:
+        """Its results, in the order of the tournaments, without those in which it did not take part."""
+
+    def __init__(
+        self,
+        *,
+        place: _builtins.int = ...,
+        player: _builtins.str = ...,
+        half_points: _builtins.int = ...,
+        results: _abc.Iterable[Global___SeriesResult] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["half_points", b"half_points", "place", b"place", "player", b"player", "results", b"results"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SeriesRow: _TypeAlias = SeriesRow  # noqa: Y015
+
+@_typing.final
+class SeriesResult(_message.Message):
+    """A player's result in a tournament of a series."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOURNAMENT_ID_FIELD_NUMBER: _builtins.int
+    PLACE_FIELD_NUMBER: _builtins.int
+    HALF_POINTS_FIELD_NUMBER: _builtins.int
+    COUNTS_FIELD_NUMBER: _builtins.int
+    tournament_id: _builtins.str
+    """The tournament."""
+    place: _builtins.int
+    """The player's place in it."""
+    half_points: _builtins.int
+    """What it counts, in halves of a point: the player's points, in an arena its arena points, or what its place counts."""
+    counts: _builtins.bool
+    """Whether it is one of the player's best ones, which count."""
+    def __init__(
+        self,
+        *,
+        tournament_id: _builtins.str = ...,
+        place: _builtins.int = ...,
+        half_points: _builtins.int = ...,
+        counts: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["counts", b"counts", "half_points", b"half_points", "place", b"place", "tournament_id", b"tournament_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SeriesResult: _TypeAlias = SeriesResult  # noqa: Y015
 
 @_typing.final
 class StandingsRow(_message.Message):

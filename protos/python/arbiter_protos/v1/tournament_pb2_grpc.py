@@ -111,6 +111,11 @@ class TournamentServiceStub:
                 request_serializer=arbiter_dot_v1_dot_tournament__pb2.GetStandingsRequest.SerializeToString,
                 response_deserializer=arbiter_dot_v1_dot_tournament__pb2.GetStandingsResponse.FromString,
                 _registered_method=True)
+        self.GetSeries = channel.unary_unary(
+                '/arbiter.v1.TournamentService/GetSeries',
+                request_serializer=arbiter_dot_v1_dot_tournament__pb2.GetSeriesRequest.SerializeToString,
+                response_deserializer=arbiter_dot_v1_dot_tournament__pb2.GetSeriesResponse.FromString,
+                _registered_method=True)
         self.ExportTournament = channel.unary_stream(
                 '/arbiter.v1.TournamentService/ExportTournament',
                 request_serializer=arbiter_dot_v1_dot_tournament__pb2.ExportTournamentRequest.SerializeToString,
@@ -200,7 +205,7 @@ class TournamentServiceServicer:
 
     def CancelTournament(self, request, context):
         """Ends a tournament now: games under way are void, and existing results stay. Refusals: as for StartTournament,
-        TOURNAMENT_CLOSED (it has ended).
+        TOURNAMENT_CLOSED (it has ended), RATE_LIMITED (the series is to go on, and too many tournaments are open).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -246,6 +251,16 @@ class TournamentServiceServicer:
 
     def GetStandings(self, request, context):
         """Returns the standings on one page, because all rows are of the same instant. Refusals: TOURNAMENT_NOT_FOUND.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetSeries(self, request, context):
+        """Returns the table over a series (Schedule.every) after one of its tournaments: over this one and those before it, as
+        its specification says (SeriesRules). Cancelled tournaments are left out, and so are those that have not ended; so is
+        a player that is disqualified from the start of one. A tournament that is in no series has a table of its own.
+        Refusals: TOURNAMENT_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -329,6 +344,11 @@ def add_TournamentServiceServicer_to_server(servicer, server):
                     servicer.GetStandings,
                     request_deserializer=arbiter_dot_v1_dot_tournament__pb2.GetStandingsRequest.FromString,
                     response_serializer=arbiter_dot_v1_dot_tournament__pb2.GetStandingsResponse.SerializeToString,
+            ),
+            'GetSeries': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetSeries,
+                    request_deserializer=arbiter_dot_v1_dot_tournament__pb2.GetSeriesRequest.FromString,
+                    response_serializer=arbiter_dot_v1_dot_tournament__pb2.GetSeriesResponse.SerializeToString,
             ),
             'ExportTournament': grpc.unary_stream_rpc_method_handler(
                     servicer.ExportTournament,
@@ -699,6 +719,33 @@ class TournamentService:
             '/arbiter.v1.TournamentService/GetStandings',
             arbiter_dot_v1_dot_tournament__pb2.GetStandingsRequest.SerializeToString,
             arbiter_dot_v1_dot_tournament__pb2.GetStandingsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetSeries(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arbiter.v1.TournamentService/GetSeries',
+            arbiter_dot_v1_dot_tournament__pb2.GetSeriesRequest.SerializeToString,
+            arbiter_dot_v1_dot_tournament__pb2.GetSeriesResponse.FromString,
             options,
             channel_credentials,
             insecure,

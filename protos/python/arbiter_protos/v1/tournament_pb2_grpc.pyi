@@ -83,7 +83,7 @@ class TournamentServiceStub:
     """Resumes a tournament: games begin again. Refusals: as for StartTournament, TOURNAMENT_CLOSED (not paused)."""
     CancelTournament: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.CancelTournamentRequest, _tournament_pb2.CancelTournamentResponse]
     """Ends a tournament now: games under way are void, and existing results stay. Refusals: as for StartTournament,
-    TOURNAMENT_CLOSED (it has ended).
+    TOURNAMENT_CLOSED (it has ended), RATE_LIMITED (the series is to go on, and too many tournaments are open).
     """
     RuleOnGame: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.RuleOnGameRequest, _tournament_pb2.RuleOnGameResponse]
     """Rules on a game that has a result, also after the end of the tournament: it gets other points, does not count, or
@@ -107,6 +107,12 @@ class TournamentServiceStub:
     """Lists tournaments, newest first. Refusals: ARGUMENT_INVALID."""
     GetStandings: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.GetStandingsRequest, _tournament_pb2.GetStandingsResponse]
     """Returns the standings on one page, because all rows are of the same instant. Refusals: TOURNAMENT_NOT_FOUND."""
+    GetSeries: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.GetSeriesRequest, _tournament_pb2.GetSeriesResponse]
+    """Returns the table over a series (Schedule.every) after one of its tournaments: over this one and those before it, as
+    its specification says (SeriesRules). Cancelled tournaments are left out, and so are those that have not ended; so is
+    a player that is disqualified from the start of one. A tournament that is in no series has a table of its own.
+    Refusals: TOURNAMENT_NOT_FOUND.
+    """
     ExportTournament: _grpc.UnaryStreamMultiCallable[_tournament_pb2.ExportTournamentRequest, _tournament_pb2.ExportTournamentResponse]
     """Streams the log of a tournament: the exact bytes of its events, one canonical JSON text in each line. Once the
     tournament has ended, the last two lines are its standings with ratings, and the arbiter's signature. TOURNAMENT.md
@@ -170,7 +176,7 @@ class TournamentServiceAsyncStub(TournamentServiceStub):
     """Resumes a tournament: games begin again. Refusals: as for StartTournament, TOURNAMENT_CLOSED (not paused)."""
     CancelTournament: _aio.UnaryUnaryMultiCallable[_tournament_pb2.CancelTournamentRequest, _tournament_pb2.CancelTournamentResponse]  # type: ignore[assignment]
     """Ends a tournament now: games under way are void, and existing results stay. Refusals: as for StartTournament,
-    TOURNAMENT_CLOSED (it has ended).
+    TOURNAMENT_CLOSED (it has ended), RATE_LIMITED (the series is to go on, and too many tournaments are open).
     """
     RuleOnGame: _aio.UnaryUnaryMultiCallable[_tournament_pb2.RuleOnGameRequest, _tournament_pb2.RuleOnGameResponse]  # type: ignore[assignment]
     """Rules on a game that has a result, also after the end of the tournament: it gets other points, does not count, or
@@ -194,6 +200,12 @@ class TournamentServiceAsyncStub(TournamentServiceStub):
     """Lists tournaments, newest first. Refusals: ARGUMENT_INVALID."""
     GetStandings: _aio.UnaryUnaryMultiCallable[_tournament_pb2.GetStandingsRequest, _tournament_pb2.GetStandingsResponse]  # type: ignore[assignment]
     """Returns the standings on one page, because all rows are of the same instant. Refusals: TOURNAMENT_NOT_FOUND."""
+    GetSeries: _aio.UnaryUnaryMultiCallable[_tournament_pb2.GetSeriesRequest, _tournament_pb2.GetSeriesResponse]  # type: ignore[assignment]
+    """Returns the table over a series (Schedule.every) after one of its tournaments: over this one and those before it, as
+    its specification says (SeriesRules). Cancelled tournaments are left out, and so are those that have not ended; so is
+    a player that is disqualified from the start of one. A tournament that is in no series has a table of its own.
+    Refusals: TOURNAMENT_NOT_FOUND.
+    """
     ExportTournament: _aio.UnaryStreamMultiCallable[_tournament_pb2.ExportTournamentRequest, _tournament_pb2.ExportTournamentResponse]  # type: ignore[assignment]
     """Streams the log of a tournament: the exact bytes of its events, one canonical JSON text in each line. Once the
     tournament has ended, the last two lines are its standings with ratings, and the arbiter's signature. TOURNAMENT.md
@@ -302,7 +314,7 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_tournament_pb2.CancelTournamentResponse, _abc.Awaitable[_tournament_pb2.CancelTournamentResponse]]:
         """Ends a tournament now: games under way are void, and existing results stay. Refusals: as for StartTournament,
-        TOURNAMENT_CLOSED (it has ended).
+        TOURNAMENT_CLOSED (it has ended), RATE_LIMITED (the series is to go on, and too many tournaments are open).
         """
 
     @_abc_1.abstractmethod
@@ -356,6 +368,18 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_tournament_pb2.GetStandingsResponse, _abc.Awaitable[_tournament_pb2.GetStandingsResponse]]:
         """Returns the standings on one page, because all rows are of the same instant. Refusals: TOURNAMENT_NOT_FOUND."""
+
+    @_abc_1.abstractmethod
+    def GetSeries(
+        self,
+        request: _tournament_pb2.GetSeriesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_tournament_pb2.GetSeriesResponse, _abc.Awaitable[_tournament_pb2.GetSeriesResponse]]:
+        """Returns the table over a series (Schedule.every) after one of its tournaments: over this one and those before it, as
+        its specification says (SeriesRules). Cancelled tournaments are left out, and so are those that have not ended; so is
+        a player that is disqualified from the start of one. A tournament that is in no series has a table of its own.
+        Refusals: TOURNAMENT_NOT_FOUND.
+        """
 
     @_abc_1.abstractmethod
     def ExportTournament(

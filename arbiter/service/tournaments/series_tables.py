@@ -1,0 +1,123 @@
+"""The tables over series: finds the tournaments of a series by their request ids, and adds up their results."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from arbiter.service.lookup import findable
+from arbiter.service.ports.journal import Journal, StoredRecord, Subject, TournamentSummary
+from arbiter.service.tournaments.registry import TournamentRegistry
+from arbiter.service.tournaments.series import NEXT
+from arbiter.service.tournaments.standings_cache import StandingsCache
+from arbiter.tournaments.events import End, Event
+from arbiter.tournaments.series_table import Results, SeriesRow, results_of, series_table
+from arbiter.tournaments.spec import SeriesRules
+from arbiter.tournaments.tournament import Tournament
+
+KEPT: Final = 1_000  #: ended tournaments whose results are kept in memory, the last used ones
+
+
+class Series(NamedTuple):
+    """The table over a series after one of its tournaments.
+
+    tournaments: those that count, oldest first. next: the id of the tournament after that one, '' if there is none yet.
+    """
+
+    tournament: Tournament
+    tournaments: Sequence[TournamentSummary]
+    next: str
+    rows: Sequence[SeriesRow]
+
+    @property
+    def rules(self) -> SeriesRules:
+        """The rules of the table."""
+        return self.tournament.spec.series
+
+
+class SeriesTables:
+    """Makes the tables over series. most: how many tournaments of a series it looks at.
+
+    The results of a tournament that has ended are kept until its log grows, such as by a ruling.
+    """
+
+    def __init__(self, journal: Journal, tournaments: TournamentRegistry, tables: StandingsCache, most: int) -> None:
+        self._journal = journal
+        self._tournaments = tournaments
+        self._tables = tables
+        self._most = most
+        self._kept: OrderedDict[str, Results | None] = OrderedDict()
+        self._reading: dict[
+            str, object
+        ] = {}  # tournaments whose results are being read, unless they have changed since
+
+    async def of(self, tournament_id: str) -> Series:
+        """Return the table over a series after one of its tournaments.
+
+        Raises Refusal TOURNAMENT_NOT_FOUND, STORE_UNAVAILABLE, RECORD_DAMAGED.
+        """
+        tournament = await self._tournaments.get(tournament_id)
+        counted: list[tuple[TournamentSummary, Results]] = []
+        row = await self._journal.tournament_summary(tournament.id)
+        for _ in range(self._most):
+            if row is None or len(counted) == tournament.spec.series.last:
+                break
+            results = await self._results(row)
+            if results is not None:
+                counted.append((row, results))
+            row = await self._before(row)
+        counted.reverse()
+        rows = series_table([results for _, results in counted], tournament.spec.series)
+        return Series(tournament, [each for each, _ in counted], await self.after(tournament), rows)
+
+    async def after(self, tournament: Tournament) -> str:
+        """Return the id of the next tournament of a series, '' if there is none yet."""
+        if not tournament.spec.schedule.every:
+            return ""
+        following = await self._journal.tournament_of_request(tournament.created.creator, f"{NEXT}{tournament.id}")
+        return following.tournament_id if following is not None else ""
+
+    async def _before(self, row: TournamentSummary) -> TournamentSummary | None:
+        """Return the tournament before another one of its series, None if that is the first one."""
+        name = row.request_id.removeprefix(NEXT)
+        if name == row.request_id or not findable(name):
+            return None
+        earlier = await self._journal.tournament_summary(name)
+        return earlier if earlier is not None and earlier.creator == row.creator else None
+
+    async def _results(self, row: TournamentSummary) -> Results | None:
+        """Return the results of a tournament, None if it has not ended or was cancelled."""
+        if not row.ended_ms:
+            return None
+        name = row.tournament_id
+        if name in self._kept:
+            self._kept.move_to_end(name)
+            return self._kept[name]
+        reading = self._reading[name] = object()
+        tournament = await self._tournaments.get(name)
+        results = None
+        if tournament.end is not None and tournament.end.end is not End.CANCELLED:
+            results = results_of(tournament, await self._tables.of(tournament))
+        if self._reading.get(name) is reading:
+            del self._reading[name]
+            self._kept[name] = results
+            if len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        return results
+
+    # -- listeners -----------------------------------------------------------------------------------------------
+
+    def tournament_changed(self, tournament: Tournament, events: Sequence[Event]) -> None:
+        """Forget the results of a tournament that has changed at this server."""
+        self._forget(tournament.id)
+
+    def log_grown(self, found: Sequence[StoredRecord]) -> None:
+        """Forget the results of tournaments that have changed at other servers."""
+        for record in found:
+            if record.subject is Subject.TOURNAMENT:
+                self._forget(record.match_id)
+
+    def _forget(self, name: str) -> None:
+        self._reading.pop(name, None)
+        self._kept.pop(name, None)

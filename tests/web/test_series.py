@@ -1,0 +1,38 @@
+"""The page of a series, its files, and a date that is left out of it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.rpc.servers import ONE_OR_TWO
+from tests.web.site import Site, site
+from tests.web.test_organising import ORGANISER, make, post, sign_in
+
+
+@pytest.fixture(params=ONE_OR_TWO)
+async def page(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Site]:
+    async with site(tmp_path, request.param) as served:
+        yield served
+        await served.server.arbiter.tournaments.stop()
+
+
+async def test_a_date_of_a_series_is_left_out_and_its_table_has_a_page_and_files(page: Site) -> None:
+    await sign_in(page, "org", *ORGANISER)
+    where = await make(page, schedule__every="friday 18:00 Europe/Berlin", series__place_points="10, 7 5")
+    made = await page.server.arbiter.tournaments.get(where.rpartition("/")[2])
+    assert made.spec.series.place_points == (10, 7, 5)
+    shown = (await page.get(where)).text
+    assert f'href="{where}/series"' in shown
+    assert "series_goes_on" in shown
+    assert (await post(page, where, act="cancel", note="rain", series_goes_on="on", request="c")).status_code == 303
+    following = (await page.server.arbiter.series.of(made.id)).next
+    assert f"/tournaments/{following}" in (await page.get("/tournaments")).text
+    table = await page.get(f"/tournaments/{following}/series")
+    assert (table.status_code, "No tournament of this series has ended yet" in table.text) == (200, True)
+    assert (await page.get(f"/tournaments/{following}/series.json")).json() == []
+    assert (await page.get("/tournaments/none/series")).status_code == 404
+    assert (await post(page, f"/tournaments/{following}", act="cancel", note="no", request="c")).status_code == 303
+    assert (await page.server.arbiter.series.of(following)).next == ""
