@@ -20,8 +20,10 @@ from arbiter.service.gate.gate import Gate, Waiting
 from arbiter.service.ports.meter import NO_METER, Meter
 from arbiter.web.accounts import AccountPages
 from arbiter.web.assets import assets
+from arbiter.web.calendars import Calendars
 from arbiter.web.callers import HEADERS, session_of, set_cookie, status_of
 from arbiter.web.calls import WithCalls
+from arbiter.web.feeds import Feeds
 from arbiter.web.live import Live
 from arbiter.web.match_pages import MatchPages
 from arbiter.web.organising import OrganiserPages
@@ -90,7 +92,7 @@ class _Routes:
         self._matches, self._ratings = MatchPages(gate, templates), RatingPages(gate, templates)
         self._accounts, self._play = AccountPages(gate, templates), PlayPages(gate, templates)
         self._tournaments = TournamentPages(gate, templates)
-        self._tables = TableFiles(gate)
+        self._tables, self._feeds, self._calendars = TableFiles(gate), Feeds(gate), Calendars(gate)
         self._organising = OrganiserPages(gate, templates, self._tournaments)
         self._tokens, self._bot = TokenPages(gate, templates), OwnBotPages(gate, templates)
 
@@ -110,13 +112,18 @@ class _Routes:
             "/live": self._live.of_several,
             "/tournaments": self._organising.tournaments,
             "/tournaments/new": self._organising.new,
+            "/tournaments.ics": self._calendars.all,
             "/tournaments/{tournament}": self._tournaments.tournament,
             "/tournaments/{tournament}/series": self._tournaments.series,
+            "/tournaments/{tournament}/results.atom": self._feeds.tournament,
+            "/tournaments/{tournament}/calendar.ics": self._calendars.tournament,
             "/tournaments/{tournament}/tournament.log": self._tournaments.file,
             "/tournaments/{tournament}/{table}.{form}": self._tables.file,
             "/leaderboard": self._ratings.leaderboard,
             "/leaderboard/history.svg": self._ratings.leaders_history,
             "/players/{player}": self._ratings.player,
+            "/players/{player}/results.atom": self._feeds.player,
+            "/players/{player}/calendar.ics": self._calendars.player,
             "/players/{player}/history.svg": self._ratings.player_history,
             "/games": self._pages.games,
             "/games/{game}": self._pages.game,
