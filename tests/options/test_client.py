@@ -41,7 +41,7 @@ class Stubs:
 class Recording:
     """A connection that shows the first message that is sent on it."""
 
-    address, metadata, patience_s = "there", (), 1.0
+    address, metadata, patience_s, greetings = "there", (), 1.0, 0
     games = matches = players = ratings = tournaments = server = Stubs()
 
     async def ask(self, rpc: Callable[..., NoReturn], message: Any, again: bool = True) -> NoReturn:
