@@ -109,7 +109,7 @@ def examples(game: AnyGame) -> list[Example]:
             effects = tuple(_effects(game, position, after, steps))
             kind = (*(action for action, _ in groupby(step.action for step in steps)), *effects)
             if kind not in found:
-                words = "; ".join((described(game, steps), *effects))
+                words = "; ".join((described(game, steps) or "is legal", *effects))
                 found[kind] = Example(candidate, words, position, after, steps)
         if len(found) >= MOST_EXAMPLES:
             break
@@ -131,7 +131,7 @@ def _effects(game: AnyGame, before: Any, after: Any, steps: Sequence[Step]) -> I
     pairs = list(zip(game.pieces(before), game.pieces(after), strict=True))
     seats = {before.turn: "of its own", 3 - before.turn: "of the opponent"}
     for seat, whose in seats.items():
-        was, now = (sum(piece.owner == seat for piece in pieces) for pieces in zip(*pairs, strict=True))
+        was, now = (sum(pair[at].owner == seat for pair in pairs) for at in (0, 1))
         if now < was:
             yield f"takes pieces {whose} off the board"
     touched = {game.board.index[name] for step in steps for name in (step.source, step.target) if name}

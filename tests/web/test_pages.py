@@ -248,6 +248,7 @@ async def test_matches_of_open_spiel_have_pages_with_and_without_a_board(page: S
     assert all(move in shown for move in match.moves)
     cells = [given for _, given in Elements(shown).found if "data-cell" in given]
     assert len(cells) == match.game.board.size
+    assert (await page.get(f"/games/{variant}")).status_code == 200
 
 
 def test_html_in_rules_is_escaped() -> None:
