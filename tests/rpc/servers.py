@@ -26,7 +26,7 @@ Tests have only one if their subject is a server and not the arbiter: limits, wh
 that wait; the network, the certificates and the clock of a server; its memory; faults of its disk. So have these:
 
 - Connect (`test_connect.py`): it puts the calls that other modules test into other messages, on a port of one server.
-- How a player's own bot is connected (`tests/web/test_organising.py`): only the server says it that has the connection.
+- How a player's own bot is connected (`tests/web/test_own_bot.py`): only its server says all of it.
 - Pages of tournaments that no server has (`tests/web/test_tournaments.py`): their subject is what a page shows.
 """
 OpenWorld = Callable[[Settings], AbstractAsyncContextManager[World]]

@@ -1,4 +1,4 @@
-"""What an organiser does without JavaScript: creates and runs tournaments; tokens and invitations; a bot's own page."""
+"""What an organiser does without JavaScript: creates and runs tournaments; tokens and invitations."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from arbiter.matches.commands import Adjudicate, Play, ResultKind
-from arbiter.service.play.pings import silent
+from arbiter.matches.commands import Adjudicate, ResultKind
 from arbiter.service.players.accounts import Scope
 from arbiter.web.forms import MOST_FIELDS
-from tests.web.site import SITES, Elements, Site, played, site
+from tests.web.site import SITES, Elements, Site, site
 
 HERE = {"origin": "http://page"}
 HOSTILE = "<img src=x onerror=alert(1)>\"'&"
@@ -344,51 +343,3 @@ async def test_revoking_the_browsers_own_token_signs_out(page: Site) -> None:
     assert answer.status_code == 303
     assert (await page.get("/tokens")).headers["location"] == "/sign-in?onward=/tokens"
     assert "arbiter-session" not in page.browser.cookies
-
-
-# The bot's own page
-
-
-@pytest.mark.parametrize("page", [1], indirect=True)
-async def test_an_author_sees_the_connection_of_its_bot_and_why_it_ended(page: Site) -> None:
-    """On one server: of several, only one has the connection of the bot, and shows it."""
-    assert (await page.get("/bot")).headers["location"] == "/sign-in?onward=/bot"
-    await sign_in(page, "alice", Scope.PLAY, Scope.OBSERVE)
-    assert "Not connected" in (await page.get("/bot")).text
-    stream = await page.server.connect("alice", bot_name=HOSTILE, bot_version="v7")
-    shown = await page.get("/bot")
-    words = Elements(shown.text).words
-    assert "Connected since" in words
-    assert f"{HOSTILE} v7" in words
-    stream.session.end(silent(30_000))
-    page.server.arbiter.sessions.close(stream.session)
-    elements = Elements((await page.get("/bot")).text)
-    assert "Not connected" in elements.words
-    assert "SESSION_SILENT" in elements.words
-    assert "connect again" in elements.words
-    assert ("li", {"class": "fault"}) in elements.found
-    await sign_in(page, "bob", Scope.PLAY, Scope.OBSERVE)
-    assert "SESSION_SILENT" not in (await page.get("/bot")).text
-
-
-async def test_an_author_reads_the_log_of_a_match_of_its_bot(page: Site) -> None:
-    match = await played(page.server, "hop-it", 3, resign=True)
-    await sign_in(page, "alice", Scope.PLAY, Scope.OBSERVE)
-    assert f"/matches/{match.id}/log" in (await page.get("/bot")).text
-    shown = await page.get(f"/matches/{match.id}/log")
-    words = Elements(shown.text).words
-    for part in ("created", "started", match.moves[0], "charged", "seat 2 wins: resignation"):
-        assert part in words
-    assert (await page.get("/matches/none/log")).status_code == 404
-
-
-async def test_output_of_a_bot_is_escaped_in_a_log(page: Site) -> None:
-    match, server = await played(page.server, "hop-it", 3), page.server
-    bad = "<script>alert(1)</script>"
-    play = Play(match.turn, "bad", match.ply, bad, server.clock.now_ms())
-    await server.arbiter.matches.request(match.players[match.turn - 1], match.id, lambda seat: play)
-    await sign_in(page, "alice", Scope.PLAY, Scope.OBSERVE)
-    shown = await page.get(f"/matches/{match.id}/log")
-    assert bad not in shown.text
-    assert bad in Elements(shown.text).words
-    assert ("tr", {"class": "fault"}) in Elements(shown.text).found

@@ -40,7 +40,8 @@ class BotConnection(NamedTuple):
     opened_ms, heard_ms: when its stream was opened, and when the last message arrived on it (UTC, ms); 0 without a
     stream. round_trip_ms: of the network, None before it is known. waiting: the number of items that the bot has not
     read yet. reader_delay_ms: the total time that the server has waited for the bot to read. ends: the newest first;
-    only those that this server process remembers.
+    only those that this server process remembers. elsewhere: its stream is on another server, which alone knows more of
+    it than `bot_version` and `most_matches`.
     """
 
     opened_ms: int = 0
@@ -53,6 +54,7 @@ class BotConnection(NamedTuple):
     waiting: int = 0
     reader_delay_ms: int = 0
     ends: Sequence[StreamEnd] = ()
+    elsewhere: bool = False
 
 
 class PlayerGate:
@@ -102,7 +104,10 @@ class PlayerGate:
         name = (await self.get(call, "")).player.name
         ends, session = self._sessions.last_ends(name), self._sessions.of(name)
         if session is None:
-            return BotConnection(ends=ends)
+            row = self._sessions.elsewhere(name)
+            if row is None:
+                return BotConnection(ends=ends)
+            return BotConnection(bot_version=row.bot_version, most_matches=row.most_matches, ends=ends, elsewhere=True)
         hello = session.hello
         return BotConnection(
             session.opened_ms,

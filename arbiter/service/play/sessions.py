@@ -44,6 +44,7 @@ class Sessions:
         environment: Environment,
     ) -> None:
         self._connections = connections
+        self.elsewhere: Final = others.elsewhere  #: the row of a player's Play stream on another server, or None
         self._matches = matches
         self._accounts = accounts
         self._catch_up = catch_up
