@@ -26,7 +26,7 @@ help: ## list the targets
 setup: $(VENV)/.ready ## make .venv with the command, the client and the linters
 
 $(VENV)/.ready: pyproject.toml uv.lock protos/python/pyproject.toml clients/python/pyproject.toml \
-  plugins/openspiel/pyproject.toml
+  deploy/openspiel/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "Arbiter needs Python 3.11: install it, or say make PYTHON=/path/to/python3.11"; exit 1; }
 	@test -x $(UV) || { $(PYTHON) -m venv $(VENV) && $(BIN)/pip install --quiet uv==$(UV_VERSION); }

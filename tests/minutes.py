@@ -1,4 +1,4 @@
-"""How long the commands take, and each part of `make test`: the table in CONTRIBUTING.md, "What runs where".
+"""How long the commands take, and each part of `make test`: the table in tests/README.md, "What runs where".
 
 The `Makefile` adds a line to `build/minutes` when a command or a part ends: its name, and its seconds in all, in
 programs and in the system. What the shell says of a part that was killed stands there too. `python -m tests.minutes`
@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 NOTED = ROOT / "build" / "minutes"
-PAGE = ROOT / "CONTRIBUTING.md"
+PAGE = ROOT / "tests" / "README.md"
 PARTS = {
     "demo": "`make demo`, after `make setup`",
     "check": "`make check`",

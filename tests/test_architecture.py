@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 from pathlib import Path
 
 import pytest
 
 import arbiter
 from arbiter.errors import Reason
+from tests.documents import ROOT
 
 PACKAGE = Path(arbiter.__file__).parent
 FORBIDDEN = {"utils", "common", "helpers", "manager"}
@@ -32,3 +34,9 @@ def test_every_reason_of_the_server_is_used() -> None:
     }
     in_wire = {"VERSION_UNSUPPORTED"}
     assert {reason.name for reason in Reason} - used - in_wire == set()
+
+
+def test_the_top_level_has_no_other_folder() -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    folders = {path.split("/")[0] for path in listed.splitlines() if "/" in path}
+    assert folders == {"arbiter", "clients", "deploy", "protos", "tests", ".ci"}

@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md names the module of each test with a long form, and `make soak` runs the long form."""
+"""tests/README.md names the module of each test with a long form, and `make soak` runs the long form."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def with_long_form() -> set[str]:
 
 def named() -> set[str]:
     """Return the modules that the table names."""
-    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    page = (ROOT / "tests" / "README.md").read_text(encoding="utf-8")
     start = page.index(HEAD)
     rows = page[start : page.index("\n\n", start)].splitlines()[2:]
     return {name for row in rows for name in re.findall(r"`([\w/]+/test_\w+\.py)`", row.split(" | ")[1])}
 
 
 def test_the_table_names_each_module_with_a_long_form_and_no_other() -> None:
-    assert with_long_form() - named() == set(), "say in CONTRIBUTING.md, What runs where, what runs in which command"
+    assert with_long_form() - named() == set(), "say in tests/README.md, What runs where, what runs in which command"
     assert named() - with_long_form() == set(), "these modules have no long form"
 
 

@@ -1,4 +1,4 @@
-"""The table of minutes in CONTRIBUTING.md."""
+"""The table of minutes in tests/README.md."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.minutes import HEAD, PAGE, PARTS, place, written
+from tests.minutes import HEAD, PAGE, PARTS, ROOT, place, written
 
 NOTED = "tests 600.0 540.0 60.0\ndemo 90.0 60.0 6.0\ntests 660.0 900.0 60.0\n/bin/bash: line 1: 7 Killed\n"
 
@@ -27,7 +27,7 @@ def test_the_row_of_a_part_that_was_not_run_stays() -> None:
 
 
 def test_every_part_is_timed_by_the_makefile_and_has_a_row() -> None:
-    makefile = (PAGE.parent / "Makefile").read_text()
+    makefile = (ROOT / "Makefile").read_text()
     assert sorted(re.findall(r"\$\(call timed,([a-z-]+),", makefile)) == sorted(PARTS)
     rows = PAGE.read_text()[place(PAGE.read_text())].splitlines()
     assert [row.split(" | ")[0] for row in rows] == [f"| {name}" for name in PARTS.values()]

@@ -20,7 +20,7 @@ from starlette.responses import Response
 from arbiter.web.callers import cookie_name, session_of, set_cookie
 
 MOST_BYTES: Final = 16_384  #: of a form
-MOST_FIELDS: Final = 80
+MOST_FIELDS: Final = 120
 KIND: Final = "application/x-www-form-urlencoded"
 VISIT_S: Final = 3_600  #: seconds for which a visitor's form is valid
 

@@ -115,7 +115,7 @@ def test_the_versions_agree() -> None:
         "pyproject.toml",
         "clients/python/pyproject.toml",
         "protos/python/pyproject.toml",
-        "plugins/openspiel/pyproject.toml",
+        "deploy/openspiel/pyproject.toml",
     ):
         project = tomllib.loads((ROOT / file).read_text("utf-8"))["project"]
         assert project["version"] == version, file

@@ -121,7 +121,7 @@ def test_a_package_adds_a_game_as_the_guide_says(tmp_path: Path) -> None:
         "my_package/my_game.py": MY_GAME,
         "my_package/texts/my-game.md": "# my-game\n\nIt is played like Pods.\n",
     }
-    install(tmp_path, block("CONTRIBUTING.md", "arbiter.games"), modules.items())
+    install(tmp_path, block("deploy/ADDING.md", "arbiter.games"), modules.items())
     asked = [sys.executable, "-m", "arbiter", "rules", "show", "my-game"]
     environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
     ran = subprocess.run(asked, env=environment, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""The path of a move, as CONTRIBUTING describes it: the functions that it names are called, in that order."""
+"""The path of a move, as deploy/PATH.md describes it: the functions that it names are called, in that order."""
 
 from __future__ import annotations
 
@@ -35,13 +35,12 @@ class Step(NamedTuple):
 
 
 def steps(unlocked: bool = False) -> list[list[Step]]:
-    """Return the steps that CONTRIBUTING names, by line.
+    """Return the steps that the page names, by line.
 
     `unlocked`: with those of the paragraph behind the lines, in the place of the commit by the writer's thread.
     """
-    text = (ROOT / "CONTRIBUTING.md").read_text()
-    section = text.partition("## The path of a move\n")[2].partition("\n## ")[0]
-    listed, _, behind = section.partition("\n\nWhere the modules are compiled")
+    text = (ROOT / "deploy" / "PATH.md").read_text()
+    listed, _, behind = text.partition("\n\nWhere the modules are compiled")
     lines = re.split(r"^\d+\. ", listed, flags=re.MULTILINE)[1:]
     found = [named(line) for line in lines]
     if unlocked:

@@ -46,7 +46,7 @@ def test_tables_of_the_first_version_are_brought_up_to_those_of_a_new_store(empt
         _emptied(engine)
     first_store(empty).dispose()
     with opened(empty) as engine:
-        assert _described(engine) == new, "tables have changed without a step that changes them (see CONTRIBUTING.md)"
+        assert _described(engine) == new, "tables have changed without a step that changes them (see deploy/ADDING.md)"
 
 
 def _described(engine: Engine) -> dict[str, object]:

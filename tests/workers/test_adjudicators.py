@@ -83,7 +83,7 @@ async def test_a_plug_in_that_works(judges: AdjudicatorProcess) -> None:
 
 
 async def test_a_package_adds_a_plug_in_as_the_guide_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = block("CONTRIBUTING.md", "arbiter.adjudicators")
+    shown = block("deploy/ADDING.md", "arbiter.adjudicators")
     example = [line[4:] for line in (adjudicators.__doc__ or "").splitlines() if line.startswith("    ")]
     assert example[:2] == shown.splitlines(), "the module's docstring, to which the guide refers, has the same example"
     install(tmp_path, shown, [("my_package.py", "\n".join(["from __future__ import annotations", *example[2:]]))])
