@@ -121,7 +121,8 @@ async def test_a_whole_game_by_clicks_against_a_bot(server: Served, browser: Ope
             await expect(listed.nth(ply)).to_contain_text(game.notation(position, move))
             position = game.play(position, move)
         reason = position.outcome.reason.replace("_", " ")
-        end = "walter wins" if position.outcome.winner == 1 else "a draw"
+        seat = "" if game.facts.seats[0] == "1" else f" ({game.facts.seats[0]})"
+        end = f"walter{seat} wins" if position.outcome.winner == 1 else "a draw"
         await expect(page.locator("[data-result]")).to_have_text(f"{end}: {reason}")
         await expect(page.locator("[data-rematch]")).to_be_visible()
         await expect(page.locator(".pick")).to_have_count(0)
