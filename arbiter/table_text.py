@@ -14,7 +14,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -69,8 +69,8 @@ def _objects(columns: Columns) -> list[dict[str, Cell]]:
 def _csv(columns: Columns) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns.headings)
-    writer.writerows([_harmless(plain(shown(cell))) for cell in row] for row in columns.rows)
+    lines = (columns.headings, *columns.rows)
+    writer.writerows([_harmless(plain(shown(cell))) for cell in line] for line in lines)
     return out.getvalue()
 
 
@@ -86,10 +86,9 @@ def without_apostrophe(text: str) -> str:
 
 
 def _markdown(columns: Columns) -> str:
-    ruler = ["---"] * len(columns.headings)
-    rows: Iterable[Iterable[str]] = ([_unmarked(plain(shown(cell))) for cell in row] for row in columns.rows)
-    return "".join(f"| {' | '.join(line)} |\n" for line in (map(_unmarked, columns.headings), ruler, *rows))
+    head, *rows = ([_unmarked(cell) for cell in line] for line in (columns.headings, *columns.rows))
+    return "".join(f"| {' | '.join(line)} |\n" for line in (head, ["---"] * len(head), *rows))
 
 
-def _unmarked(text: str) -> str:
-    return _MARKUP.sub(r"\\\1", text)
+def _unmarked(cell: Cell) -> str:
+    return _MARKUP.sub(r"\\\1", plain(shown(cell)))

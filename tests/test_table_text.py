@@ -34,6 +34,17 @@ def test_csv_reads_back(table: Columns) -> None:
         assert not any(cell.startswith(("=", "@", "\t", "\r")) for cell in row)
 
 
+@pytest.mark.parametrize("heading", ["a\nb", "a|b", "=1+1", "\x1b[2J"])
+def test_a_heading_may_be_a_text_of_others(heading: str) -> None:
+    table = {"": Columns((heading, "two"), [(1, 2)])}
+    (first, second), row = read(table_text(TableForm.CSV, table))
+    assert (without_apostrophe(first), second, row) == (plain(heading), "two", ["1", "2"])
+    assert first.startswith("'") is heading.startswith("=")
+    lines = table_text(TableForm.MARKDOWN, table).splitlines()
+    assert len(lines) == 3
+    assert [line.replace("\\|", "").count("|") for line in lines] == [3, 3, 3]
+
+
 @pytest.mark.parametrize("text", FORMULAS)
 def test_a_formula_is_text(text: str) -> None:
     table = Columns(("name",), [(text,)])

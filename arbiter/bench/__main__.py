@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from importlib.util import find_spec
+from pathlib import Path
 
 from arbiter.bench.clocks import bench_clocks, plan_of
 from arbiter.bench.games import bench_games
@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> int:
 
 def _study(arguments: list[str]) -> int:
     """Run a study, if the current folder is a checkout."""
-    if find_spec("tests") is None or find_spec("tests.studies") is None:
+    if not Path("tests", "studies").is_dir():
         sys.stderr.write(f"arbiter: {STUDY} needs the folder tests/studies: run it in a checkout of the repository\n")
         return 2
     return int(import_module("tests.studies.__main__").main(arguments))

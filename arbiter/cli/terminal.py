@@ -149,7 +149,7 @@ def drawn_table(headings: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Tabl
     """Return rows as a table for a terminal."""
     drawn = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
     for heading in headings:
-        drawn.add_column(heading, overflow="fold", no_wrap=heading in IDS)
+        drawn.add_column(plain(heading), overflow="fold", no_wrap=heading in IDS)
     for row in rows:
         drawn.add_row(*(plain(shown(cell)) for cell in row))
     return drawn

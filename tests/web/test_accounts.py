@@ -14,6 +14,7 @@ from arbiter.errors import Refusal
 from arbiter.service.gate.admission import Call
 from arbiter.service.players.accounts import Scope
 from arbiter.service.ports.directory import Player
+from arbiter.web.forms import MOST_FIELDS
 from tests.test_plain_text import HOSTILE
 from tests.web.site import SITES, Elements, Site, played, site
 
@@ -125,7 +126,7 @@ async def test_a_form_without_its_form_token_is_refused(page: Site, form: str) -
         (b"form=x&" + b"a" * 20_000, "application/x-www-form-urlencoded", 413),
         (b'{"form": "x"}', "application/json", 415),
         (b"form=%ff", "application/x-www-form-urlencoded", 400),
-        (b"&".join(b"f%d=" % n for n in range(99)), "application/x-www-form-urlencoded", 400),
+        (b"&".join(b"f%d=" % n for n in range(MOST_FIELDS + 1)), "application/x-www-form-urlencoded", 400),
     ],
 )
 async def test_the_size_of_forms_is_limited(page: Site, content: bytes, kind: str, status: int) -> None:
