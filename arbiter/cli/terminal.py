@@ -146,10 +146,10 @@ def print_table(drawn: Table) -> None:
 
 
 def drawn_table(headings: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Table:
-    """Return rows as a table for a terminal."""
+    """Return rows as a table for a terminal. A heading may have several lines."""
     drawn = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
     for heading in headings:
-        drawn.add_column(plain(heading), overflow="fold", no_wrap=heading in IDS)
+        drawn.add_column("\n".join(map(plain, heading.split("\n"))), overflow="fold", no_wrap=heading in IDS)
     for row in rows:
         drawn.add_row(*(plain(shown(cell)) for cell in row))
     return drawn
