@@ -49,10 +49,11 @@ class Standbys:
         return f"postgresql://arbiter@/{DATABASE}?host={self._places}/a,{self._places}/b"
 
     def follow(self) -> None:
-        """Have the primary report a commit only once the standby has it."""
+        """Wait until the standby has what the primary has, which reports a commit from now on only once it has it."""
         self.primary.ask("ALTER SYSTEM SET synchronous_standby_names = '*'")
         self.primary.ask("SELECT pg_reload_conf()")
-        while self.primary.ask("SELECT sync_state FROM pg_stat_replication") != [("sync",)]:
+        caught_up = "SELECT sync_state FROM pg_stat_replication WHERE flush_lsn >= pg_current_wal_flush_lsn()"
+        while self.primary.ask(caught_up) != [("sync",)]:
             pass
 
     def fail_over(self, how: signal.Signals | None) -> None:
