@@ -29,11 +29,15 @@ from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
 from arbiter.web.application import application
 from arbiter.web.connections import DIRECT
-from tests.rpc.servers import ONE_OR_TWO, read_all
+from tests.rpc.servers import read_all
 
 APART: Final = 0
-SITES: Final = (*ONE_OR_TWO, pytest.param(APART, id="apart"))
-"""How many servers have pages and players, as parameters of a fixture; see `site`."""
+SITES: Final = (
+    pytest.param(1, id="alone"),
+    pytest.param(2, id="sharing", marks=pytest.mark.long),
+    pytest.param(APART, id="apart", marks=pytest.mark.long),
+)
+"""How many servers have pages and players, as parameters of a fixture; see `site`. Short tests have a server alone."""
 
 
 class Site(NamedTuple):
