@@ -88,6 +88,7 @@ def test_a_number_is_from_1(name: str, capsys: pytest.CaptureFixture[str]) -> No
     assert "a number from 1" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_a_benchmark_prints_the_tables_in_a_checkout_and_says_elsewhere_what_it_needs(tmp_path: Path) -> None:
     def said(folder: Path, *words: str) -> str:
         command = [sys.executable, "-m", "arbiter.bench", *words]

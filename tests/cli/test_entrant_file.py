@@ -78,6 +78,7 @@ def test_a_table_of_ours_reads_back(tmp_path_factory: pytest.TempPathFactory, en
     assert read(tmp_path_factory.mktemp("csv"), text) == entrants
 
 
+@pytest.mark.long
 def test_the_players_of_a_file_enter_and_the_command_can_be_repeated(
     server: Server, arbiter: Arbiter, tmp_path: Path
 ) -> None:

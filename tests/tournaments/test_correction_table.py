@@ -98,6 +98,7 @@ def _open(format_: Format) -> TournamentRun:
     return run
 
 
+@pytest.mark.long
 def test_random_corrections_in_every_format_keep_the_checker_quiet_and_are_read_back(seeds: int) -> None:
     done: set[str] = set()
     for seed in range(60 * max(1, seeds // 20)):

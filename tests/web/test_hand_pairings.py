@@ -9,6 +9,7 @@ from tests.web.test_organising import ORGANISER, make, post, sign_in
 from tests.web.test_organising import page as page
 
 
+@pytest.mark.long
 async def test_an_organiser_pairs_a_round_by_hand(page: Site) -> None:
     await sign_in(page, "org", *ORGANISER)
     names = ("alice", "bob", "carol", "dan", "eve")

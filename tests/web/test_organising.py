@@ -84,6 +84,7 @@ async def test_a_tournament_is_made_entered_started_paused_resumed_and_cancelled
     assert "Start" not in (await page.get(where)).text
 
 
+@pytest.mark.long
 async def test_an_organiser_rules_on_a_game_and_sees_before_what_would_change(page: Site) -> None:
     await sign_in(page, "org", *ORGANISER)
     for name in ("alice", "bob"):
@@ -120,6 +121,7 @@ async def test_an_organiser_rules_on_a_game_and_sees_before_what_would_change(pa
         assert 'role="alert"' in refused.text
 
 
+@pytest.mark.long
 async def test_an_organiser_corrects_a_tournament_and_sees_before_what_would_change(page: Site) -> None:
     await sign_in(page, "org", *ORGANISER)
     for name in ("alice", "bob"):
@@ -190,6 +192,7 @@ async def test_a_player_enters_and_withdraws_only_its_own_bot(page: Site) -> Non
     assert (await post(page, where, act="withdraw", request="w")).status_code == 303
 
 
+@pytest.mark.long
 async def test_an_entry_is_changed_by_its_player_and_by_the_organiser(page: Site) -> None:
     await sign_in(page, "org", *ORGANISER)
     where = await make(page)

@@ -189,6 +189,7 @@ async def test_a_server_that_dies_around_the_start_leaves_exactly_one_next_tourn
     assert len(found) == 7
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 @virtually
 async def test_several_servers_make_one_next_tournament(seed: int) -> None:
