@@ -139,9 +139,9 @@ def lines(stand: arb.Standings, brief: bool, decimal: bool = False) -> tuple[tup
     brief: for people. Columns of faults are left out if nobody has any, and ratings, if there are any, stand beside the
     players. `?` stands behind a provisional rating. `≈` stands between two rows if ratings order the players (as in a
     ladder) and the order of these two is not established. A player who has withdrawn is in brackets, with `*` if its
-    games do not count for the points of the others; of a disqualified one, they say so.
+    games do not count for the points of the others; the brackets say if it is disqualified.
     Not brief: for programs, with all columns, those of the ratings at the end. decimal: points are numbers (3.5) and no
-    text (3½), and who has withdrawn or is disqualified is in columns.
+    text (3½), and columns say who has withdrawn and who is disqualified.
     """
     knockout = any(row.reached for row in stand.rows)
     rated = brief and any(row.rating for row in stand.rows)

@@ -113,7 +113,7 @@ class Code:
 
 @cache
 def code(name: str) -> Code:
-    """Return which code the rules of a game are, by the game's id.
+    """Return the code of a game's rules, by the game's id.
 
     The hash is that of the Python files in the folder of the game's module: of each, in the order of their names, the
     name, a zero byte, the SHA-256 of its content. The version also names the libraries that the game stands on.

@@ -11,7 +11,7 @@ formats each one is allowed.
 | replay | a game that has a result is played again in its round. Its result and all rulings on it count no more; pairings that exist stay |
 | award | half points, also less than none, are added to a player's points in the standings; pairings and tie-breaks do not count them |
 | lots | players who share a place are ordered by lot: `Lots(seed)` shuffles their names, in the order of the alphabet |
-| pair | these pairs meet in a round that has not begun, whatever the rules say. If it is paired, its other pairs stay, and who has no opponent any more is paired by the rules. In a round robin the players of whole pairs change their opponents, or their seats |
+| pair | these pairs meet in a round that has not begun, whatever the rules say. If it is paired, its other pairs stay, and players who have lost their opponents are paired by the rules. In a round robin the players of whole pairs change their opponents, or their seats |
 | forbid | two players are not paired any more, or may be again |
 | bye | a player sits out a round that has not begun, with a point or half of one |
 | pair_round | the round after a pause is paired before play goes on; a round that is paired, and has not begun, is paired again. afresh: by the rules, what was asked for it by `pair` and `bye` (of a point) is taken back |

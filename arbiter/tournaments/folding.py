@@ -4,9 +4,9 @@ A meeting is old once all its games have results, `KEPT` newer ones are paired, 
 player's last two meetings say which seat it has next (`arbiter.tournaments.formats.matching`), and its validation games
 whether it may play. Games on which an organiser has ruled stay.
 
-Standings, ratings and pairings of a folded tournament are those of the whole one; what looks at single games sees only
-the newest. An organiser's ruling or correction may change any result, so it needs the whole tournament
-(`needs_whole`): whoever applies one to a folded tournament gets `IndexError` or `LookupError`.
+Standings, ratings and pairings of a folded tournament are those of the whole one; code that looks at single games sees
+only the newest. An organiser's ruling or correction may change any result, so it needs the whole tournament
+(`needs_whole`): a folded one raises IndexError or LookupError for it.
 """
 
 from __future__ import annotations

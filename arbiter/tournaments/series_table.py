@@ -3,7 +3,7 @@
 Of the results of a player in the tournaments that count, the best ones are added (`SeriesRules.best`). A result is the
 player's points in the standings (in an arena its arena points), or what its place counts (`SeriesRules.place_points`).
 Players that share a place all get what it counts, as in the World Cup of ski racing. A player without a played game
-gets nothing for its place. Who is disqualified from the start of a tournament has no result there.
+gets nothing for its place. A player that is disqualified from the start of a tournament has no result in it.
 
 Players are ordered by the sum, then by their best result, by their second best, and so on; players that are equal in
 all of these share a place.

@@ -206,7 +206,7 @@ def program(bot: BotEntry, folder: Path, address: str, token: str) -> Program:
 
 
 def _job(bot: BotEntry, token: str) -> Mapping[str, Any] | None:
-    """Return what `engines_here` has to know of an engine; None for another bot."""
+    """Return what `hosted_engines` has to know of an engine; None for another bot."""
     if bot.engine is None:
         return None
     return {"name": bot.name, "token": token, "command": bot.command, "engine": bot.engine}

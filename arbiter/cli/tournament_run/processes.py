@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, NoReturn, Self
 
 from arbiter.cli.failure import Failure
 from arbiter.cli.tournament_run.bot_log import HOLD_MS, BotLog
-from arbiter.cli.tournament_run.door import Door
+from arbiter.cli.tournament_run.engine_channel import EngineChannel
 from arbiter.cli.tournament_run.folder import Folder
 from arbiter.errors import OperatorError
 from arbiter.runtime.loopback import HOST, free_port
@@ -38,7 +38,7 @@ _FORBIDDEN: Final = "ARBITER_"
 
 
 class BotOrder(NamedTuple):
-    """A bot to run: its program, with its token; or, of an engine, what `engines_here` has to know to play it."""
+    """A bot to run: its program, with its token; or, of an engine, what `hosted_engines` has to know to play it."""
 
     program: Program
     job: Mapping[str, Any] | None
@@ -87,7 +87,7 @@ class Processes:
         self._page_port = free_port()
         self._settings = settings
         self._orders = bots
-        self._door = Door()
+        self._engines = EngineChannel()
         self._sandbox = sandbox
         self._note = note
         self._server = KeptProcess("the arbiter", self._spawn_server, _at_once, ServerNotes(self.server_ended))
@@ -136,16 +136,16 @@ class Processes:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(_FORBIDDEN)}
         # A second thread for matrices of a handful of players costs more than it gains.
         environment = {**kept, **self._settings, "OPENBLAS_NUM_THREADS": "1"}
-        with self._folder.log(SERVER).open("ab") as log, self._door.renew() as door:
+        with self._folder.log(SERVER).open("ab") as log, self._engines.renew() as channel:
             # In its own process group, a child does not get the terminal's Ctrl-C: the server must end first.
             process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", "arbiter.runtime.tied", SERVER_MODULE),
-                *(str(door.fileno()), *addresses, self._folder.store),
+                *(str(channel.fileno()), *addresses, self._folder.store),
                 stdin=asyncio.subprocess.PIPE,  # never written to; it is closed when this process ends in any way
                 stdout=log,
                 stderr=log,
                 env=environment,
-                pass_fds=(self._lock, door.fileno()),
+                pass_fds=(self._lock, channel.fileno()),
                 process_group=0,
             )
         self._first = self._first or process
@@ -232,7 +232,7 @@ class Processes:
 
     async def _play(self, name: str, bot: BotProcess, spawner: socket.socket, job: Mapping[str, Any]) -> None:
         """Have the server play an engine; end its process once that has failed."""
-        await self._door.play(job, spawner, lambda data: self.bot_logs[name].wrote(data, now_ms()))
+        await self._engines.play(job, spawner, lambda data: self.bot_logs[name].wrote(data, now_ms()))
         bot.terminate()
 
     async def _ended(self, name: str, bot: BotProcess) -> tuple[int, str]:

@@ -1,8 +1,8 @@
 """The server of a run, with the engines of the run in the same process: no network is between them.
 
-    python -m arbiter.cli.tournament_run.server DOOR LISTEN WEB STORE
+    python -m arbiter.cli.tournament_run.server CHANNEL LISTEN WEB STORE
 
-DOOR is the handle of a socket, by which `arbiter.cli.tournament_run.door` brings each engine.
+CHANNEL is the handle of a socket, by which `arbiter.cli.tournament_run.engine_channel` sends each engine.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ def main() -> None:
 
     from arbiter.cli import logs
     from arbiter.cli.serve_here import run_server
-    from arbiter.cli.tournament_run.engines_here import playing
+    from arbiter.cli.tournament_run.hosted_engines import playing
     from arbiter.config import load
 
-    door, listen, web, store = sys.argv[1:]
+    channel, listen, web, store = sys.argv[1:]
     logs.configure("warning")
     settings = load(None, listen=listen, web=web, store=store, registration="closed")
-    run_server(settings, engines=partial(playing, socket.socket(fileno=int(door)), listen))
+    run_server(settings, engines=partial(playing, socket.socket(fileno=int(channel)), listen))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.journal import StoreFailed
 
 HAS_ENDED: Final = Refusal(Reason.TOKEN_INVALID, "this session has ended: sign in again")
-AGAIN_S: Final = 5.0  #: until the store is asked again that gave no answer
+AGAIN_S: Final = 5.0  #: before a store that gave no answer is asked again
 USES_NOTED: Final = 100  #: a session's use is stored once in this part of the time after which it ends unused
 
 

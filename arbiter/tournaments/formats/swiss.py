@@ -124,7 +124,7 @@ def pair_round(tournament: Tournament) -> tuple[list[Pair], list[str]] | None:
 
 
 def _neighbours(tournament: Tournament, asked: HandPairing, rest: Collection[str]) -> tuple[list[Pair], list[str]]:
-    """Return what is asked for a round, with pairs of neighbours by score; who is left over has a bye."""
+    """Return what is asked for a round, with pairs of neighbours by score; a player who is left over has a bye."""
     scores = Counter(dict.fromkeys(rest, 0))
     for player in rest:
         meetings = tournament.meetings_of[player]

@@ -4936,8 +4936,8 @@ func (x *LotDraw) GetSeed() string {
 }
 
 // Players meet in a round that has not begun: the next one, a later one, or one that is paired while no game of it has
-// begun. If it is paired, its other pairs stay, and the rules pair who has no opponent any more. In a round robin, the
-// players of whole pairs change their opponents or their seats.
+// begun. If it is paired, its other pairs stay, and players who have lost their opponents are paired by the rules. In a
+// round robin, the players of whole pairs change their opponents or their seats.
 type PairingByHand struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The round, from 1.

@@ -63,8 +63,8 @@ class LotDraw:
 class PairingByHand:
     """Players meet in a round that has not begun, whatever the rules say. The first of a pair has seat 1 first.
 
-    If the round is paired, its other pairs stay, and the rules pair who has no opponent any more. In a round robin the
-    players of whole pairs change their opponents or seats.
+    If the round is paired, its other pairs stay, and players who have lost their opponents are paired by the rules. In
+    a round robin the players of whole pairs change their opponents or seats.
     """
 
     round: int

@@ -2375,8 +2375,8 @@ Global___LotDraw: _TypeAlias = LotDraw  # noqa: Y015
 @_typing.final
 class PairingByHand(_message.Message):
     """Players meet in a round that has not begun: the next one, a later one, or one that is paired while no game of it has
-    begun. If it is paired, its other pairs stay, and the rules pair who has no opponent any more. In a round robin, the
-    players of whole pairs change their opponents or their seats.
+    begun. If it is paired, its other pairs stay, and players who have lost their opponents are paired by the rules. In a
+    round robin, the players of whole pairs change their opponents or their seats.
     """
 
     DESCRIPTOR: _descriptor.Descriptor

@@ -2547,8 +2547,8 @@ export const LotDrawSchema: GenMessage<LotDraw> = /*@__PURE__*/
 
 /**
  * Players meet in a round that has not begun: the next one, a later one, or one that is paired while no game of it has
- * begun. If it is paired, its other pairs stay, and the rules pair who has no opponent any more. In a round robin, the
- * players of whole pairs change their opponents or their seats.
+ * begun. If it is paired, its other pairs stay, and players who have lost their opponents are paired by the rules. In a
+ * round robin, the players of whole pairs change their opponents or their seats.
  *
  * @generated from message arbiter.v1.PairingByHand
  */

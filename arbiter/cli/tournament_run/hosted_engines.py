@@ -1,8 +1,8 @@
-"""The engines of a run that play in its server's process: what comes through the door becomes a bot.
+"""The engines of a run that play in its server's process: the server hosts the bot of each engine that the run sends.
 
 An engine's process stays where the run has started it: in its sandbox, if there is one. Here are the ends of its pipes,
 the bot that asks it, and the bot's Play stream, which ends in the session without a network between. So the engine gets
-its turn when it is durable, as every bot does. Only the server of a run has such a door.
+its turn when it is durable, as every bot does. Only the server of a run has such a channel (`engine_channel`).
 """
 
 from __future__ import annotations
@@ -40,36 +40,36 @@ AT_ONCE: Final = 10_000  #: choices under way: an engine of its own makes each, 
 IDLE: Final = 10_000  #: engines that wait for a next game: no more than have played at the same time
 PATIENCE_S: Final = 10.0
 
-_TALK: ContextVar[socket.socket | None] = ContextVar("talk", default=None)
-"""Where the log of the bot goes whose work is done."""
+_BOT_LOG: ContextVar[socket.socket | None] = ContextVar("bot_log", default=None)
+"""Where the log of the bot that plays in this task goes."""
 
 
 @asynccontextmanager
-async def playing(door: socket.socket, listen: str, running: RunningServer) -> AsyncIterator[None]:
-    """Let the engines that come through a door play inside the context; all have ended at its end."""
+async def playing(channel: socket.socket, listen: str, running: RunningServer) -> AsyncIterator[None]:
+    """Let the engines that come over the channel play inside the context; all have ended at its end."""
     loop, log = asyncio.get_running_loop(), structlog.get_logger("arbiter.engines")
     address = client_address(listen, running.port)
     plays = set[asyncio.Task[None]]()
 
     def take() -> None:
-        message, handles, _, _ = socket.recv_fds(door, 1, HANDLES)
+        message, handles, _, _ = socket.recv_fds(channel, 1, HANDLES)
         if not message:  # the run has ended, and soon this process does
-            loop.remove_reader(door)
+            loop.remove_reader(channel)
             return
         job, *ends = handles
-        spawner, talk = (socket.socket(fileno=handle) for handle in ends)
+        spawner, bot_log = (socket.socket(fileno=handle) for handle in ends)
         with os.fdopen(job) as file:
             file.seek(0)
-            play = asyncio.create_task(_play(json.load(file), spawner, talk, address, running.play_here, log))
+            play = asyncio.create_task(_play(json.load(file), spawner, bot_log, address, running.play_here, log))
         plays.add(play)
         play.add_done_callback(plays.discard)
 
-    loop.add_reader(door, take)
+    loop.add_reader(channel, take)
     with _logging():
         try:
             yield
         finally:
-            loop.remove_reader(door)
+            loop.remove_reader(channel)
             for play in plays:
                 play.cancel()
             await asyncio.gather(*plays, return_exceptions=True)
@@ -78,27 +78,27 @@ async def playing(door: socket.socket, listen: str, running: RunningServer) -> A
 async def _play(
     job: Mapping[str, Any],
     spawner: socket.socket,
-    talk: socket.socket,
+    bot_log: socket.socket,
     address: str,
     play_here: Callable[[str], Any],
     log: Any,
 ) -> None:
-    """Play an engine until the run has left the talk about it."""
-    _TALK.set(talk)
-    with spawner, talk:
-        talk.setblocking(False)
+    """Play an engine until the run has closed its end of the bot's log."""
+    _BOT_LOG.set(bot_log)
+    with spawner, bot_log:
+        bot_log.setblocking(False)
         task = asyncio.current_task()
         assert task is not None
-        asyncio.get_running_loop().add_reader(talk, task.cancel)
+        asyncio.get_running_loop().add_reader(bot_log, task.cancel)
         try:
             await _until_it_fails(job, spawner, address, play_here)
         except (arb.ClientError, bridge.ProgramFailed) as error:
-            _say(talk, f"{shlex.join(job['command'])}: {error}\n".encode())
+            _say(bot_log, f"{shlex.join(job['command'])}: {error}\n".encode())
         except Exception as error:
             log.error("engine_failed", player=job["name"], exc_info=error)
         finally:
-            asyncio.get_running_loop().remove_reader(talk)
-        _say(talk, END)
+            asyncio.get_running_loop().remove_reader(bot_log)
+        _say(bot_log, END)
 
 
 async def _until_it_fails(
@@ -194,12 +194,12 @@ def _logging() -> Iterator[None]:
 class _ToRun(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Send a line to the run."""
-        talk = _TALK.get()
-        if talk is not None:
-            _say(talk, f"{self.format(record)}\n".encode(errors="replace"))
+        bot_log = _BOT_LOG.get()
+        if bot_log is not None:
+            _say(bot_log, f"{self.format(record)}\n".encode(errors="replace"))
 
 
-def _say(talk: socket.socket, text: bytes) -> None:
+def _say(bot_log: socket.socket, text: bytes) -> None:
     """Send something to the run; what it does not read in time is dropped."""
     with contextlib.suppress(OSError):
-        talk.send(text)
+        bot_log.send(text)
