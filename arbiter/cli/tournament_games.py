@@ -86,7 +86,7 @@ def _tags(tournament: Tournament, number: int) -> dict[str, str]:
     game, result = tournament.games[number - 1], tournament.results[number]
     round_ = tournament.meetings[game.meeting - 1].round
     tags = {"Event": tournament.spec.name, "Round": str(round_), "TournamentGame": str(number)}
-    out = [player for player in dict.fromkeys(game[2:4]) if player in tournament.disqualified]
+    out = [player for player in dict.fromkeys(game.players) if player in tournament.disqualified]
     if out:
         tags["Disqualified"] = ", ".join(out)
     ruling = result.ruling

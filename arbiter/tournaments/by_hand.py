@@ -22,7 +22,7 @@ class HandPairing(NamedTuple):
     def with_pairs(self, pairs: Iterable[tuple[str, str]]) -> HandPairing:
         """Return this with some pairs, instead of what was asked of their players."""
         added = [Pair(*pair) for pair in pairs]
-        others = self.without({player for pair in added for player in pair[:2]})
+        others = self.without({player for pair in added for player in pair.players})
         return others._replace(pairs=(*others.pairs, *added))
 
     def of_round(self, paired: Iterable[Meeting]) -> HandPairing:

@@ -163,12 +163,12 @@ def _why_not_again(tournament: Tournament, number: int) -> str:
     game = tournament.games[number - 1]
     if game.seat1 == game.seat2:
         return f"game {number} is one of {game.seat1} against itself, which counts nowhere"
-    gone = [player for player in game[2:4] if tournament.entrants[player].withdrawn]
+    gone = [player for player in game.players if tournament.entrants[player].withdrawn]
     if gone:
         return f"{gone[0]} does not play any more"
     if formats.of(tournament.spec).has_bracket:
         meeting = tournament.meetings[game.meeting - 1]
-        on = any(tournament.meetings_of[player][-1].number != meeting.number for player in game[2:4])
+        on = any(tournament.meetings_of[player][-1].number != meeting.number for player in game.players)
         if on or tie_has_gone_on(tournament, number):
             return f"a player has been paired again since game {number}, and the bracket follows from it: rule on it"
     return ""

@@ -275,14 +275,14 @@ def _is_stale(tournament: Tournament, command: do.Arrange) -> bool:
     """
     if not formats.of(tournament.spec).pairs_whoever_is_free:
         return command.revision != tournament.revision
-    paired = {player for pair in command.pairs for player in pair[:2]}
+    paired = {player for pair in command.pairs for player in pair.players}
     here = set(tournament.players)
     return command.round != tournament.rounds + 1 or not paired <= here or bool(paired & tournament.busy())
 
 
 def _check_pairs(tournament: Tournament, pairs: tuple[Pair, ...]) -> None:
     for pair in pairs:
-        for player in pair[:2]:
+        for player in pair.players:
             if player not in tournament.entrants:
                 raise ValueError(f"{player} was paired, and plays in another tournament")
 

@@ -83,6 +83,6 @@ def _drop(tournament: Tournament, meetings: list[Meeting]) -> None:
             tournament.games.drop(game.number - 1)
             for kept in (tournament.as_played, tournament.changed, tournament.attempts, tournament.tries):
                 kept.pop(game.number, None)
-    for player in {each for meeting in meetings for each in meeting[2:4]}:
+    for player in {each for meeting in meetings for each in meeting.players}:
         kept_ones = [each for each in tournament.meetings_of[player] if each.number not in gone]
         tournament.meetings_of[player] = kept_ones

@@ -95,10 +95,10 @@ def _paired_again(tournament: Tournament, round_: int) -> list[Pair] | None:
     twin.meetings = Numbered(each for each in tournament.meetings if each.round < round_)
     twin.meetings_of = defaultdict(list)
     for meeting in twin.meetings:
-        for player in meeting[2:4]:
+        for player in meeting.players:
             twin.meetings_of[player].append(meeting)
     twin.byes = {n: byes for n, byes in tournament.byes.items() if n < round_}
-    there = {player for each in tournament.meetings if each.round == round_ for player in each[2:4]}
+    there = {player for each in tournament.meetings if each.round == round_ for player in each.players}
     there |= set(tournament.byes.get(round_, ()))
     twin.entrants = {name: each._replace(withdrawn=name not in there) for name, each in tournament.entrants.items()}
     twin.seeds = [player for player in tournament.seeds if tournament.entrants[player].joined <= round_]
@@ -113,7 +113,7 @@ def _bracket(before: Tournament, after: Tournament, result: str) -> list[LaterPa
     twin = snapshot(after)
     twin.bracket_results = {}
     made, now = (formats.of(before.spec).ties(each) for each in (before, twin))
-    other = {place for place, pair in now.items() if place in made and set(pair[:2]) != set(made[place][:2])}
+    other = {place for place, pair in now.items() if place in made and set(pair.players) != set(made[place].players)}
     if not other:
         return []
     return [LaterPairings(result, 0, *(tuple(each[place] for place in sorted(other)) for each in (made, now)))]

@@ -22,6 +22,11 @@ class Pair(NamedTuple):
     second: str
     place: str = ""
 
+    @property
+    def players(self) -> tuple[str, str]:
+        """Both players; the first has seat 1 in the first game."""
+        return self.first, self.second
+
 
 class ScheduledGame(NamedTuple):
     """A game to be played: it begins with the opening of its meeting (`arbiter.tournaments.openings`)."""
@@ -31,6 +36,11 @@ class ScheduledGame(NamedTuple):
     seat1: str
     seat2: str
     game: str
+
+    @property
+    def players(self) -> tuple[str, str]:
+        """Both players, by seat."""
+        return self.seat1, self.seat2
 
 
 class Meeting(NamedTuple):
@@ -42,6 +52,11 @@ class Meeting(NamedTuple):
     second: str
     place: str
     games: tuple[ScheduledGame, ...]
+
+    @property
+    def players(self) -> tuple[str, str]:
+        """Both players; the first has seat 1 in the first game."""
+        return self.first, self.second
 
 
 def make_meetings(spec: Spec, pairs: Iterable[Pair], round_: int, meetings: int, games: int) -> tuple[Meeting, ...]:

@@ -95,7 +95,7 @@ def _why_not_rearranged(tournament: Tournament, round_: int, pairs: tuple[tuple[
     if begun:
         return f"game {begun[0]} of round {round_} has begun, or has a result"
     if len(old) != len(pairs):
-        left = next((player for meeting in old for player in meeting[2:4] if player not in named), named[0])
+        left = next((player for meeting in old for player in meeting.players if player not in named), named[0])
         return f"{left} would have no opponent in round {round_}: name pairs of all whose opponents change"
     return ""
 

@@ -54,7 +54,7 @@ def results_of(tournament: Tournament, table: Table) -> Results:
         player
         for number, result in tournament.results.items()
         if result.played
-        for player in tournament.games[number - 1][2:4]
+        for player in tournament.games[number - 1].players
     }
     played |= {player for kind in tournament.old.sums if kind.result.played for player in (kind.seat1, kind.seat2)}
     out = {player for player, each in tournament.disqualified.items() if each.what.from_start}

@@ -213,7 +213,7 @@ class Tournament:
 
     def busy(self) -> set[str]:
         """Return the players who have a running or waiting game."""
-        playing = {player for number in self.running for player in self.games[number - 1][2:4]}
+        playing = {player for number in self.running for player in self.games[number - 1].players}
         return playing | {player for player, games in self._waiting_of.items() if games}
 
     def ready(self, making: Collection[int] = ()) -> list[ScheduledGame]:
@@ -224,7 +224,7 @@ class Tournament:
         if self.phase is not TournamentPhase.RUNNING:
             return []
         under_way = {*self.running, *making}
-        playing = Counter(player for number in under_way for player in set(self.games[number - 1][2:4]))
+        playing = Counter(player for number in under_way for player in set(self.games[number - 1].players))
         # Look only at free players: a hundred players have ten thousand waiting games, but few of them are free.
         free = [player for player in self._waiting_of if playing[player] < self.spec.at_once]
         found: list[ScheduledGame] = []
@@ -250,12 +250,12 @@ class Tournament:
         """Return whether a player has a game that is under way, or waits and will be played."""
         waiting = self._waiting_of.get(player, {}).values()
         playing = (self.games[number - 1] for number in self.running)
-        return any(not self.is_stranded(game) for game in waiting) or any(player in game[2:4] for game in playing)
+        return any(not self.is_stranded(game) for game in waiting) or any(player in game.players for game in playing)
 
     def to_stop(self) -> list[int]:
         """Return the games under way that end now, since a player of them was disqualified, in order."""
         out = {player for player, each in self.disqualified.items() if each.what.stop}
-        return sorted(number for number in self.running if out.intersection(self.games[number - 1][2:4]))
+        return sorted(number for number in self.running if out.intersection(self.games[number - 1].players))
 
     def is_stranded(self, game: ScheduledGame) -> bool:
         """Return whether a player of a game has withdrawn, so that it does not begin."""
@@ -333,7 +333,7 @@ class Tournament:
 
     def _meet(self, pair: Pair, meeting: int) -> None:
         """Note that a meeting is of a pair."""
-        players = frozenset(pair[:2])
+        players = frozenset(pair.players)
         encounter = Encounter(self._pairs.setdefault(players, len(self._pairs)), self.met[players])
         self.encounters[meeting - 1] = encounter
         self.met[players] += 1
@@ -455,7 +455,7 @@ class Tournament:
             self._paired_at.pop(meeting.number, None)
             self.ends.pop(meeting.number, None)
             self._open.pop(meeting.number, None)
-            for player in meeting[2:4]:
+            for player in meeting.players:
                 self.meetings_of[player].pop()
         self.meetings.cut(len(gone))
         self.encounters.cut(len(gone))
@@ -469,7 +469,7 @@ class Tournament:
     def _rearrange(self, round_: int, pairs: Collection[tuple[str, str]]) -> None:
         """Give the meetings of some players in a round, of which no game has begun, to other pairs of them."""
         named = {player for pair in pairs for player in pair}
-        old = [meeting for meeting in self.of_round(round_) if not named.isdisjoint(meeting[2:4])]
+        old = [meeting for meeting in self.of_round(round_) if not named.isdisjoint(meeting.players)]
         for before, pair in zip(old, (Pair(*each) for each in pairs), strict=True):
             first = before.games[0].number
             [meeting] = make_meetings(self.spec, [pair], round_, before.number - 1, first - 1)
@@ -477,11 +477,11 @@ class Tournament:
             self.meetings[meeting.number - 1] = meeting
             for game in meeting.games:
                 self.games[game.number - 1] = game
-            for player in before[2:4]:
+            for player in before.players:
                 self.meetings_of[player].remove(before)
-            for player in pair[:2]:
+            for player in pair.players:
                 self.meetings_of[player] = sorted([*self.meetings_of[player], meeting])
-            if set(pair[:2]) != set(before[2:4]):
+            if set(pair.players) != set(before.players):
                 self._meet(pair, meeting.number)
             for game in meeting.games:
                 self._wait(game)
@@ -500,7 +500,7 @@ class Tournament:
 
     def _counting_result(self, number: int) -> GameResult:
         game = self.games[number - 1]
-        seats = [self.disqualified.get(player) for player in game[2:4]] if game.seat1 != game.seat2 else []
+        seats = [self.disqualified.get(player) for player in game.players] if game.seat1 != game.seat2 else []
         rulings = self.rulings.get(number, ())
         return counting_result(self.as_played[number], seats, rulings, self.ruled_at.get(number, 0))
 
@@ -516,7 +516,7 @@ class Tournament:
         """Return whether a player of a game of a bracket has been paired in another tie since."""
         game = self.games[number - 1]
         place = self.meetings[game.meeting - 1].place
-        later = (self.meetings_of[player][-1] for player in game[2:4])
+        later = (self.meetings_of[player][-1] for player in game.players)
         return bool(place) and any(meeting.number > game.meeting and meeting.place != place for meeting in later)
 
     def _replay(self, number: int, at: int) -> None:
@@ -542,7 +542,7 @@ class Tournament:
             self._waiting_of[player][game.number] = game
 
     def _forget(self, number: int) -> None:
-        for player in self.games[number - 1][2:4]:
+        for player in self.games[number - 1].players:
             games = self._waiting_of.get(player, {})
             games.pop(number, None)
             if not games:

@@ -224,7 +224,9 @@ def _result(half_points: int, played: bool) -> str:
 def _byes(tournament: Tournament) -> dict[str, dict[int, str]]:
     """Return the byes of each player by round: allocated ones, and requested ones from its first round on."""
     found: dict[str, dict[int, str]] = {player: {} for player in tournament.seeds}
-    paired: Iterable[tuple[str, int]] = {(player, each.round) for each in tournament.meetings for player in each[2:4]}
+    paired: Iterable[tuple[str, int]] = {
+        (player, each.round) for each in tournament.meetings for player in each.players
+    }
     for player in tournament.seeds:
         entrant = tournament.entrants[player]
         requested = [round_ for round_ in entrant.byes if entrant.joined <= round_ <= tournament.rounds]

@@ -22,7 +22,7 @@ def why_unpaired(
         return None
     if tournament.phase is TournamentPhase.ENTRY:
         return Why.NOT_STARTED
-    if any(player in tournament.games[number - 1][2:4] for number in tournament.running):
+    if any(player in tournament.games[number - 1].players for number in tournament.running):
         return None
     if tournament.phase is TournamentPhase.PAUSED:
         return Why.PAUSED
@@ -42,7 +42,7 @@ def _not_begun(tournament: Tournament, player: str, capacity: Capacity) -> Why:
     if not capacity.may_play(player):
         return Why.FULL
     able = any(
-        player in game[2:4] and all(map(capacity.may_play, {game.seat1, game.seat2})) for game in tournament.ready()
+        player in game.players and all(map(capacity.may_play, {game.seat1, game.seat2})) for game in tournament.ready()
     )
     return Why.NEXT if able else Why.OPPONENT
 

@@ -82,7 +82,7 @@ def _too_soon(history: EarlierRounds, event: ev.Paired, first: str, second: str)
     """Yield a pair of which one met the other in its last meeting, a short time ago, while others were around."""
     again = [player for player, other in ((first, second), (second, first)) if _last(history, player) == other]
     never = history.forbidden
-    playing = {player for meeting in history.going_on.values() for player in meeting[2:4]}
+    playing = {player for meeting in history.going_on.values() for player in meeting.players}
     around = (set(event.free) | (playing & history.here)) - {first, second}
     others = [other for other in around if any(frozenset((one, other)) not in never for one in (first, second))]
     if not again or not others:

@@ -11,7 +11,7 @@ from arbiter.tournaments.checks.history import EarlierRounds
 def only_the_free(history: EarlierRounds, event: ev.Paired) -> Iterator[str]:
     """Yield players that were paired although they were not free, or had another game left, and forbidden pairs."""
     free = set(event.free)
-    busy = {player: left.number for left in history.going_on.values() for player in left[2:4]}
+    busy = {player: left.number for left in history.going_on.values() for player in left.players}
     for meeting in event.meetings:
         for player in (meeting.first, meeting.second):
             if player not in free:

@@ -114,7 +114,7 @@ def pair_round(tournament: Tournament) -> tuple[list[Pair], list[str]] | None:
     round_ = tournament.rounds + 1
     playing = {player for player in tournament.seeds if _plays(tournament, player, round_)}
     asked = tournament.by_hand.get(round_, NOTHING).of(playing)
-    rest = playing - {player for pair in asked.pairs for player in pair[:2]} - set(asked.byes)
+    rest = playing - {player for pair in asked.pairs for player in pair.players} - set(asked.byes)
     paired = dutch.pair_round(_entries(tournament, numbers, rest), tournament.spec.options.rounds, forbidden)
     if paired is None:
         return _neighbours(tournament, asked, rest) if asked != NOTHING else None
@@ -138,7 +138,7 @@ def _neighbours(tournament: Tournament, asked: HandPairing, rest: Collection[str
 def _entries(tournament: Tournament, numbers: Mapping[str, int], present: Collection[str]) -> list[dutch.Entry]:
     """Return the players' records as the Dutch rules need them. present: whom they pair."""
     virtual = baku(tournament) if tournament.spec.options.accelerated else {}
-    meetings = {(meeting.round, player): meeting for meeting in tournament.meetings for player in meeting[2:4]}
+    meetings = {(meeting.round, player): meeting for meeting in tournament.meetings for player in meeting.players}
     return [
         dutch.Entry(
             number,
