@@ -46,7 +46,7 @@ MANY_METHODS: Final[Mapping[str, str]] = {
     "arbiter/testing/memory/directory.py:MemoryDirectory": A_PORT,
     "arbiter/testing/memory/journal.py:MemoryJournal": A_PORT,
     "arbiter/testing/simulation/player.py:SimulatedBot": "what a player may do next, each a method",
-    "arbiter/testing/simulation/server.py:Server": "what can happen to a server, each a method",
+    "arbiter/testing/simulation/simulated_server.py:Server": "what can happen to a server, each a method",
     "arbiter/tournaments/tournament.py:Tournament": "what its events say, and what formats ask of it",
 }
 """The classes that have more methods, and why."""

@@ -1,7 +1,7 @@
 """The processes of a benchmark: the server and its drivers share neither an interpreter nor a lock.
 
-A part is a module that runs as a process of its own (`python -m arbiter.bench.server`). It reads orders as lines of
-JSON from standard input, and answers each with a line of JSON on standard output.
+A part is a module that runs as a process of its own (`python -m arbiter.bench.measured_server`). It reads orders as
+lines of JSON from standard input, and answers each with a line of JSON on standard output.
 """
 
 from __future__ import annotations

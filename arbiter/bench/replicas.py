@@ -139,7 +139,7 @@ def contest(
         plan |= {"traces": "", "web": "", "shared": bool(replicas), "bus": bus.url if bus is not None else ""}
         servers, ports, token = [], [], ""
         for _ in range(max(1, replicas)):
-            server = stack.enter_context(BenchProcess("arbiter.bench.server", **plan))
+            server = stack.enter_context(BenchProcess("arbiter.bench.measured_server", **plan))
             serves = server.next_answer()
             servers.append(server)
             ports.append(serves["port"])

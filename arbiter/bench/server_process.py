@@ -14,7 +14,7 @@ from arbiter_protos.v1 import match_pb2, match_pb2_grpc, player_pb2, player_pb2_
 from arbiter.bench.processes import BenchError, BenchProcess
 from arbiter.bench.stores import NewStore, new_store
 
-SERVER = "arbiter.bench.server"
+SERVER = "arbiter.bench.measured_server"
 ANY_PORT = "127.0.0.1:0"
 CALL_S = 60.0  #: timeout of the organiser's calls
 PAGE = 500  #: matches in a page of a list

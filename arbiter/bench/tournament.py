@@ -39,7 +39,7 @@ MOST_MS_A_MOVE: Final = 0.35
 MOST_MS_A_GAME: Final = 3.0
 SHARES: Final[Mapping[int, float]] = {2: 0.5, 32: 0.75}  #: of the direct rate, by games at once
 
-SERVER: Final = "arbiter.cli.tournament_run.server"  #: among the words of its process
+SERVER: Final = "arbiter.cli.tournament_run.hosting_server"  #: among the words of its process
 
 _END: Final = re.compile(r", (\d+) pl(?:y|ies)$")
 

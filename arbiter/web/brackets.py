@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from arbiter.tournaments import formats
 from arbiter.tournaments.formats.knockout import Bracket, Tie
 from arbiter.tournaments.tournament import Tournament
-from arbiter.web.tournaments import points
+from arbiter.web.tournament_tables import points
 
 STAGES: Final = {"W": "Bracket", "L": "Losers' bracket", "F": "Final", "T": "Third place"}
 LAST: Final = {1: "Final", 2: "Semi-finals", 4: "Quarter-finals"}

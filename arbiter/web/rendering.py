@@ -25,7 +25,7 @@ from arbiter.web.callers import call_of, session_of
 from arbiter.web.forms import form_token
 from arbiter.web.rules import inline
 from arbiter.web.states import result_words
-from arbiter.web.tournaments import points
+from arbiter.web.tournament_tables import points
 
 HERE: Final = Path(__file__).parent
 

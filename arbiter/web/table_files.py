@@ -26,7 +26,7 @@ from arbiter.tournaments.standings import StandingsRow, Table
 from arbiter.tournaments.tournament import Tournament
 from arbiter.web.callers import call_of
 from arbiter.web.states import number
-from arbiter.web.tournaments import crosstable
+from arbiter.web.tournament_tables import crosstable
 
 MOST_IN_FILE: Final = 300  #: players; a crosstable has the square of them
 LARGEST_ROUND: Final = 10**9

@@ -28,7 +28,7 @@ from arbiter.web.grids import MOST, BoardGrid, grid
 from arbiter.web.rendering import Templates
 from arbiter.web.states import number
 from arbiter.web.table_files import TABLES
-from arbiter.web.tournaments import TIE_BREAKS, crosstable, game_list
+from arbiter.web.tournament_tables import TIE_BREAKS, crosstable, game_list
 
 LARGEST = 10**9  #: largest number of a round or a game in an address
 

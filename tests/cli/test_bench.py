@@ -387,7 +387,7 @@ def test_a_benchmark_that_fails_says_why_in_one_line_however_it_is_called(
     ran = arbiter("bench", "clocks", "--matches", "1")
     assert ran.code == 1
     complaint = ran.err.splitlines()[-1]
-    assert complaint.startswith("arbiter: arbiter.bench.server ended by itself")
+    assert complaint.startswith("arbiter: arbiter.bench.measured_server ended by itself")
     assert main(["clocks", "--matches", "1"]) == 1
     assert capsys.readouterr().err == f"{complaint}\n"
 

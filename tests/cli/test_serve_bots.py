@@ -14,7 +14,7 @@ from arbiter.cli.serve_bots import NOTE
 from arbiter.matches.match import Match
 from arbiter.service.gate.players import PlayerGate
 from arbiter.service.players.accounts import Caller, Scope
-from arbiter.testing.server import served
+from arbiter.testing.served import served
 
 pytestmark = pytest.mark.long
 

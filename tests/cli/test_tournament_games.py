@@ -12,7 +12,7 @@ import pytest
 from arbiter.cli.failure import Failure
 from arbiter.cli.tournament_games import PlayedGame, played_games, tournament_of
 from arbiter.event_json.canonical import encode
-from arbiter.testing.tournaments import TournamentRun
+from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments import codec
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev

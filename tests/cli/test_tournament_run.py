@@ -29,7 +29,7 @@ from arbiter.cli.tournament_run.screen import PlainOutput
 from arbiter.cli.tournament_spec import spec_value
 from arbiter.matches import time_control
 from arbiter.service.players.accounts import Scope
-from arbiter.testing.server import served
+from arbiter.testing.served import served
 from arbiter.tournaments.spec_text import read_spec
 from tests.cli.command import COMMAND, WAIT_S, Arbiter, clean_environment, page
 from tests.processes import descendants, wait_for_end

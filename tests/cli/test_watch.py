@@ -19,7 +19,7 @@ from arbiter.cli import match_view, stepping
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.terminal import clock_text
 from arbiter.testing.memory import MemoryJournal
-from arbiter.testing.server import served
+from arbiter.testing.served import served
 from tests.cli.command import COMMAND, WAIT_S, Arbiter, Server, clean_environment
 from tests.rpc.calls import Stubs
 from tests.rpc.servers import read_all, sharing

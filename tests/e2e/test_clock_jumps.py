@@ -18,7 +18,7 @@ from arbiter.matches.events import Ended, Event, Interrupted, Moved, Resumed
 from arbiter.matches.policy import Policy
 from arbiter.matches.record import read
 from arbiter.testing.player import BotClient, move_at
-from arbiter.testing.server import Served, served
+from arbiter.testing.served import Served, served
 
 pytestmark = pytest.mark.long
 

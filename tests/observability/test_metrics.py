@@ -31,7 +31,7 @@ from arbiter.observability.metrics import Metrics, shown
 from arbiter.runtime.build import is_compiled
 from arbiter.runtime.loopback import free_port
 from arbiter.service.players.accounts import Scope
-from arbiter.testing.server import served
+from arbiter.testing.served import served
 from tests.certificates import Identity
 from tests.rpc.calls import Stubs
 from tests.rpc.test_tournaments import SWISS, WAIT_S, World

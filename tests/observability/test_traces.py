@@ -27,7 +27,7 @@ from arbiter.matches.record import read
 from arbiter.observability import traced_moves
 from arbiter.observability.traces import MS, Traces, ids_of
 from arbiter.runtime.loopback import free_port
-from arbiter.testing.server import Served, served
+from arbiter.testing.served import Served, served
 from tests.documents import block
 from tests.rpc.calls import Stubs
 from tests.rpc.test_play import Stub, connected

@@ -33,7 +33,7 @@ from arbiter.service.play.stalls import LOOK_MS, watch_for_stalls
 from arbiter.service.ports.meter import NO_METER
 from arbiter.testing.clock import VirtualLoop, settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter
-from arbiter.testing.server import served
+from arbiter.testing.served import served
 from tests.options.reaching import Reached, call_of, reaching
 from tests.rpc.calls import Stubs
 from tests.service.play.test_stalls import watched

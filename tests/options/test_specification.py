@@ -12,7 +12,7 @@ from arbiter.matches.adjudication import AdjudicationRules
 from arbiter.service.tournaments.matches import rules_of
 from arbiter.service.tournaments.trial import PairTest
 from arbiter.testing.clock import virtually
-from arbiter.testing.tournaments import TournamentRun
+from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments import engine
 from arbiter.tournaments.openings import Turn, opening
 from arbiter.tournaments.spec import Adjudication, EntryRules, Format, Openings, Options, Spec, TieBreak

@@ -17,7 +17,7 @@ from google.protobuf.message_factory import GetMessageClass
 from hypothesis import strategies as st
 
 from arbiter.errors import Reason
-from arbiter.testing.server import Served
+from arbiter.testing.served import Served
 from arbiter.wire.refusals import CODES
 from tests.fuzz import sendable, texts
 from tests.rpc.calls import Metadata, refusal_in

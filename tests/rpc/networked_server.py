@@ -14,7 +14,7 @@ from arbiter.config import Limits
 from arbiter.games.registry import game
 from arbiter.service.players.accounts import Scope
 from arbiter.testing.network import Network
-from arbiter.testing.server import Served, memory_world, served
+from arbiter.testing.served import Served, memory_world, served
 
 PING_MS = 100  #: so often that a test has its round trips soon
 

@@ -16,7 +16,7 @@ from arbiter.bootstrap import Arbiter, Store, World
 from arbiter.config import Settings
 from arbiter.service.ports.journal import Subject
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
-from arbiter.testing.server import Served, memory_world, served
+from arbiter.testing.served import Served, memory_world, served
 
 WAIT_S: Final = 240.0
 ONE_OR_TWO: Final = (pytest.param(1, id="alone"), pytest.param(2, id="sharing"))
@@ -27,7 +27,7 @@ that wait; the network, the certificates and the clock of a server; its memory; 
 
 - Connect (`test_connect.py`): it puts the calls that other modules test into other messages, on a port of one server.
 - How a player's own bot is connected (`tests/web/test_own_bot.py`): only its server says all of it.
-- Pages of tournaments that no server has (`tests/web/test_tournaments.py`): their subject is what a page shows.
+- Pages of tournaments that no server has (`tests/web/test_tournament_tables.py`): their subject is what a page shows.
 """
 OpenWorld = Callable[[Settings], AbstractAsyncContextManager[World]]
 

@@ -23,7 +23,7 @@ from arbiter.runtime.clock import SystemClock
 from arbiter.service.players.accounts import Scope
 from arbiter.service.ports.journal import Append
 from arbiter.testing.memory import MemoryJournal
-from arbiter.testing.server import memory_world
+from arbiter.testing.served import memory_world
 from tests.rpc.networked_server import Ledger, idle, move_of, networked_server
 
 pytestmark = pytest.mark.long

@@ -22,7 +22,7 @@ from arbiter.rpc.connect_messages import BinaryCodec, Encoded, JsonCodec
 from arbiter.rpc.server import SERVICE_DESCRIPTORS
 from arbiter.runtime.loopback import free_port
 from arbiter.service.players.accounts import Scope
-from arbiter.testing.server import Served, served
+from arbiter.testing.served import Served, served
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

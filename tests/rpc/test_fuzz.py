@@ -27,7 +27,7 @@ from arbiter.service.play.challenges import Terms
 from arbiter.service.players.accounts import Caller, Scope
 from arbiter.service.ports.directory import Challenge
 from arbiter.service.ports.journal import TournamentFilter
-from arbiter.testing.server import memory_world, served
+from arbiter.testing.served import memory_world, served
 from arbiter.tournaments import commands as do
 from arbiter.tournaments.spec import Format, Spec
 from arbiter.workers.rules_pool import RulesPool

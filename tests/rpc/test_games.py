@@ -15,7 +15,7 @@ from arbiter.bootstrap import World
 from arbiter.config import Limits, Settings
 from arbiter.errors import Reason
 from arbiter.games.registry import classes, game
-from arbiter.testing.server import memory_world, served
+from arbiter.testing.served import memory_world, served
 from arbiter.workers.rules_pool import RulesPool
 from tests.rpc.calls import Stubs, refused
 

@@ -13,7 +13,7 @@ import pytest
 from arbiter_protos.v1 import game_pb2, match_pb2, play_pb2, play_pb2_grpc, player_pb2
 
 from arbiter.config import Limits
-from arbiter.testing.server import served
+from arbiter.testing.served import served
 from tests.rpc.calls import Stubs
 
 CALLS = 20

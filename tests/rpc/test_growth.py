@@ -20,7 +20,7 @@ from arbiter.service.matches.live import ENDED_KEPT
 from arbiter.service.play.session import RESULTS_KEPT
 from arbiter.service.play.stream_ends import PLAYERS_KEPT
 from arbiter.service.token_bucket import NAMES_KEPT
-from arbiter.testing.server import memory_world, served
+from arbiter.testing.served import memory_world, served
 from arbiter.workers.rules_pool import RulesPool
 from tests.rpc.calls import Stubs
 

@@ -14,7 +14,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 from arbiter.config import Limits
 from arbiter.service.players.accounts import Scope
-from arbiter.testing.server import served
+from arbiter.testing.served import served
 from tests.rpc.calls import Stubs, refusal_in
 from tests.rpc.methods import METHODS
 from tests.rpc.test_rights import TABLE, Factory, make_request

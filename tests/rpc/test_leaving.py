@@ -13,7 +13,7 @@ from arbiter_protos.v1 import match_pb2_grpc, player_pb2
 
 from arbiter.errors import Reason
 from arbiter.rpc.observe import Observations
-from arbiter.testing.server import served
+from arbiter.testing.served import served
 from tests.rpc.calls import Stubs, refused
 
 pytestmark = pytest.mark.long

@@ -19,7 +19,7 @@ from arbiter.rpc.server import METADATA_BYTES
 from arbiter.rpc.unread import Unread
 from arbiter.service.ports.rules import ListedMove, Listing
 from arbiter.testing.memory import PlainRules
-from arbiter.testing.server import memory_world, served
+from arbiter.testing.served import memory_world, served
 from tests.rpc.calls import Stubs, refused
 
 RULES = game("circle-of-life")

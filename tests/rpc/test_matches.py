@@ -16,7 +16,7 @@ from arbiter.games.registry import game
 from arbiter.keys.key_ring import holds
 from arbiter.matches.signing import PublicKey
 from arbiter.matches.transcript import split, verify
-from arbiter.testing.server import memory_world
+from arbiter.testing.served import memory_world
 from tests.generators.transcripts import KEYS, public_keys
 from tests.rpc.calls import Stubs, refused
 from tests.rpc.servers import ONE_OR_TWO, served_by

@@ -17,7 +17,7 @@ from arbiter.games.registry import SEED, game
 from arbiter.testing.bot_faults import POLICIES, BotFault, table
 from arbiter.testing.misbehaving import PLAYERS, GiantMessage, MovesElsewhere, illegal_move
 from arbiter.testing.player import BotClient
-from arbiter.testing.server import Served, served
+from arbiter.testing.served import Served, served
 from tests.rpc.calls import Stubs
 
 pytestmark = pytest.mark.long

@@ -21,7 +21,7 @@ from arbiter.bootstrap import World, open_store
 from arbiter.config import Settings
 from arbiter.games.registry import game
 from arbiter.service.players.accounts import Scope
-from arbiter.testing.server import Served, memory_world, served
+from arbiter.testing.served import Served, memory_world, served
 from tests.store import commit_thread
 
 ROOT = Path(__file__).parent.parent.parent

@@ -8,7 +8,7 @@ from arbiter_protos.v1 import play_pb2 as pb
 
 from arbiter.bench.h2 import ACK, PING, RawCall
 from arbiter.config import Limits
-from arbiter.testing.server import served
+from arbiter.testing.served import served
 
 PLAY = "/arbiter.v1.PlayService/Play"
 WAIT_S = 240

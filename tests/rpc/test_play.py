@@ -25,7 +25,7 @@ from grpc_status import rpc_status
 from arbiter.config import Limits
 from arbiter.games.registry import game
 from arbiter.service.players.accounts import Scope
-from arbiter.testing.server import Served, served
+from arbiter.testing.served import Served, served
 from tests.rpc.servers import ONE_OR_TWO, served_by
 
 

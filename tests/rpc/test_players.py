@@ -9,7 +9,7 @@ from arbiter_protos.v1 import player_pb2 as pb
 
 from arbiter.errors import Reason
 from arbiter.service.players.profiles import MOST_NAMES
-from arbiter.testing.server import served
+from arbiter.testing.served import served
 from tests.rpc.calls import Stubs, refused
 from tests.rpc.servers import ONE_OR_TWO, level, served_by
 

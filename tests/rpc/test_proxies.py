@@ -20,7 +20,7 @@ from arbiter.errors import OperatorError, Reason
 from arbiter.runtime.loopback import free_port
 from arbiter.service.gate.addresses import Proxies
 from arbiter.testing.network import Network
-from arbiter.testing.server import served
+from arbiter.testing.served import served
 from tests.certificates import Identity
 from tests.clients.toolchains import require
 from tests.processes import LOOK_S, WAIT_S

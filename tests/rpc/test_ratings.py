@@ -16,7 +16,7 @@ from arbiter.matches.commands import Adjudicate, Arrive, Create, Play, Resign, R
 from arbiter.ratings.record import ACROSS_GAMES
 from arbiter.service.matches.live import SEATS
 from arbiter.service.players.accounts import Scope
-from arbiter.testing.server import Served, served
+from arbiter.testing.served import Served, served
 from arbiter.wire.ratings import REPEATED
 from tests.rpc.calls import Stubs, refused
 from tests.rpc.servers import ONE_OR_TWO, Servers, served_by

@@ -18,7 +18,7 @@ from arbiter.games.registry import game
 from arbiter.testing.faults import FaultyJournal
 from arbiter.testing.misbehaving import illegal_move
 from arbiter.testing.player import BotClient, reason_of
-from arbiter.testing.server import memory_world, served
+from arbiter.testing.served import memory_world, served
 from tests.rpc.calls import Stubs, refused
 from tests.rpc.servers import ONE_OR_TWO, served_by
 

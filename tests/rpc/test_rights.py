@@ -20,7 +20,7 @@ from arbiter.errors import Reason
 from arbiter.games.registry import game
 from arbiter.service.gate.rights import RIGHTS, Action
 from arbiter.service.players.accounts import Scope
-from arbiter.testing.server import Served, served
+from arbiter.testing.served import Served, served
 from tests.rpc.calls import Metadata, Stubs, refusal_in
 from tests.rpc.methods import METHODS
 from tests.rpc.servers import ONE_OR_TWO, served_by

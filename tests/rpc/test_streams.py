@@ -18,7 +18,7 @@ from arbiter.games.registry import game
 from arbiter.testing.guarantees import Bookmarked, Item, Received, bookmarked, kept, resumable
 from arbiter.testing.network import Network
 from arbiter.testing.player import end_of
-from arbiter.testing.server import memory_world
+from arbiter.testing.served import memory_world
 from tests.rpc.calls import Stubs
 from tests.rpc.servers import ONE_OR_TWO, served_by
 

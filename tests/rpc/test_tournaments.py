@@ -23,7 +23,7 @@ from arbiter.errors import Reason
 from arbiter.keys.key_ring import holds
 from arbiter.matches.signing import checking
 from arbiter.service.players.accounts import Scope
-from arbiter.testing.server import Served
+from arbiter.testing.served import Served
 from arbiter.tournaments.events import Ended
 from tests.rpc.calls import Stubs, refused
 from tests.rpc.servers import ONE_OR_TWO, level, served_by

@@ -25,7 +25,7 @@ from arbiter.service.cut_off import CutOff
 from arbiter.service.gate.readiness import Readiness
 from arbiter.service.ports.journal import Append, StoreFailed
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, PlainRules
-from arbiter.testing.server import Served, memory_world, served
+from arbiter.testing.served import Served, memory_world, served
 from tests.certificates import Identity
 from tests.rpc.calls import Stubs, refused
 from tests.rpc.methods import METHODS

@@ -22,7 +22,7 @@ from arbiter.config import Limits
 from arbiter.rpc import play_stream, servicing
 from arbiter.rpc.unread import Unread
 from arbiter.service.gate.streams import OpenStreams
-from arbiter.testing.server import served
+from arbiter.testing.served import served
 from arbiter.tournaments.spec import Format, Spec
 from tests.rpc.calls import Metadata, Stubs
 

@@ -6,7 +6,7 @@ from arbiter.cli.serve_processes import held_address
 from arbiter.errors import OperatorError
 from arbiter.runtime.addresses import alone_at
 from arbiter.runtime.loopback import free_port
-from arbiter.testing.server import served
+from arbiter.testing.served import served
 
 
 def test_one_arbiter_has_an_address_and_then_the_next_one() -> None:

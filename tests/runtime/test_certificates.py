@@ -20,7 +20,7 @@ from arbiter.runtime import certificates as runtime_certificates
 from arbiter.runtime.certificates import ServedCertificate
 from arbiter.runtime.loopback import free_port
 from arbiter.service.ports.log import Logger
-from arbiter.testing.server import served
+from arbiter.testing.served import served
 from tests.certificates import Identity
 from tests.processes import WAIT_S
 

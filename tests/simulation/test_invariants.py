@@ -16,6 +16,7 @@ from arbiter.service.ports.directory import Challenge
 from arbiter.service.record.tournaments import Chain, StoredLog
 from arbiter.testing.clock import NOON_MS
 from arbiter.testing.guarantees import Bookmarked
+from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.testing.simulation.invariants import RunEvidence, violations
 from arbiter.testing.simulation.invariants.challenges import challenges_end_in_one_way
 from arbiter.testing.simulation.invariants.servers import clocks_agree, thoughts_are_measured
@@ -38,7 +39,6 @@ from arbiter.testing.simulation.observations import (
 )
 from arbiter.testing.simulation.plan import draw
 from arbiter.testing.simulation.run import Evidence, play_out
-from arbiter.testing.tournaments import TournamentRun
 from arbiter.tournaments.events import Ended
 from arbiter.tournaments.spec import Format, Options, Spec
 

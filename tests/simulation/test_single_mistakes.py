@@ -10,6 +10,7 @@ import pytest
 
 from arbiter.service.record.tournaments import Chain, StoredLog
 from arbiter.service.tournaments.trial import PairTest
+from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.testing.simulation.invariants import RunEvidence
 from arbiter.testing.simulation.invariants.ends import absent
 from arbiter.testing.simulation.invariants.evidence import RecordedEvent
@@ -20,7 +21,6 @@ from arbiter.testing.simulation.invariants.tournaments import (
     played_alone,
     trial_ends_by_its_test,
 )
-from arbiter.testing.tournaments import TournamentRun
 from arbiter.tournaments.events import Begun, EndedGame, Event, Paired
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.standings import standings

@@ -32,7 +32,7 @@ from arbiter.keys.watermark import Watermark
 from arbiter.service.ports.journal import Append, MatchSummary, RecordDamaged, StoredRecord, StoreFailed
 from arbiter.store import archive, gaps, sealing
 from arbiter.store.database import opened, shown
-from arbiter.testing.server import served
+from arbiter.testing.served import served
 from tests.observability.test_metrics import play
 from tests.rpc.calls import Stubs
 from tests.store.records import NOON, PLAYERS, appends

@@ -19,7 +19,7 @@ from arbiter.bootstrap import backup_store, check_store, open_world, restore_sto
 from arbiter.cli.app import run
 from arbiter.errors import OperatorError
 from arbiter.store.database import opened
-from arbiter.testing.server import served
+from arbiter.testing.served import served
 from tests.observability.test_metrics import play
 from tests.rpc.calls import Stubs
 from tests.store.postgres import Cluster

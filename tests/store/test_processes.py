@@ -26,7 +26,7 @@ from arbiter.matches import transcript
 from arbiter.matches.signing import PublicKey, checking
 from arbiter.runtime.loopback import free_port
 from arbiter.runtime.own_postgres import LONGEST_SOCKET, OwnPostgres, running
-from arbiter.testing.server import PATIENT_MS
+from arbiter.testing.served import PATIENT_MS
 from tests.clients.toolchains import require
 from tests.documents import block
 from tests.e2e.evidence import ENDS_OF_AN_OUTAGE, events_of

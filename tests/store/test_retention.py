@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 from arbiter.bootstrap import count_archivable, open_world, retention
 from arbiter.config import load
 from arbiter.errors import OperatorError
-from arbiter.testing.server import Served, served
+from arbiter.testing.served import Served, served
 from tests.processes import WAIT_S
 from tests.rpc.calls import Stubs
 

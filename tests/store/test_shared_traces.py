@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from arbiter.observability.traces import ids_of
-from arbiter.testing.server import served
+from arbiter.testing.served import served
 from tests.observability.test_metrics import read, value
 from tests.observability.test_traces import MOVES, Spans, by_trace, check, moves_of, play, traced_world
 from tests.rpc.calls import Stubs

@@ -15,7 +15,7 @@ from arbiter.service.ports.journal import Append, JournalConflict, Record, Subje
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.record.tournaments import Chain
 from arbiter.store.database import opened
-from arbiter.testing.tournaments import TournamentRun
+from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments.spec import Format, Spec
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
 

@@ -12,7 +12,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-from arbiter.testing.tournaments import TournamentRun
+from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments import events as ev
 from arbiter.tournaments import formats
 from arbiter.tournaments.game_ends import Winner

@@ -24,7 +24,7 @@ import numpy as np
 from arbiter.ratings.counts import Counts, RatedGame
 from arbiter.ratings.fit import Z95, FittedRatings, fit
 from arbiter.ratings.model import ELO_PER_NAT
-from arbiter.testing.tournaments import TournamentRun
+from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import formats
 from arbiter.tournaments.spec import Options, Spec

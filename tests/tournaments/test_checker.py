@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from arbiter.testing.tournaments import TournamentRun
+from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checker import violations
 from arbiter.tournaments.meetings import Meeting, ScheduledGame

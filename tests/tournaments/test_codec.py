@@ -8,7 +8,7 @@ import random
 import pytest
 
 from arbiter.event_json.canonical import decode, encode
-from arbiter.testing.tournaments import restless
+from arbiter.testing.random_tournaments import restless
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.codec import read_event, write_event
 from arbiter.tournaments.game_ends import WALKOVER

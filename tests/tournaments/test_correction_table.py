@@ -10,7 +10,7 @@ from itertools import product
 import pytest
 
 from arbiter.errors import Reason
-from arbiter.testing.tournaments import TournamentRun, drawn
+from arbiter.testing.random_tournaments import TournamentRun, drawn
 from arbiter.tournaments import codec, correction_rules, engine, formats
 from arbiter.tournaments import commands as do
 from arbiter.tournaments.checker import violations

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from arbiter.errors import Reason
-from arbiter.testing.tournaments import TournamentRun, drawn
+from arbiter.testing.random_tournaments import TournamentRun, drawn
 from arbiter.tournaments import codec, engine
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev

@@ -10,7 +10,7 @@ from itertools import count
 import pytest
 
 from arbiter.service.tournaments.own_ratings import results_of
-from arbiter.testing.tournaments import TournamentRun
+from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments import events as ev
 from arbiter.tournaments import folding, formats, series_table
 from arbiter.tournaments.folding import fold
@@ -19,7 +19,7 @@ from arbiter.tournaments.snapshot import snapshot
 from arbiter.tournaments.spec import Format, Options, Spec, TieBreak
 from arbiter.tournaments.standings import old_rated_games, rated_games, standings
 from arbiter.tournaments.tournament import Tournament, TournamentPhase, replay
-from arbiter.web.tournaments import crosstable
+from arbiter.web.tournament_tables import crosstable
 
 ORDERS = ((), (TieBreak.DIRECT, TieBreak.BUCHHOLZ_CUT_1), (TieBreak.SONNEBORN_BERGER, TieBreak.WINS_SEAT_2))
 

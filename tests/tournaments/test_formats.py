@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from arbiter.testing.tournaments import MANY_NO_SHOWS, NO_SHOWS, TournamentRun, drawn, restless
+from arbiter.testing.random_tournaments import MANY_NO_SHOWS, NO_SHOWS, TournamentRun, drawn, restless
 from arbiter.tournaments import codec, formats
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checker import violations

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from arbiter.matches.events import Cause, MatchEndReason
-from arbiter.testing.tournaments import TournamentRun
+from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checker import violations
@@ -20,7 +20,7 @@ from arbiter.tournaments.game_ends import ABSENCE, DRAW, LOSS, NO_SHOW, UNPLAYED
 from arbiter.tournaments.spec import MOST_ATTEMPTS, Format, Options, Spec
 from arbiter.tournaments.spec_text import read_spec, write_spec
 from arbiter.tournaments.standings import rated_games, standings
-from arbiter.web.tournaments import crosstable
+from arbiter.web.tournament_tables import crosstable
 
 
 class Means(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from arbiter.testing.tournaments import TournamentRun
+from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.by_hand import HandPairing

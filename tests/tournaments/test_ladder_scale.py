@@ -7,7 +7,7 @@ from time import process_time
 
 import pytest
 
-from arbiter.testing.tournaments import TournamentRun
+from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments import formats
 from arbiter.tournaments.formats import FreePlayers, Strength
 from arbiter.tournaments.formats.matching import matched

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from arbiter.testing.tournaments import TournamentRun
+from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments.meetings import ScheduledGame
 from arbiter.tournaments.spec import Format, Options, Spec
 from tests.studies import pairing

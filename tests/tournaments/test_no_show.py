@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from arbiter.matches.events import MatchEndReason
-from arbiter.testing.tournaments import TournamentRun
+from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checker import violations

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from arbiter.errors import Reason, Refusal
-from arbiter.testing.tournaments import TournamentRun
+from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments import codec, formats
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checker import violations

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from arbiter.errors import Reason
-from arbiter.testing.tournaments import TournamentRun
+from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments import codec
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
@@ -19,7 +19,7 @@ from arbiter.tournaments.meetings import ScheduledGame
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.standings import rated_games, standings
 from arbiter.tournaments.tournament import TournamentPhase, replay
-from arbiter.web.tournaments import crosstable
+from arbiter.web.tournament_tables import crosstable
 
 RULED = (Format.ROUND_ROBIN, Format.GAUNTLET, Format.SWISS, Format.ARENA, Format.LADDER)
 

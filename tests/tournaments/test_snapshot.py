@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from arbiter.testing.tournaments import TournamentRun, drawn
+from arbiter.testing.random_tournaments import TournamentRun, drawn
 from arbiter.tournaments.snapshot import snapshot
 from arbiter.tournaments.standings import standings
 from arbiter.tournaments.tournament import Tournament, TournamentPhase, replay

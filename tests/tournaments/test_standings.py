@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from arbiter.testing.tournaments import TournamentRun, restless
+from arbiter.testing.random_tournaments import TournamentRun, restless
 from arbiter.tournaments import codec
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev

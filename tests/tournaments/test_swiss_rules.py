@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from arbiter.testing.tournaments import TournamentRun
+from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments import codec
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.formats import PAIRERS

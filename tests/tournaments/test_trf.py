@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arbiter.testing.tournaments import TournamentRun
+from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments.dutch import Entry
 from arbiter.tournaments.dutch import pair_round as dutch_round
 from arbiter.tournaments.formats.swiss import pair_round

@@ -16,7 +16,7 @@ from arbiter.games.contract import AnyGame
 from arbiter.matches.commands import Abort, Create, OfferDraw, Play, Resign
 from arbiter.matches.comments import Comment
 from arbiter.matches.match import Phase, with_position
-from arbiter.testing.server import Served
+from arbiter.testing.served import Served
 from arbiter.web.choices import picks
 
 PATIENCE_MS: Final = 60_000  #: milliseconds: a busy machine is slow; otherwise everything appears at once

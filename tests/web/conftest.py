@@ -11,7 +11,7 @@ from playwright.async_api import async_playwright
 
 from arbiter.bootstrap import open_world
 from arbiter.runtime.loopback import free_port
-from arbiter.testing.server import Served, served
+from arbiter.testing.served import Served, served
 from tests.clients.toolchains import require
 from tests.web.chromium import Open, opened
 

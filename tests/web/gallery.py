@@ -30,7 +30,7 @@ from arbiter.runtime.loopback import free_port
 from arbiter.service.gate.addresses import Proxies
 from arbiter.testing.clock import NOON_MS
 from arbiter.testing.in_memory import InMemoryArbiter
-from arbiter.testing.tournaments import TournamentRun
+from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.standings import standings
 from arbiter.web.application import application

@@ -17,7 +17,7 @@ from playwright.async_api import Page, ViewportSize, expect
 
 import arbiter
 from arbiter.service.players.accounts import Scope
-from arbiter.testing.server import Served
+from arbiter.testing.served import Served
 from arbiter.tournaments.commands import Enter, Start
 from arbiter.tournaments.spec import Format, Spec
 from tests.clients.toolchains import require

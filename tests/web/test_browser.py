@@ -11,7 +11,7 @@ from playwright.async_api import expect
 
 from arbiter.games import registry
 from arbiter.matches.commands import Abort, Create
-from arbiter.testing.server import Served
+from arbiter.testing.served import Served
 from tests.web.chromium import Open, playing
 
 pytestmark = [pytest.mark.toolchain, pytest.mark.asyncio(loop_scope="module")]

@@ -15,7 +15,7 @@ import pytest
 from arbiter.config import Limits
 from arbiter.runtime.loopback import free_port
 from arbiter.service.gate.addresses import Proxies
-from arbiter.testing.server import Served, served
+from arbiter.testing.served import Served, served
 from arbiter.web.connections import OpenConnections
 
 FORM = b"POST /sign-in HTTP/1.1\r\nhost: a\r\ncontent-type: application/x-www-form-urlencoded\r\n"

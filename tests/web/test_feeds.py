@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from arbiter.plain_text import plain
 from arbiter.service.tournaments.rhythm import next_start
-from arbiter.testing.tournaments import TournamentRun
+from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments import commands as do
 from arbiter.tournaments.corrections import Award
 from arbiter.tournaments.events import Created, Decision

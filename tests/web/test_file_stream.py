@@ -19,7 +19,7 @@ from arbiter.service.gate.gate import Gate
 from arbiter.service.ports.journal import Subject
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.memory import MemoryJournal
-from arbiter.testing.server import memory_world, served
+from arbiter.testing.served import memory_world, served
 from arbiter.tournaments import commands as do
 from arbiter.tournaments.spec import Format, Spec
 from arbiter.web.application import application

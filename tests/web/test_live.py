@@ -29,7 +29,7 @@ from arbiter.service.ports.journal import StoreFailed
 from arbiter.service.record.matches import load_match
 from arbiter.service.record.published import Published
 from arbiter.testing.memory import MemoryJournal
-from arbiter.testing.server import served
+from arbiter.testing.served import served
 from arbiter.web import boards, drawings
 from arbiter.web.drawings import Drawings
 from arbiter.web.states import state_of

@@ -15,7 +15,7 @@ from playwright.async_api import Page, expect
 
 from arbiter.games import registry
 from arbiter.games.contract import AnyGame
-from arbiter.testing.server import Served
+from arbiter.testing.served import Served
 from tests.web.chromium import Open, compose, shown_position
 
 pytestmark = [pytest.mark.toolchain, pytest.mark.asyncio(loop_scope="module")]

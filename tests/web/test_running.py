@@ -12,7 +12,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from arbiter.service.players.accounts import Scope
-from arbiter.testing.server import Served
+from arbiter.testing.served import Served
 from tests.web.chromium import Open
 
 pytestmark = [pytest.mark.toolchain, pytest.mark.asyncio(loop_scope="module")]

@@ -13,7 +13,7 @@ import pytest
 from arbiter_client.values.reading import read
 
 from arbiter.cli import tournament_view as view
-from arbiter.testing.tournaments import TournamentRun, drawn
+from arbiter.testing.random_tournaments import TournamentRun, drawn
 from arbiter.tournaments import trf
 from arbiter.tournaments.corrections import Disqualify
 from arbiter.tournaments.spec import Format, Options, Spec

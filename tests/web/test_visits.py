@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from arbiter.config import Limits
 from arbiter.runtime.loopback import free_port
 from arbiter.service.ports.meter import NO_METER
-from arbiter.testing.server import served
+from arbiter.testing.served import served
 from arbiter.web import visits
 from arbiter.web.assets import assets
 from arbiter.web.visits import Visits

@@ -11,7 +11,7 @@ from arbiter_protos.v1 import tournament_pb2 as pb
 from google.protobuf.message import Message
 
 from arbiter.errors import Reason, Refusal
-from arbiter.testing.tournaments import restless
+from arbiter.testing.random_tournaments import restless
 from arbiter.tournaments import spec as specs
 from arbiter.tournaments.events import End
 from arbiter.tournaments.spec_text import read_spec

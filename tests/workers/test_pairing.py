@@ -18,7 +18,7 @@ from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.record.tournaments import Chain
 from arbiter.service.tournaments.ports import InProcessPairing, PairingFailed
 from arbiter.testing.memory import MemoryJournal
-from arbiter.testing.tournaments import TournamentRun
+from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.book_order import Opening
 from arbiter.tournaments.formats import FreePlayers

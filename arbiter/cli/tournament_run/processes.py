@@ -26,7 +26,7 @@ from arbiter.sandbox.bot_process import BotProcess, Hit
 from arbiter.sandbox.bubblewrap import Program, Sandbox
 
 SERVER: Final = "server"
-SERVER_MODULE: Final = "arbiter.cli.tournament_run.server"
+SERVER_MODULE: Final = "arbiter.cli.tournament_run.hosting_server"
 END_WAIT_S: Final = 10.0  #: grace period for the server's shutdown
 FIRST_PAUSE_S: Final = 0.5  #: pause before a bot is restarted; doubled each time
 LONGEST_PAUSE_S: Final = 30.0

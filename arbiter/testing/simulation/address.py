@@ -19,7 +19,7 @@ ASTRAY: Sequence[bool] = (True, False, False)  #: how often a unary call goes to
 
 
 class Address(Protocol):
-    """What clients call; see `arbiter.testing.simulation.server.Server`."""
+    """What clients call; see `arbiter.testing.simulation.simulated_server.Server`."""
 
     stored: MemoryJournal
     history: RunObservations

@@ -24,7 +24,7 @@ from arbiter.testing.processes import Process
 from arbiter.testing.simulation.disk import Chance
 from arbiter.testing.simulation.observations import LostServer, RunObservations
 from arbiter.testing.simulation.plan import Plan
-from arbiter.testing.simulation.server import AWAY, Server, StoredData, Wiring
+from arbiter.testing.simulation.simulated_server import AWAY, Server, StoredData, Wiring
 from arbiter.testing.simulation.store_line import (
     DirectoryOverLine,
     Line,

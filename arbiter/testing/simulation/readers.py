@@ -25,7 +25,7 @@ from arbiter.service.players.accounts import Caller, Scope
 from arbiter.testing.simulation.observations import EndedStream, RunObservations
 from arbiter.testing.simulation.plan import Fault
 from arbiter.testing.simulation.play_calls import HELLO
-from arbiter.testing.simulation.server import Server
+from arbiter.testing.simulation.simulated_server import Server
 
 OPERATOR: Final = Caller("", "", frozenset({Scope.ADMIN.value}))
 KINDS: Final = ("Play", "Observe a match", "Observe all")

@@ -30,12 +30,12 @@ from arbiter.testing.simulation.fault_injector import FaultInjector, ServerFault
 from arbiter.testing.simulation.log_lock import LogLock
 from arbiter.testing.simulation.network import Delays
 from arbiter.testing.simulation.observations import RunObservations, copy_of
+from arbiter.testing.simulation.organiser import TournamentOrganiser, note_tables
 from arbiter.testing.simulation.others import Observer, Organiser
 from arbiter.testing.simulation.plan import Plan
 from arbiter.testing.simulation.player import SimulatedBot
 from arbiter.testing.simulation.readers import StoppingReader
-from arbiter.testing.simulation.server import Server, StoredData, Wiring, register
-from arbiter.testing.simulation.tournaments import TournamentOrganiser, note_tables
+from arbiter.testing.simulation.simulated_server import Server, StoredData, Wiring, register
 from arbiter.testing.simulation.watch import Watch, differences_at_the_end
 
 LONGEST_CALM_S = 600.0  #: after the faults, everything must end within this time

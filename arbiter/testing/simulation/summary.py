@@ -9,7 +9,7 @@ from arbiter.bootstrap import wire
 from arbiter.testing.simulation.invariants import RunEvidence, Violation, violations
 from arbiter.testing.simulation.plan import draw
 from arbiter.testing.simulation.run import play_out
-from arbiter.testing.simulation.server import Wiring
+from arbiter.testing.simulation.simulated_server import Wiring
 
 MATCHES = 40  #: number of matches in a run, unless another one is given
 

@@ -9,7 +9,7 @@ import arbiter_client as arb
 import pytest
 
 from arbiter.service.players.accounts import Scope
-from arbiter.testing.server import Served, served
+from arbiter.testing.served import Served, served
 
 QUICK = "circle-of-life(target=1)"
 

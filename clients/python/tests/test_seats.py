@@ -10,7 +10,7 @@ import pytest
 
 from arbiter.games.registry import game
 from arbiter.service.players.accounts import Scope
-from arbiter.testing.server import Served, served
+from arbiter.testing.served import Served, served
 
 
 @pytest.fixture

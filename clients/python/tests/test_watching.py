@@ -13,7 +13,7 @@ from arbiter.games.registry import game
 from arbiter.service.players.accounts import Scope
 from arbiter.testing.guarantees import Received, kept, resumable
 from arbiter.testing.network import Network
-from arbiter.testing.server import Served, served
+from arbiter.testing.served import Served, served
 
 MOVES = 6  #: moves in a match, before a player resigns
 EVENTS = MOVES + 3  #: events of a match: created, started, the moves, ended

@@ -11,7 +11,7 @@ import pytest
 from arbiter.service.tournaments.driver import TournamentDriver
 from arbiter.service.tournaments.matches import abort
 from arbiter.testing.clock import run
-from arbiter.testing.tournaments import MANY_NO_SHOWS, drawn, restless
+from arbiter.testing.random_tournaments import MANY_NO_SHOWS, drawn, restless
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checker import violations
 from arbiter.tournaments.commands import Arrange

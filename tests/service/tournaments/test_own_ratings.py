@@ -17,7 +17,7 @@ from arbiter.ratings.rating_list import rating_list
 from arbiter.ratings.record import Result
 from arbiter.service.tournaments.own_ratings import own_ratings
 from arbiter.service.tournaments.standings_cache import StandingsCache
-from arbiter.testing.tournaments import TournamentRun
+from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments import commands as do
 from arbiter.tournaments.game_ends import Winner
 from arbiter.tournaments.meetings import Pair

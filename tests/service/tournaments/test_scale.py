@@ -7,7 +7,7 @@ import random
 import pytest
 
 from arbiter.testing.clock import virtually
-from arbiter.testing.tournaments import TournamentRun
+from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checker import violations
 from arbiter.tournaments.spec import Format

@@ -12,7 +12,7 @@ import structlog
 
 from arbiter.service.tournaments import standings_cache as tournament_tables
 from arbiter.service.tournaments.standings_cache import StandingsCache
-from arbiter.testing.tournaments import TournamentRun
+from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments.formats import Rating
 from arbiter.tournaments.spec import Format, Spec
 from arbiter.tournaments.standings import Table, standings

@@ -14,7 +14,7 @@ import pytest
 from arbiter.ratings.sprt import Verdict
 from arbiter.service.tournaments.trial import MOST_REPEATS, PairTest
 from arbiter.testing.clock import run
-from arbiter.testing.tournaments import TournamentRun
+from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments import commands as do
 from arbiter.tournaments.events import End
 from arbiter.tournaments.game_ends import Winner

@@ -11,7 +11,7 @@ import pytest
 from arbiter.service.tournaments.capacity import Capacity
 from arbiter.service.tournaments.unpaired import why_unpaired
 from arbiter.testing.clock import settle, virtually
-from arbiter.testing.tournaments import TournamentRun
+from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments import commands as do
 from arbiter.tournaments.formats.pairer import FreePlayers
 from arbiter.tournaments.spec import EntryRules, Format

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from arbiter.testing.tournaments import TournamentRun, drawn
+from arbiter.testing.random_tournaments import TournamentRun, drawn
 from arbiter.tournaments.commands import Cancel
 from arbiter.tournaments.formats import Rating
 from arbiter.tournaments.spec import Format, Options, Spec, TieBreak
@@ -17,7 +17,15 @@ from arbiter.tournaments.standings import Table, standings
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
 from arbiter.web.brackets import bracket
 from arbiter.web.tournament_pages import PHASES
-from arbiter.web.tournaments import MOST_GAMES, MOST_IN_CROSSTABLE, TIE_BREAKS, PairScore, crosstable, game_list, points
+from arbiter.web.tournament_tables import (
+    MOST_GAMES,
+    MOST_IN_CROSSTABLE,
+    TIE_BREAKS,
+    PairScore,
+    crosstable,
+    game_list,
+    points,
+)
 from tests.web.site import SITES, Elements, Site, site
 
 

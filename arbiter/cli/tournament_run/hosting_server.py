@@ -1,6 +1,6 @@
 """The server of a run, with the engines of the run in the same process: no network is between them.
 
-    python -m arbiter.cli.tournament_run.server CHANNEL LISTEN WEB STORE
+    python -m arbiter.cli.tournament_run.hosting_server CHANNEL LISTEN WEB STORE
 
 CHANNEL is the handle of a socket, by which `arbiter.cli.tournament_run.engine_channel` sends each engine.
 """
