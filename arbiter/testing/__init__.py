@@ -15,7 +15,7 @@ Games
 Servers
 - `in_memory`: `InMemoryArbiter` is a server without a network, `StreamReader` reads a player's stream of it, `items_of`
   waits for the items of a session, and takes them
-- `server`: `served` serves over gRPC in this process, and yields a `Served`; `memory_world` keeps its record in memory
+- `served`: `served` serves over gRPC in this process, and yields a `Served`; `memory_world` keeps its record in memory
 - `memory`: the ports of a server in memory: `MemoryJournal`, `MemoryDirectory`, `MemoryReplicas`, `MemoryBus` and its
   `MemoryBroker`, `CountingIds`, `NoKeys`, `PlainRules`; `CallsBack` and `lose_basis` are for journals of your own
 - `faults`: `FaultyJournal` is a journal that fails, or delays its commits, when a test says so
@@ -35,7 +35,7 @@ Players
   `illegal_move` finds a move for one
 
 Whole runs
-- `tournaments`: `TournamentRun` plays a tournament without matches: one that was `drawn`, or a `restless` one, which
-  players join and leave; it raises `InvalidRun`
+- `random_tournaments`: `TournamentRun` plays a tournament without matches: one that was `drawn`, or a `restless` one,
+  which players join and leave; it raises `InvalidRun`
 - `simulation`: evenings of matches with faults, drawn from a seed; see `arbiter simulate`
 """
