@@ -1,4 +1,4 @@
-"""A ladder that has run for long, written straight into a store: its log, and the record of each of its games.
+"""A ladder that has run for long, written straight into a store: its log, its snapshot, and the record of each game.
 
 Every event is decided by the rules of tournaments and matches, as on a server; only the players and the clock are made
 up. A match has few moves, and then a player resigns.
@@ -24,7 +24,9 @@ from arbiter.matches.record import Sealed, seal, seal_first
 from arbiter.runtime.clock import SystemClock
 from arbiter.runtime.ids import SystemIds
 from arbiter.service.ports.journal import Append, Record, Subject
+from arbiter.service.ports.snapshots import Snapshot
 from arbiter.service.record.matches import end_of, summary_of
+from arbiter.service.record.snapshots import take_snapshot
 from arbiter.service.record.tournaments import Chain
 from arbiter.service.record.tournaments import summary_of as tournament_summary_of
 from arbiter.service.tournaments.matches import creation as create_command
@@ -32,6 +34,7 @@ from arbiter.service.tournaments.matches import report
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine
 from arbiter.tournaments.book_order import Opening
+from arbiter.tournaments.folding import fold
 from arbiter.tournaments.meetings import Pair
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.tournament import Tournament
@@ -55,6 +58,8 @@ async def write_ladder(store: NewStore, games: int) -> str:
             for _ in range(first, min(first + AT_ONCE, games)):
                 waiting += [opened.journal.append(each) for each in ladder.game()]
             await asyncio.gather(*waiting)
+            if ladder.since_snapshot >= opened.snapshots.every:
+                await opened.snapshots.keep(ladder.snapshot())
     return ladder.id
 
 
@@ -68,6 +73,7 @@ class _Ladder:
         self._players = [f"player-{number}" for number in range(PLAYERS)]
         [self._moves] = scripts(GAME, 1)
         self.id = self._ids.new("t")
+        self.since_snapshot = 0  #: events
 
     def begin(self) -> Append:
         """Return the append of its creation, the entries and the start."""
@@ -93,6 +99,11 @@ class _Ladder:
         self._now += LASTS_MS
         records += self._decide(report(number, match))
         return played, self._append(records)
+
+    def snapshot(self) -> Snapshot:
+        """Return its snapshot, as the server makes one."""
+        self.since_snapshot = 0
+        return take_snapshot(self._tournament, self._chain)
 
     def _match(self, tournament: Tournament) -> tuple[Match, Append]:
         game = tournament.games[-1]
@@ -120,6 +131,8 @@ class _Ladder:
         assert decision.refusal is None, decision.refusal
         for event in decision.events:
             self._tournament.apply(event)
+        self.since_snapshot += len(decision.events)
+        fold(self._tournament)
         return list(self._chain.seal(decision.events))
 
     def _append(self, records: Sequence[Record]) -> Append:

@@ -22,6 +22,7 @@ from arbiter.service.ports.directory import Directory
 from arbiter.service.ports.environment import TimeSource
 from arbiter.service.ports.journal import Journal, Seals, StoreFailed
 from arbiter.service.ports.replicas import Replicas
+from arbiter.service.ports.snapshots import NoSnapshots, Snapshots
 from arbiter.store import derived
 from arbiter.store.database import named, opened, shown, shown_engine
 from arbiter.store.dialects import dialect_of
@@ -33,6 +34,7 @@ from arbiter.store.records import head, keys_of_seals
 from arbiter.store.replicas import SqlReplicas
 from arbiter.store.sealing import seal_records
 from arbiter.store.signing_keys import SharedKeys
+from arbiter.store.snapshots import SqlSnapshots
 from arbiter.store.timing import DatabaseTime
 from arbiter.store.writer import Committed, Writer
 
@@ -53,6 +55,7 @@ class Store(NamedTuple):
     replicas: Replicas | None = None
     time: TimeSource | None = None
     commits_need_lock: bool = True
+    snapshots: Snapshots = NoSnapshots()
 
     @property
     def shared(self) -> bool:
@@ -92,7 +95,8 @@ async def adapters(
         journal = SqlJournal(engine, writer, reader, seals)
         directory = SqlDirectory(writer, reader, dialect_of(engine).claim if shared else ())
         time = DatabaseTime(engine) if shared else None
-        yield Store(journal, directory, writer.queued, replicas, time, writer.needs_lock)
+        snapshots = SqlSnapshots(writer, reader, seals)
+        yield Store(journal, directory, writer.queued, replicas, time, writer.needs_lock, snapshots)
     finally:
         await asyncio.to_thread(writer.close)
         reader.close()

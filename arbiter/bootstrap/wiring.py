@@ -237,6 +237,7 @@ class _Parts:
     def tournaments(self) -> TournamentRegistry:
         dependencies = Dependencies(
             self.journal,
+            self.world.store.snapshots,
             self.matches,
             self.feed,
             self.clock,

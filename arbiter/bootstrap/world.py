@@ -82,7 +82,7 @@ async def open_world(
         for pool in pools:
             stack.push_async_callback(pool.close)
         await pools[1].start()  # turns do not wait for it; only questions about rules may
-        pairing = PairingProcess(store.journal, metrics or NO_METER, settings.books)
+        pairing = PairingProcess(store.journal, metrics or NO_METER, settings.books, store.snapshots)
         stack.push_async_callback(pairing.close)
         rating = RatingProcess(metrics or NO_METER)
         stack.push_async_callback(rating.close)

@@ -25,7 +25,7 @@ _A_LINE = 10_000  #: matches between two lines of progress, where no terminal sh
 
 @app.command
 def check(*, store: StoreOption = None, keys: KeysOption = None, config: ConfigOption = None) -> None:
-    """Read the whole record, and compare the data derived from it: lists, tallies.
+    """Read the whole record, and compare the data derived from it: lists, tallies, snapshots.
 
     Every hash chain is checked from its first event to its last, and the seal of every record, so that a change by
     anybody who does not have the signing keys is found, and a record that was removed. Nothing is changed; the server
@@ -40,8 +40,8 @@ def check(*, store: StoreOption = None, keys: KeysOption = None, config: ConfigO
     size = _size(found.matches, found.tournaments, found.records)
     if found.faults:
         raise Failure(
-            f"{shown_store(url)} ({size}) has faults. If lists or counts are wrong, stop the server and run `arbiter "
-            "store rebuild`. If records are damaged or missing, put a copy of the store in its place"
+            f"{shown_store(url)} ({size}) has faults. If lists, counts or snapshots are wrong, stop the server and run "
+            "`arbiter store rebuild`. If records are damaged or missing, put a copy of the store in its place"
         )
     say(f"No fault found in {shown_store(url)}: {size}.")
     if not found.sealed:

@@ -2,8 +2,9 @@
 
 The log is the source of truth. The tables for lists, standings and ratings are written in the same transaction as their
 events. This module computes them from the events alone, and then either compares them with the tables (`check`) or
-replaces the tables (`rebuild`). Tokens, invitations, challenges and profiles do not follow from the log and stay as
-they are. If the log names a player that is missing, the player is added.
+replaces the tables (`rebuild`). Snapshots of tournaments are compared with their logs, or removed. Tokens, invitations,
+challenges and profiles do not follow from the log and stay as they are. If the log names a player that is missing, the
+player is added.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from arbiter.service.ports.journal import (
 )
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.record.matches import end_of, summary_of
-from arbiter.store import archive, records, tables
+from arbiter.store import archive, records, snapshots, tables
 from arbiter.store.database import WRONG_VALUE, named
 from arbiter.store.dialects import dialect_of
 from arbiter.store.directory import player_columns, unreadable
@@ -151,6 +152,7 @@ def _faults(connection: Connection, unsound: list[str], progress: Progress, seal
             yield f"{name} is listed otherwise than its record says"
         if isinstance(derived, MatchSummary):
             _count(tallies, derived)
+    yield from snapshots.wrong(connection, seals)
     yield from unreadable(connection)
     for subject, query in _ORPHANS.items():
         for id_ in connection.execute(query).scalars():
@@ -177,6 +179,7 @@ def rebuild(engine: Engine, progress: Progress, seals: Seals | None = None) -> F
         connection.execute(tables.match.delete())
         connection.execute(tables.tally.delete())
         connection.execute(tables.tournament.delete())
+        connection.execute(tables.tournament_snapshot.delete())
         tallies: Counter[Tally] = Counter()
         players: dict[str, int] = {}
         matches = _derived(connection, progress, seals)

@@ -170,6 +170,18 @@ tournament = Table(
     Index("tournament_by_sequence", "sequence"),
 )
 
+#: The newest snapshot of each long tournament; see `arbiter.service.ports.snapshots`. seal: like that of a record.
+tournament_snapshot = Table(
+    "tournament_snapshot",
+    metadata,
+    Column("tournament_id", Name, primary_key=True),
+    Column("revision", BigInteger, nullable=False),
+    Column("digest", String(64), nullable=False),
+    Column("code", String(64), nullable=False),
+    Column("state", LargeBinary, nullable=False),
+    Column("seal", LargeBinary, nullable=False),
+)
+
 player = Table(
     "player",
     metadata,

@@ -33,12 +33,12 @@ def fold(tournament: Tournament, most: int = MOST) -> None:
     if paired < max(KEPT, tournament.old.looked_at) + AT_ONCE or not _folds(tournament):
         return
     newest = paired - KEPT
-    last = {id(each) for player in tournament.meetings_of for each in _last_of(tournament, player)}
+    last = {each.number for player in tournament.meetings_of for each in _last_of(tournament, player)}
     old: list[Meeting] = []
     for meeting in tournament.meetings:
         if meeting.number > newest or len(old) == most:
             break
-        needed = meeting.first == meeting.second or id(meeting) in last or not tournament.decided(meeting)
+        needed = meeting.first == meeting.second or meeting.number in last or not tournament.decided(meeting)
         if not needed and not any(game.number in tournament.rulings for game in meeting.games):
             old.append(meeting)
     if len(old) < most:

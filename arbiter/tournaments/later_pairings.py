@@ -12,11 +12,11 @@ from collections import defaultdict
 from typing import Final, NamedTuple
 
 from arbiter.tournaments import formats
+from arbiter.tournaments.copying import copied
 from arbiter.tournaments.corrections import Correction, Forbid, Hold, OfPairing, Replay
 from arbiter.tournaments.game_ends import GameResult, Winner
 from arbiter.tournaments.meetings import Pair
 from arbiter.tournaments.old_games import Numbered
-from arbiter.tournaments.snapshot import snapshot
 from arbiter.tournaments.tournament import Tournament
 
 
@@ -53,7 +53,7 @@ def later_pairings(before: Tournament, after: Tournament, what: Correction | Non
     found: list[LaterPairings] = []
     for name, (winner, points) in OUTCOMES.items():
         if before.results[what.game].half_points(1) != points:
-            twin = snapshot(after)
+            twin = copied(after)
             twin.results[what.game] = GameResult(winner, "again", "", "")
             found += _compare(before, twin, name)
     return found
@@ -91,7 +91,7 @@ def _compare(before: Tournament, after: Tournament, result: str) -> list[LaterPa
 
 def _paired_again(tournament: Tournament, round_: int) -> list[Pair] | None:
     """Return how the rules pair a round by the results before it, as they count now; None if they can't."""
-    twin = snapshot(tournament)
+    twin = copied(tournament)
     twin.meetings = Numbered(each for each in tournament.meetings if each.round < round_)
     twin.meetings_of = defaultdict(list)
     for meeting in twin.meetings:
@@ -110,7 +110,7 @@ def _paired_again(tournament: Tournament, round_: int) -> list[Pair] | None:
 
 def _bracket(before: Tournament, after: Tournament, result: str) -> list[LaterPairings]:
     """Return the ties that exist and would have other players if the bracket followed the results as they count now."""
-    twin = snapshot(after)
+    twin = copied(after)
     twin.bracket_results = {}
     made, now = (formats.of(before.spec).ties(each) for each in (before, twin))
     other = {place for place, pair in now.items() if place in made and set(pair.players) != set(made[place].players)}

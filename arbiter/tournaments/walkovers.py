@@ -19,8 +19,8 @@ from __future__ import annotations
 from typing import Final
 
 from arbiter.tournaments import events as ev
+from arbiter.tournaments.copying import copied
 from arbiter.tournaments.game_ends import ABSENCE, WALKOVER, without
-from arbiter.tournaments.snapshot import snapshot
 from arbiter.tournaments.tournament import Tournament
 
 _LEAVING: Final = (ev.Withdrawn, ev.Corrected)
@@ -49,7 +49,7 @@ def with_due(tournament: Tournament, events: list[ev.Event], at: int) -> list[ev
     leaving = any(isinstance(each, _LEAVING) for each in events)
     if not leaving and not any(entrant.withdrawn for entrant in tournament.entrants.values()):
         return events
-    after = snapshot(tournament)
+    after = copied(tournament)
     for event in events:
         after.apply(event)
     return [*events, *due(after, at)]

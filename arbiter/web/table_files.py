@@ -20,8 +20,8 @@ from arbiter.service.gate.gate import Gate
 from arbiter.service.tournaments.series_tables import Series
 from arbiter.table_text import Cell, Columns, TableForm, table_text
 from arbiter.tournaments import trf
+from arbiter.tournaments.copying import copied
 from arbiter.tournaments.rulings import change_in_words
-from arbiter.tournaments.snapshot import snapshot
 from arbiter.tournaments.standings import StandingsRow, Table
 from arbiter.tournaments.tournament import Tournament
 from arbiter.web.callers import call_of
@@ -170,7 +170,7 @@ class TableFiles:
         tournament = await self._gate.tournaments.get(call, path["tournament"], whole=whole)
         _, table = await self._gate.tournaments.standings(call, path["tournament"])
         round_ = number(request.query_params.get("round", ""), 0, LARGEST_ROUND)
-        text = await asyncio.to_thread(_text, form, path["table"], snapshot(tournament), table, round_)
+        text = await asyncio.to_thread(_text, form, path["table"], copied(tournament), table, round_)
         return _answer(path["table"], form, text)
 
     async def _report(self, request: Request) -> Response:
@@ -180,7 +180,7 @@ class TableFiles:
         if not trf.is_reported(tournament):
             raise HTTPException(404, "there are reports of a Swiss and of a round robin, from their start on")
         _, table = await self._gate.tournaments.standings(call, name)
-        text = await asyncio.to_thread(_report_text, snapshot(tournament), table)
+        text = await asyncio.to_thread(_report_text, copied(tournament), table)
         return Response(
             text, media_type="text/plain", headers={"content-disposition": 'inline; filename="tournament.trf"'}
         )

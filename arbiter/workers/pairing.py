@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from arbiter.service.ports.journal import Journal, StoredRecord, Subject
 from arbiter.service.ports.meter import NO_METER, Meter
+from arbiter.service.ports.snapshots import NoSnapshots, Snapshot, Snapshots
 from arbiter.service.record import tournaments as tournament_log
+from arbiter.service.record.snapshots import go_on_from, snapshot_and_rest, take_snapshot
 from arbiter.service.record.tournaments import Chain, StoredLog
 from arbiter.service.tournaments.books import BookFacts, BookProblem, Books, NoBooks, checked_facts, opening_of
 from arbiter.service.tournaments.ports import PairingFailed
 from arbiter.tournaments import formats
 from arbiter.tournaments.book_order import Opening
 from arbiter.tournaments.commands import Arrange
-from arbiter.tournaments.folding import fold
+from arbiter.tournaments.folding import fold, needs_whole
 from arbiter.tournaments.formats import FreePlayers
 from arbiter.tournaments.openings import Turn, opening
 from arbiter.tournaments.spec import Openings
@@ -37,9 +39,16 @@ class PairingProcess:
     The worker keeps the state of the tournaments, so that a job has to send only the new records.
     """
 
-    def __init__(self, journal: Journal, meter: Meter = NO_METER, books: Path | None = None) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        meter: Meter = NO_METER,
+        books: Path | None = None,
+        snapshots: Snapshots = NoSnapshots(),  # noqa: B008 - it has no state
+    ) -> None:
         """Take the folder of opening books."""
         self._journal = journal
+        self._snapshots = snapshots
         self._books = books
         self._revisions: OrderedDict[str, int] = OrderedDict()  # revisions of the tournaments that the worker keeps
         self._jobs = JobProcess(
@@ -52,8 +61,13 @@ class PairingProcess:
 
     async def propose(self, tournament: Tournament, field: FreePlayers) -> Arrange | None:
         """Return what a tournament's format proposes; see the port. Also raises StoreFailed."""
-        proposal: Arrange | None = await self._jobs.ask_then("propose", partial(self._arguments, tournament.id, field))
+        proposal: Arrange | None = await self._ask("propose", tournament.id, field)
         return proposal
+
+    async def snapshot(self, tournament: Tournament, chain: Chain) -> Snapshot:
+        """Return a snapshot of what the worker keeps of a tournament; see the port."""
+        snapshot: Snapshot = await self._ask("snapshot", tournament.id)
+        return snapshot
 
     async def opening(self, openings: Openings, game: str, turn: Turn) -> Opening:
         """Return the opening of a meeting's games; see the port."""
@@ -74,15 +88,34 @@ class PairingProcess:
         """
         return await asyncio.to_thread(partial(tournament_log.load, tournament, records, folded=folded))
 
-    async def _arguments(self, tournament: str, field: FreePlayers) -> tuple[Any, ...]:
-        """Return what the worker needs to propose: the records that it does not have, and what it is to forget."""
-        known = self._revisions.pop(tournament, 0)
-        records = await self._journal.read(tournament, known, subject=Subject.TOURNAMENT)
+    async def go_on_from(self, snapshot: Snapshot, records: Sequence[StoredRecord]) -> StoredLog | None:
+        """Return the log of a tournament from a snapshot, in a thread; see the port."""
+        return await asyncio.to_thread(go_on_from, snapshot, [record.body for record in records])
+
+    async def _ask(self, kind: str, tournament: str, *more: Any) -> Any:
+        """Return the answer of a job about a tournament. Raises PairingFailed, StoreFailed."""
+        answer = await self._jobs.ask_then(kind, partial(self._arguments, tournament, more, whole=False))
+        if isinstance(answer, WholeNeeded):
+            answer = await self._jobs.ask_then(kind, partial(self._arguments, tournament, more, whole=True))
+        return answer
+
+    async def _arguments(self, tournament: str, more: tuple[Any, ...], *, whole: bool) -> tuple[Any, ...]:
+        """Return what the worker needs: the records that it does not have, and what it is to forget.
+
+        whole: all records, and no snapshot.
+        """
+        known, snapshot = self._revisions.pop(tournament, 0), None
+        if whole:
+            known = 0
+        if known or whole:
+            records = await self._journal.read(tournament, known, subject=Subject.TOURNAMENT)
+        else:
+            snapshot, records = await snapshot_and_rest(self._journal, self._snapshots, tournament)
         forget = [self._revisions.popitem(last=False)[0] for _ in range(len(self._revisions) - KEPT + 1)]
         if not known:
             forget.append(tournament)  # the worker may have an old state from a job that failed
-        self._revisions[tournament] = known + len(records)
-        return tournament, [record.body for record in records], field, forget
+        self._revisions[tournament] = records[-1].revision if records else known
+        return Task(tournament, snapshot, [record.body for record in records], forget), *more
 
 
 def _found(answer: Any) -> Any:
@@ -90,6 +123,22 @@ def _found(answer: Any) -> Any:
     if isinstance(answer, BookProblem):
         raise PairingFailed(str(answer))
     return answer
+
+
+class Task(NamedTuple):
+    """What a job about a tournament begins with: the records that the worker does not have, or a snapshot and the rest.
+
+    snapshot: then the first of `bodies` is the record of its event. forget: tournaments to forget, first of all.
+    """
+
+    tournament: str
+    snapshot: Snapshot | None
+    bodies: Sequence[bytes]
+    forget: Sequence[str]
+
+
+class WholeNeeded:
+    """The answer of a job that can't go on from what the worker has, such as a ladder without its old games."""
 
 
 # In the process
@@ -102,23 +151,39 @@ class PairingJobs:
         self._tournaments: dict[str, tuple[Tournament, Chain]] = {}
         self._books: BookFiles | None = None
 
-    def propose(
-        self, tournament: str, bodies: Sequence[bytes], field: FreePlayers, forget: Iterable[str]
-    ) -> Arrange | None:
-        """Add new records to a tournament, return what its format proposes, and forget other tournaments."""
-        for each in forget:
+    def propose(self, task: Task, field: FreePlayers) -> Arrange | WholeNeeded | None:
+        """Return what the format of a tournament proposes."""
+        known = self._followed(task)
+        return formats.of(known[0].spec).propose(known[0], field) if known is not None else WholeNeeded()
+
+    def snapshot(self, task: Task) -> Snapshot | WholeNeeded:
+        """Return a snapshot of a tournament."""
+        known = self._followed(task)
+        return take_snapshot(*known) if known is not None else WholeNeeded()
+
+    def _followed(self, task: Task) -> tuple[Tournament, Chain] | None:
+        """Return a tournament with the new records, and the end of its log; None if all records are needed."""
+        for each in task.forget:
             self._tournaments.pop(each, None)
-        known = self._tournaments.pop(tournament, None)
-        if known is None:
-            chain = Chain(tournament)
-            followed = replay(chain.follow(bodies))
+        known = self._tournaments.pop(task.tournament, None)
+        if task.snapshot is not None:
+            log = go_on_from(task.snapshot, task.bodies)
+            if log is None:
+                return None
+            known = log.tournament, log.chain
+        elif known is None:
+            chain = Chain(task.tournament)
+            known = replay(chain.follow(task.bodies)), chain
         else:
             followed, chain = known
-            for event in chain.follow(bodies):
+            events = chain.follow(task.bodies)
+            if followed.old and needs_whole(events):
+                return None
+            for event in events:
                 followed.apply(event)
-        fold(followed, len(followed.meetings))  # a ruling on an old game fails then: the next job sends all records
-        self._tournaments[tournament] = followed, chain
-        return formats.of(followed.spec).propose(followed, field)
+        fold(known[0], len(known[0].meetings))
+        self._tournaments[task.tournament] = known
+        return known
 
     def opening(self, folder: Path | None, openings: Openings, game: str, turn: Turn) -> Opening | BookProblem:
         """Return the opening of a meeting's games."""
@@ -144,7 +209,7 @@ class PairingJobs:
     @property
     def jobs(self) -> Jobs:
         """Return the job handlers, by kind."""
-        return {"propose": self.propose, "opening": self.opening, "book": self.book}
+        return {"propose": self.propose, "snapshot": self.snapshot, "opening": self.opening, "book": self.book}
 
 
 def jobs() -> Jobs:

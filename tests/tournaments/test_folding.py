@@ -13,9 +13,9 @@ from arbiter.service.tournaments.own_ratings import results_of
 from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments import events as ev
 from arbiter.tournaments import folding, formats, series_table
+from arbiter.tournaments.copying import copied
 from arbiter.tournaments.folding import fold
 from arbiter.tournaments.formats import FreePlayers
-from arbiter.tournaments.snapshot import snapshot
 from arbiter.tournaments.spec import Format, Options, Spec, TieBreak
 from arbiter.tournaments.standings import old_rated_games, rated_games, standings
 from arbiter.tournaments.tournament import Tournament, TournamentPhase, replay
@@ -106,7 +106,7 @@ def test_what_is_left_of_an_old_ladder_does_not_grow() -> None:
 
 def test_the_original_keeps_what_its_copy_drops() -> None:
     whole = replay(ladder(2))
-    games, twin = whole.games.left, snapshot(whole)
+    games, twin = whole.games.left, copied(whole)
     fold(twin)
     assert twin.old.games
     assert (whole.games.left, whole.old.games) == (games, 0)

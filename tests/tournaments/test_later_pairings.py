@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from arbiter.tournaments import commands as do
+from arbiter.tournaments.copying import copied
 from arbiter.tournaments.corrections import Disqualify, Replay, Results
 from arbiter.tournaments.events import Decision
 from arbiter.tournaments.later_pairings import later_pairings
-from arbiter.tournaments.snapshot import snapshot
 from arbiter.tournaments.spec import Format
 from tests.tournaments.test_corrections import correct, until
 from tests.tournaments.test_rulings import rule, run_of
@@ -15,7 +15,7 @@ from tests.tournaments.test_rulings import rule, run_of
 def test_the_first_round_of_a_swiss_that_would_be_another_is_named() -> None:
     run = run_of(Format.SWISS, 8, rounds=4)
     until(run, lambda: run.tournament.rounds == 3)
-    before = snapshot(run.tournament)
+    before = copied(run.tournament)
     rule(run, 1, Decision.POINTS, 0, 2)
     [found] = later_pairings(before, run.tournament)
     made = {(m.first, m.second) for m in before.meetings if m.round == 2}
@@ -30,7 +30,7 @@ def test_the_first_round_of_a_swiss_that_would_be_another_is_named() -> None:
 def test_each_result_of_a_game_that_is_played_again_is_tried() -> None:
     run = run_of(Format.SWISS, 8, rounds=4)
     until(run, lambda: run.tournament.rounds == 2)
-    before, what = snapshot(run.tournament), Replay(1)
+    before, what = copied(run.tournament), Replay(1)
     correct(run, what)
     found = later_pairings(before, run.tournament, what)
     assert before.results[1].winner == 1
@@ -42,7 +42,7 @@ def test_each_result_of_a_game_that_is_played_again_is_tried() -> None:
 def test_a_bracket_names_the_ties_that_would_have_other_players() -> None:
     run = run_of(Format.KNOCKOUT, 4)
     until(run, lambda: len(run.tournament.meetings) == 3)
-    before, final = snapshot(run.tournament), run.tournament.meetings[-1]
+    before, final = copied(run.tournament), run.tournament.meetings[-1]
     semi = run.tournament.games[0]
     assert final.first in semi[2:4] or final.second in semi[2:4]
     rule(run, 1, Decision.POINTS, 0, 2)
@@ -57,6 +57,6 @@ def test_other_formats_pair_nobody_by_results() -> None:
     for format_ in (Format.ROUND_ROBIN, Format.GAUNTLET, Format.ARENA, Format.LADDER):
         run = run_of(format_, 5)
         until(run, lambda run=run: len(run.tournament.results) > 3)  # type: ignore[misc]
-        before = snapshot(run.tournament)
+        before = copied(run.tournament)
         run.act(do.Correct("org", "out", Disqualify("p000", True, Results.FORFEIT)))
         assert later_pairings(before, run.tournament) == []

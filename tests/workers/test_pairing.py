@@ -14,17 +14,18 @@ from contextlib import asynccontextmanager
 import pytest
 
 from arbiter.service.ports.journal import Append, StoreDamaged, StoredRecord, Subject
+from arbiter.service.ports.snapshots import NoSnapshots, Snapshots
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.record.tournaments import Chain
 from arbiter.service.tournaments.ports import InProcessPairing, PairingFailed
-from arbiter.testing.memory import MemoryJournal
+from arbiter.testing.memory import MemoryJournal, MemorySnapshots
 from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.book_order import Opening
 from arbiter.tournaments.formats import FreePlayers
 from arbiter.tournaments.openings import Turn, opening
 from arbiter.tournaments.spec import Format, Openings, Options, Spec
-from arbiter.workers.pairing import PairingJobs, PairingProcess
+from arbiter.workers.pairing import PairingJobs, PairingProcess, Task
 from arbiter.workers.process import answer
 from tests.workers.children import ended, workers
 
@@ -61,8 +62,8 @@ class Stored:
 
 
 @asynccontextmanager
-async def process(journal: MemoryJournal) -> AsyncIterator[PairingProcess]:
-    pairing = PairingProcess(journal)
+async def process(journal: MemoryJournal, snapshots: Snapshots = NoSnapshots()) -> AsyncIterator[PairingProcess]:  # noqa: B008
+    pairing = PairingProcess(journal, snapshots=snapshots)
     try:
         yield pairing
     finally:
@@ -136,13 +137,27 @@ def kill() -> None:
 def test_the_worker_reports_errors_and_forgets_the_named_tournaments() -> None:
     swiss = Stored(MemoryJournal(), 1, Format.SWISS)
     worker = PairingJobs()
-    assert b"failed" in b"".join(answer(worker.jobs, "propose", (swiss.id, [b"{}"], FreePlayers(), ())))
+    assert b"failed" in b"".join(answer(worker.jobs, "propose", (Task(swiss.id, None, [b"{}"], ()), FreePlayers())))
     bodies = [record.body for record in Chain(swiss.id).seal(swiss.tournament_run.log)]
-    proposal = worker.propose(swiss.id, bodies, FreePlayers(), ())
-    assert worker.propose(swiss.id, [], FreePlayers(), ()) == proposal, "no new record is read"
-    assert worker.propose(swiss.id, bodies, FreePlayers(), (swiss.id,)) == proposal, (
+    proposal = worker.propose(Task(swiss.id, None, bodies, ()), FreePlayers())
+    assert worker.propose(Task(swiss.id, None, [], ()), FreePlayers()) == proposal, "no new record is read"
+    assert worker.propose(Task(swiss.id, None, bodies, (swiss.id,)), FreePlayers()) == proposal, (
         "the log is read from its beginning"
     )
+
+
+async def test_the_worker_begins_at_a_snapshot_and_needs_all_records_where_it_cannot() -> None:
+    journal, snapshots = MemoryJournal(), MemorySnapshots()
+    swiss = Stored(journal, 1, Format.SWISS)
+    await swiss.store()
+    async with process(journal, snapshots) as pairing:
+        first = await pairing.propose(swiss.tournament_run.tournament, FreePlayers())
+        kept = await pairing.snapshot(swiss.tournament_run.tournament, Chain(swiss.id))
+        assert kept.revision == len(swiss.tournament_run.log)
+    for state in (kept.state, b"damaged"):
+        await snapshots.keep(kept._replace(state=state))
+        async with process(journal, snapshots) as pairing:
+            assert await pairing.propose(swiss.tournament_run.tournament, FreePlayers()) == first
 
 
 class Noting(list[StoredRecord]):

@@ -13,10 +13,10 @@ from arbiter.tournaments import formats
 from arbiter.tournaments.by_hand import NOTHING
 from arbiter.tournaments.checker import would_break
 from arbiter.tournaments.commands import Correct, Rule
+from arbiter.tournaments.copying import copied
 from arbiter.tournaments.corrections import DrawLots, Forbid, Hold, OfPairing
 from arbiter.tournaments.events import Corrected, Event, Paired
 from arbiter.tournaments.later_pairings import LaterPairings, RoundPairs, later_pairings, next_pairs
-from arbiter.tournaments.snapshot import snapshot
 from arbiter.tournaments.standings import PlaceChange, place_changes
 from arbiter.tournaments.tournament import Tournament
 
@@ -47,13 +47,13 @@ class Deciding:
 
         A repeated request changes nothing.
         """
-        table, before = await self._tables.of(tournament), snapshot(tournament)
+        table, before = await self._tables.of(tournament), copied(tournament)
         if preview:
             after = await self._tournaments.preview(tournament.id, wanted)
             changes = place_changes(table, await self._tables.after(after))
         else:
             tournament = await self._tournaments.act(tournament.id, wanted)
-            after = snapshot(tournament)
+            after = copied(tournament)
             changes = place_changes(table, await self._tables.of(tournament))
         what = wanted.what if isinstance(wanted, Correct) else None
         if isinstance(what, OfPairing):

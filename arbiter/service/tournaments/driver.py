@@ -173,6 +173,8 @@ class TournamentDriver:
         while not self._ended:
             if await self._decide_queued():
                 self._start_work()
+            if self._state.snapshot_is_due() and not self._only_asked:
+                self._spawn(self._state.keep_snapshot())
             if not self._queue and not self._ended:
                 await self._wait()
         self._over = True

@@ -14,7 +14,7 @@ from arbiter.service.record.tournaments import Chain
 from arbiter.service.tournaments.exported import ending
 from arbiter.service.tournaments.own_ratings import Rater, own_ratings
 from arbiter.service.tournaments.registry import TournamentRegistry
-from arbiter.tournaments.snapshot import snapshot
+from arbiter.tournaments.copying import copied
 from arbiter.tournaments.standings import standings
 from arbiter.tournaments.tournament import Tournament
 
@@ -38,7 +38,7 @@ class TournamentFiles:
 
         Raises Refusal TOURNAMENT_NOT_FOUND, STORE_UNAVAILABLE, RECORD_DAMAGED, BUDGET_SPENT.
         """
-        tournament = snapshot(await self._tournaments.get(tournament_id))
+        tournament = copied(await self._tournaments.get(tournament_id))
         chain = Chain(tournament.id)
         while (missing := tournament.revision - chain.revision) > 0:
             after, most = chain.revision, min(missing, PAGE)

@@ -14,18 +14,38 @@ from functools import partial
 from arbiter.service.ports.journal import Append, Record, RecordDamaged, StoredRecord, StoreFailed, Subject
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.record.published import published
+from arbiter.service.record.snapshots import code_version, snapshot_and_rest
 from arbiter.service.record.tournaments import Chain, StoredLog
 from arbiter.service.tournaments.matches import RETRY_S
-from arbiter.service.tournaments.ports import Dependencies
+from arbiter.service.tournaments.ports import Dependencies, PairingFailed
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine
 from arbiter.tournaments import events as ev
+from arbiter.tournaments.copying import copied
 from arbiter.tournaments.folding import fold, needs_whole
-from arbiter.tournaments.snapshot import snapshot
 from arbiter.tournaments.tournament import Tournament
 
 Listener = Callable[[Tournament, Sequence[ev.Event]], None]
 """Called with a tournament and its newest events, once they are durable."""
+
+
+async def read_log(dependencies: Dependencies, tournament: str, *, folded: bool = True) -> tuple[StoredLog, int] | None:
+    """Return the log of a tournament, and the sequence number of its last record; None if there is no such tournament.
+
+    folded: without the old games of a ladder. It may begin at a snapshot then, with the events after it. Raises
+    StoreFailed, RecordDamaged.
+    """
+    journal, pairing = dependencies.journal, dependencies.pairing
+    if folded:
+        snapshot, records = await snapshot_and_rest(journal, dependencies.snapshots, tournament)
+        log = await pairing.go_on_from(snapshot, records) if snapshot is not None else None
+        if log is not None:
+            return log, records[-1].sequence
+    if not folded or snapshot is not None:
+        records = await journal.read(tournament, subject=Subject.TOURNAMENT)
+    if not records:
+        return None
+    return await pairing.load(tournament, records, folded=folded), records[-1].sequence
 
 
 class TournamentLog:
@@ -36,8 +56,10 @@ class TournamentLog:
 
     def __init__(self, dependencies: Dependencies, log: StoredLog, listener: Listener) -> None:
         self.newest: Tournament = log.tournament
-        self.durable: Tournament = snapshot(log.tournament)
+        self.durable: Tournament = copied(log.tournament)
         self._journal = dependencies.journal
+        self._snapshots = dependencies.snapshots
+        self._since = len(log.events)  # events since the last snapshot, or since one was last due
         self._feed = dependencies.feed
         self._clock = dependencies.clock
         self._pairing = dependencies.pairing
@@ -78,6 +100,23 @@ class TournamentLog:
         future.add_done_callback(partial(self._stored, records, events, chain))
         await future
 
+    def snapshot_is_due(self) -> bool:
+        """Return whether to call `keep_snapshot`: true once for each `every` events."""
+        due = self._since >= self._snapshots.every
+        if due:
+            self._since = 0
+        return due
+
+    async def keep_snapshot(self) -> None:
+        """Keep a snapshot of the durable state, unless another server has done so."""
+        try:
+            known = await self._snapshots.newest(self.id)
+            missing = self.durable.revision - (known.revision if known is not None else 0)
+            if known is None or known.code != code_version() or missing >= self._snapshots.every:
+                await self._snapshots.keep(await self._pairing.snapshot(self.durable, self._chain))
+        except (StoreFailed, PairingFailed) as failure:
+            self._log.warning("snapshot_not_kept", error=str(failure))
+
     async def read_again(self, pause_s: float = RETRY_S) -> None:
         """Set both states to those in the journal, after a failed append. Retries until the journal can be read.
 
@@ -87,7 +126,7 @@ class TournamentLog:
         while True:
             await asyncio.sleep(pause_s)
             pause_s = RETRY_S
-            self.newest, self._unstored = snapshot(self.durable), []
+            self.newest, self._unstored = copied(self.durable), []
             try:
                 await self._take_in()
             except StoreFailed as failure:
@@ -103,7 +142,7 @@ class TournamentLog:
         if self.durable.old:
             records = await self._journal.read(self.id, most=self.durable.revision, subject=Subject.TOURNAMENT)
             self.durable = (await self._pairing.load(self.id, records, folded=False)).tournament
-            self.newest = snapshot(self.durable)
+            self.newest = copied(self.durable)
 
     async def follow(self) -> None:
         """Apply the events that another server has written. There must be no decided event that is not stored."""
@@ -135,6 +174,7 @@ class TournamentLog:
 
     def _became_durable(self, records: Sequence[StoredRecord], events: Sequence[ev.Event], chain: Chain) -> None:
         self._chain = chain
+        self._since += len(events)
         for event in events:
             self.durable.apply(event)
         for state in (self.durable, self.newest):

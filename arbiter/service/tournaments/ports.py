@@ -12,8 +12,10 @@ from arbiter.service.observing.feed import Feed
 from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.journal import Journal, StoredRecord
 from arbiter.service.ports.log import Logger
+from arbiter.service.ports.snapshots import Snapshot, Snapshots
 from arbiter.service.record import tournaments as tournament_log
-from arbiter.service.record.tournaments import StoredLog
+from arbiter.service.record.snapshots import go_on_from, take_snapshot
+from arbiter.service.record.tournaments import Chain, StoredLog
 from arbiter.service.tournaments.adjudicators import Adjudicators
 from arbiter.service.tournaments.books import BookFacts, BookProblem, Books, NoBooks, checked_facts, opening_of
 from arbiter.service.tournaments.capacity import Capacity
@@ -47,6 +49,15 @@ class PairingWorker(Protocol):
         """Return the log of a tournament from all its records; folded: without the old games of a ladder.
 
         Raises StoreDamaged.
+        """
+
+    async def go_on_from(self, snapshot: Snapshot, records: Sequence[StoredRecord]) -> StoredLog | None:
+        """Return the log from a snapshot and the records from its event on; see `record.snapshots`."""
+
+    async def snapshot(self, tournament: Tournament, chain: Chain) -> Snapshot:
+        """Return a snapshot of a tournament, of this durable state or a later one. Raises PairingFailed, StoreFailed.
+
+        chain: the end of the log that leads to the state.
         """
 
 
@@ -92,6 +103,14 @@ class InProcessPairing:
         """Return the log of a tournament; see the port."""
         return tournament_log.load(tournament, records, folded=folded)
 
+    async def go_on_from(self, snapshot: Snapshot, records: Sequence[StoredRecord]) -> StoredLog | None:
+        """Return the log of a tournament from a snapshot; see the port."""
+        return go_on_from(snapshot, [record.body for record in records])
+
+    async def snapshot(self, tournament: Tournament, chain: Chain) -> Snapshot:
+        """Return a snapshot of a tournament; see the port."""
+        return take_snapshot(tournament, chain)
+
 
 class Dependencies(NamedTuple):
     """The other components that a tournament uses.
@@ -100,6 +119,7 @@ class Dependencies(NamedTuple):
     """
 
     journal: Journal
+    snapshots: Snapshots
     matches: MatchRegistry
     feed: Feed
     clock: Clock

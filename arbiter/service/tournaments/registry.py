@@ -38,14 +38,14 @@ from arbiter.service.record.tournaments import Chain, StoredLog
 from arbiter.service.shielding import Shielded
 from arbiter.service.tournaments.driver import HAS_JUST_ENDED, TournamentDriver
 from arbiter.service.tournaments.ended import EndedTournaments
-from arbiter.service.tournaments.log import Listener, TournamentLog
+from arbiter.service.tournaments.log import Listener, TournamentLog, read_log
 from arbiter.service.tournaments.matches import abort, check, tournament_of
 from arbiter.service.tournaments.ports import Dependencies
 from arbiter.service.tournaments.specification import as_before, filled_in
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine
 from arbiter.tournaments import events as ev
-from arbiter.tournaments.snapshot import snapshot
+from arbiter.tournaments.copying import copied
 from arbiter.tournaments.spec import Spec
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
 from arbiter.tournaments.unpaired import Unpaired
@@ -246,7 +246,7 @@ class TournamentRegistry:
 
     async def preview(self, tournament_id: str, command: do.AfterTheEnd) -> Tournament:
         """Return a tournament as a ruling or correction would leave it. Raises as `act`."""
-        twin = snapshot(await self.whole(tournament_id))
+        twin = copied(await self.whole(tournament_id))
         decision = engine.decide(twin, command, self._dependencies.clock.now_ms())
         if decision.refusal is not None:
             raise decision.refusal
@@ -300,7 +300,7 @@ class TournamentRegistry:
 
     async def log(self, tournament_id: str) -> list[ev.Event]:
         """Return all events of a tournament. Raises as `get`."""
-        return (await self._read(tournament_id))[0].events
+        return (await self._read(tournament_id, folded=False))[0].events
 
     async def whole(self, tournament_id: str) -> Tournament:
         """Return a tournament with all its games, of which a ladder keeps only the newest in memory. Only for reading.
@@ -330,17 +330,16 @@ class TournamentRegistry:
     async def _read(self, tournament_id: str, *, folded: bool = True) -> tuple[StoredLog, int]:
         """Return the log of a tournament, and the sequence number of its last record. Raises Refusal.
 
-        folded: without the old games of a ladder.
+        folded: without the old games of a ladder, and only the events after its last snapshot.
         """
-        journal = self._dependencies.journal
-        found = findable(tournament_id)
-        records = await journal.read(tournament_id, subject=Subject.TOURNAMENT) if found else []
-        if not records:
+        found = None
+        if findable(tournament_id):
+            async with self._turn:  # one at a time, so that long ones do not fill the memory
+                found = await read_log(self._dependencies, tournament_id, folded=folded)
+        if found is None:
             name = shortened(tournament_id)
             raise Refusal(Reason.TOURNAMENT_NOT_FOUND, f"there is no tournament {name!r} here", id=name)
-        async with self._turn:  # one at a time, so that long ones do not fill the memory
-            log = await self._dependencies.pairing.load(tournament_id, records, folded=folded)
-            return log, records[-1].sequence
+        return found
 
     def _read_soon(self, tournament_id: str) -> asyncio.Task[tuple[StoredLog, int]]:
         """Return the task that reads a tournament's log; start it if there is none."""

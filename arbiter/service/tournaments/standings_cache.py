@@ -10,8 +10,8 @@ from typing import Final
 from arbiter.errors import Refusal
 from arbiter.service.ports.log import Logger
 from arbiter.service.tournaments.own_ratings import Rater, own_ratings
+from arbiter.tournaments.copying import copied
 from arbiter.tournaments.formats import Rating
-from arbiter.tournaments.snapshot import snapshot
 from arbiter.tournaments.standings import Table, standings
 from arbiter.tournaments.tournament import Tournament
 
@@ -59,7 +59,7 @@ class StandingsCache:
     async def _work(self, tournament: Tournament) -> Table:
         try:
             async with self._turn:
-                now = snapshot(tournament)
+                now = copied(tournament)
                 table = await asyncio.to_thread(standings, now, await self._rated(now))
         finally:
             del self._working[tournament.id]

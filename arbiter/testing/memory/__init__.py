@@ -10,6 +10,7 @@ from arbiter.testing.memory.journal import CallsBack, MemoryJournal, lose_basis
 from arbiter.testing.memory.keys import NoKeys
 from arbiter.testing.memory.replicas import MemoryReplicas
 from arbiter.testing.memory.rules import PlainRules
+from arbiter.testing.memory.snapshots import MemorySnapshots
 
 __all__ = [
     "CallsBack",
@@ -19,6 +20,7 @@ __all__ = [
     "MemoryDirectory",
     "MemoryJournal",
     "MemoryReplicas",
+    "MemorySnapshots",
     "NoKeys",
     "PlainRules",
     "lose_basis",

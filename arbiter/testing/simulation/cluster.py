@@ -171,7 +171,7 @@ class SharingServer(Server):
         clock = FollowingClock(await self.time.readings(), self.machine.monotonic_ns)
         self.disk = disk = SharedDisk(self.stored, self._dice, self.line, self._brings, self.data.lock)
         directory = DirectoryOverLine(StoreCalls(self.line, disk.in_turn), self.data.directory)
-        store = Store(disk, directory, replicas=self.rows, time=self.time)
+        store = Store(disk, directory, replicas=self.rows, time=self.time, snapshots=self.data.snapshots)
         if self._broker is not None:
             self._bus = ProcessBus(self._broker, self.process)
             self._broker.add(self._bus)

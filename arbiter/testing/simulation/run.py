@@ -20,7 +20,7 @@ from arbiter.config import Limits
 from arbiter.service.players.accounts import Accounts
 from arbiter.service.ports.journal import StoredRecord, Subject
 from arbiter.testing.clock import VirtualClock, run
-from arbiter.testing.memory import CountingIds, MemoryBroker, MemoryDirectory
+from arbiter.testing.memory import CountingIds, MemoryBroker, MemoryDirectory, MemorySnapshots
 from arbiter.testing.processes import end_all, run_processes
 from arbiter.testing.simulation.address import Address, Addresses
 from arbiter.testing.simulation.challengers import Challenger, note_ends
@@ -220,7 +220,8 @@ class _ClusterRun(_Run):
         plan, history = self._plan, self._history
         injector = ClusterFaults(plan, history)
         lock = injector.lock = LogLock(history.holds)
-        data = StoredData(TimedJournal(history), MemoryDirectory(), CountingIds(), {}, lock)
+        snapshots = MemorySnapshots(every=8)  # so that starts read them
+        data = StoredData(TimedJournal(history), MemoryDirectory(), CountingIds(), {}, lock, snapshots)
         clock, limits = VirtualClock(), Limits(**plan.limits)
         accounts = Accounts(data.directory, data.ids, clock, "open", limits)
         await register(accounts, [player.name for player in plan.players], data.secrets)

@@ -32,7 +32,7 @@ from arbiter.service.record.published import Published
 from arbiter.service.tournaments.ports import InProcessPairing
 from arbiter.testing.clock import VirtualClock, VirtualLoop
 from arbiter.testing.guarantees import Bookmarked, Received
-from arbiter.testing.memory import CountingIds, MemoryJournal, NoKeys, PlainRules
+from arbiter.testing.memory import CountingIds, MemoryJournal, MemorySnapshots, NoKeys, PlainRules
 from arbiter.testing.simulation.disk import Chance, Disk, FaultyDirectory
 from arbiter.testing.simulation.gate_calls import OBSERVER, SCOPES, Answer, GateCalls
 from arbiter.testing.simulation.log_lock import LogLock
@@ -63,7 +63,7 @@ class HeldCall(Protocol):
 class StoredData(NamedTuple):
     """What outlives every process: the log, players and their tokens, and the ids that are given out.
 
-    lock: on the log.
+    lock: on the log. snapshots: of tournaments.
     """
 
     journal: MemoryJournal
@@ -71,6 +71,7 @@ class StoredData(NamedTuple):
     ids: CountingIds
     secrets: dict[str, str]
     lock: LogLock
+    snapshots: MemorySnapshots
 
 
 class Server:
@@ -113,7 +114,7 @@ class Server:
         self.clock = clock = VirtualClock()
         clock.skew_ms = skew_ms
         self.disk = Disk(self.stored, self._dice, self.chance, self.data.lock)
-        self._wire(self._world(Store(self.disk, self.data.directory), clock))
+        self._wire(self._world(Store(self.disk, self.data.directory, snapshots=self.data.snapshots), clock))
 
     def _world(self, store: Store, clock: Clock) -> World:
         rules = PlainRules()
@@ -332,7 +333,7 @@ class _LinkWriter:
 def _data_of_one(chance: Chance, history: RunObservations) -> StoredData:
     """Return the data of a server that is alone on its store."""
     lock = LogLock(history.holds)
-    return StoredData(MemoryJournal(), FaultyDirectory(chance, lock), CountingIds(), {}, lock)
+    return StoredData(MemoryJournal(), FaultyDirectory(chance, lock), CountingIds(), {}, lock, MemorySnapshots())
 
 
 async def register(accounts: Accounts, players: list[str], secrets: dict[str, str]) -> None:

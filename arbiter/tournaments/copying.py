@@ -8,7 +8,7 @@ from arbiter.tournaments.old_games import Numbered, OldGames
 from arbiter.tournaments.tournament import Tournament
 
 
-def snapshot(tournament: Tournament) -> Tournament:
+def copied(tournament: Tournament) -> Tournament:
     """Return a copy of a tournament, which later events of the original do not change.
 
     Only containers are copied, since their items are immutable. For a round robin of a hundred players this takes about

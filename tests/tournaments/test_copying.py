@@ -7,7 +7,7 @@ import random
 import pytest
 
 from arbiter.testing.random_tournaments import TournamentRun, drawn
-from arbiter.tournaments.snapshot import snapshot
+from arbiter.tournaments.copying import copied
 from arbiter.tournaments.standings import standings
 from arbiter.tournaments.tournament import Tournament, TournamentPhase, replay
 
@@ -23,7 +23,7 @@ def test_a_snapshot_does_not_change(seed: int) -> None:
     tournament_run = TournamentRun(*drawn(lots), lots)
     for _ in range(lots.randint(1, 30)):
         tournament_run.step()
-    behind, events = snapshot(tournament_run.tournament), list(tournament_run.log)
+    behind, events = copied(tournament_run.tournament), list(tournament_run.log)
     before = state(behind)
     assert before == state(tournament_run.tournament)
     tournament_run.play()
