@@ -20,7 +20,7 @@ from arbiter.service.record.tournaments import Chain, summary_of
 from arbiter.testing.clock import virtually
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemorySnapshots
-from arbiter.testing.tournaments import TournamentRun, drawn
+from arbiter.testing.random_tournaments import TournamentRun, drawn
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments import folding
