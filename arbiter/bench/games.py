@@ -70,6 +70,7 @@ COURSES: Final = (
     Course("openspiel-hex"),
     Course("chess", move_us=40),
     Course("openspiel-chess"),
+    Course("chess960", move_us=40),
     Course("go", move_us=30),
     Course("openspiel-go(board_size=9)"),
     Course("checkers"),

@@ -52,6 +52,7 @@ AMAZONS: Final = {
 
 SHAPES: Final[Mapping[str, Mapping[str, Shape]]] = {
     "chess": CHESS,
+    "chess960": CHESS,
     "checkers": CHECKERS,
     "amazons": AMAZONS,
     "elevation": ELEVATION,

@@ -1,6 +1,7 @@
 """Chess, by the FIDE Laws of Chess of 2023: rules, notation, and positions as FEN.
 
-Moves are written as in the Universal Chess Interface (`e2e4`, `e7e8q`, castling as the king's move `e1g1`). A position
+Moves are written as in the Universal Chess Interface (`e2e4`, `e7e8q`, castling as the king's move `e1g1`). Inside, and
+in Fischer random (`chess_960`), castling is the king's move onto its rook (`e1h1`). A position
 holds the keys of the positions since the last capture or pawn move, which is all that repetition can use.
 """
 
@@ -8,18 +9,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from arbiter.errors import Refusal
 from arbiter.games.chess_board import (
+    A1,
     BOARD,
+    C1,
+    E1,
+    G1,
+    H1,
     KEPT,
+    KEPT_OF_KING,
     KINGS,
     NOWHERE,
     PROMOTIONS,
     SEAT,
     START,
+    START_RIGHTS,
     can_be_taken,
+    castled,
     has_move,
     in_check,
     is_dead,
@@ -27,7 +36,7 @@ from arbiter.games.chess_board import (
     moved,
     targets,
 )
-from arbiter.games.chess_fen import Fields, read_fen, written
+from arbiter.games.chess_fen import Fields, read_any_rooks, read_fen, read_rights, written
 from arbiter.games.chess_san import read_san, told_apart
 from arbiter.games.contract import Basis, EndReason, Facts, Game, Look, Outcome, Piece, Ruling, Seat, Step, Value
 
@@ -74,7 +83,7 @@ _ALIAS = re.compile(r"([a-h][1-8])[-x]?([a-h][1-8])(?:=?([qrbnQRBN]))?", re.ASCI
 class ChessPosition(NamedTuple):
     """A position of chess.
 
-    board: see `chess_board`. turn: the seat to move, 1 for White. rights: castling rights, as bits. passed: the cell on
+    board, rights: see `chess_board`. turn: the seat to move, 1 for White. passed: the cell on
     which a pawn may be captured en passant, or NOWHERE. quiet: plies since the last capture or pawn move. number: of
     the move, as FEN counts. stood: the keys of the positions since that capture or pawn move, with this one.
     """
@@ -111,6 +120,9 @@ class Chess(Game[ChessPosition]):
         "since the last capture or pawn move, and the number of the move. White's pieces are in upper case.",
     )
     bound = MOST_PLIES
+    onto_rook: ClassVar[bool] = (
+        False  #: whether a move of castling names the rook's cell, not that to which the king goes
+    )
 
     def __init__(self, **values: Value) -> None:
         super().__init__(**values)
@@ -121,11 +133,11 @@ class Chess(Game[ChessPosition]):
 
     def initial(self) -> ChessPosition:
         """Return the position that a game starts from."""
-        return self._settled(START, 1, 15, NOWHERE, 0, 1, ())
+        return self._settled(START, 1, START_RIGHTS, NOWHERE, 0, 1, ())
 
     def parse(self, text: str) -> ChessPosition:
         """Parse a FEN. A cell for en passant on which nobody may legally capture is left out of the position."""
-        fields = read_fen(text, self.malformed_position)
+        fields = read_fen(text, self.malformed_position, read_any_rooks if self.onto_rook else read_rights)
         passed = fields.passed
         if passed != NOWHERE and not can_be_taken(fields.board, passed, fields.turn):
             passed = NOWHERE
@@ -147,7 +159,7 @@ class Chess(Game[ChessPosition]):
         stood: tuple[bytes, ...],
     ) -> ChessPosition:
         """Return a position with its outcome. `stood` has the keys of those before it."""
-        key = board + bytes((turn, rights, passed + 1))
+        key = board + bytes((turn, rights & 255, rights >> 8, passed + 1))
         stood = (*stood, key)
         outcome: Outcome | None = None
         if not has_move(board, turn, rights, passed):
@@ -174,7 +186,8 @@ class Chess(Game[ChessPosition]):
                 continue
             for target in targets(board, cell, turn, rights, passed):
                 if is_safe(board, cell, target, turn, passed):
-                    text = self._texts[cell * 64 + target]
+                    named = target if SEAT[board[target]] != turn else self._named(cell, target)
+                    text = self._texts[cell * 64 + named]
                     if sign & 95 == 80 and target & 7 == last:
                         found += [text + letter for letter in PROMOTIONS]
                     else:
@@ -188,6 +201,7 @@ class Chess(Game[ChessPosition]):
         if cell < 0 or target < 0 or (promotion and (len(promotion) > 1 or promotion not in PROMOTIONS)):
             raise self.malformed_move(move)
         board, turn, rights, passed, quiet, number, stood, outcome = position
+        target = self._meant(board, cell, target)
         sign = board[cell]
         pawn = sign & 95 == 80
         promotes = pawn and target & 7 == (7 if turn == 1 else 0)
@@ -206,13 +220,22 @@ class Chess(Game[ChessPosition]):
         behind = (cell + target) >> 1 if pawn and abs(target - cell) == 2 else NOWHERE
         if behind != NOWHERE and not can_be_taken(after, behind, other):
             behind = NOWHERE
-        if pawn or SEAT[board[target]]:
+        if pawn or SEAT[board[target]] == other:
             quiet, stood = 0, ()
         else:
             quiet += 1
-        return self._settled(
-            after, other, rights & KEPT[cell] & KEPT[target], behind, quiet, number + (turn == 2), stood
-        )
+        rights &= KEPT[cell] & KEPT[target] & (KEPT_OF_KING[turn - 1] if sign & 95 == 75 else 0xFFFF)
+        return self._settled(after, other, rights, behind, quiet, number + (turn == 2), stood)
+
+    def _meant(self, board: bytes, cell: int, target: int) -> int:
+        """Return the cell onto which a move goes here: in castling that of the rook, whatever the text names."""
+        if self.onto_rook or board[cell] & 95 != 75:
+            return target
+        return NOWHERE if SEAT[board[target]] == SEAT[board[cell]] else CASTLINGS.get((cell, target), target)
+
+    def _named(self, cell: int, rook: int) -> int:
+        """Return the cell that the text of a castling names."""
+        return rook if self.onto_rook else castled(cell, rook)[0]
 
     def _illegal(self, position: ChessPosition, move: str, cell: int, target: int, promotes: bool) -> Refusal:
         board, turn = position.board, position.turn
@@ -221,7 +244,7 @@ class Chess(Game[ChessPosition]):
         elif SEAT[board[cell]] != turn:
             why = f"{self.facts.seat_name(turn)} has no piece on {BOARD.names[cell]}"
         elif target not in targets(board, cell, turn, position.rights, position.passed):
-            why = f"the {self._kind(board[cell])} on {BOARD.names[cell]} does not reach {BOARD.names[target]}"
+            why = f"the {self._kind(board[cell])} on {move[:2]} does not reach {move[2:4]}"
         elif promotes != bool(move[4:]):
             why = (
                 "the pawn becomes a piece: add q, r, b or n" if promotes else "only a pawn on the last rank becomes one"
@@ -246,9 +269,10 @@ class Chess(Game[ChessPosition]):
         check = "" if not in_check(after.board, after.turn) else "+"
         if after.outcome is not None and after.outcome.reason == "checkmate":
             check = "#"
-        cell, target = self._index[move[:2]], self._index[move[2:4]]
+        cell = self._index[move[:2]]
+        target = self._meant(position.board, cell, self._index[move[2:4]])
         sign = position.board[cell] & 95
-        if sign == 75 and abs(target - cell) == 16:
+        if sign == 75 and SEAT[position.board[target]] == position.turn:
             return ("O-O" if target > cell else "O-O-O") + check
         takes = "x" if SEAT[position.board[target]] or (sign == 80 and cell >> 3 != target >> 3) else ""
         if sign == 80:
@@ -270,10 +294,10 @@ class Chess(Game[ChessPosition]):
             raise self.illegal_move(position, text, "the game is over")
         if said.castles:
             king = board.find(KINGS[turn - 1])
-            side = 16 if said.castles == "short" else -16
-            if king + side not in targets(board, king, turn, position.rights, position.passed):
-                raise self.illegal_move(position, text, f"{self.facts.seat_name(turn)} may not castle {said.castles}")
-            return self._texts[king * 64 + king + side]
+            for rook in targets(board, king, turn, position.rights, position.passed):
+                if SEAT[board[rook]] == turn and (rook > king) == (said.castles == "short"):
+                    return self._texts[king * 64 + self._named(king, rook)]
+            raise self.illegal_move(position, text, f"{self.facts.seat_name(turn)} may not castle {said.castles}")
         if len(said.cells) == 1:
             return BOARD.names[said.cells[0]] + said.target + said.promotion
         kind = (self.facts.letters or {})[said.kind]
@@ -303,13 +327,14 @@ class Chess(Game[ChessPosition]):
         if not _MOVE.fullmatch(move):
             raise self.malformed_move(move)
         source, target = move[:2], move[2:4]
+        cell, board, names = self._index[source], position.board, BOARD.names
+        rook = self._meant(board, cell, self._index[target])
+        if board[cell] & 95 == 75 and rook != NOWHERE and SEAT[board[rook]] == SEAT[board[cell]]:
+            goal, beside = castled(cell, rook)
+            return [Step("move", source, names[goal]), Step("castle", names[rook], names[beside])]
         steps = [Step("move", source, target)]
-        cell, to = self._index[source], self._index[target]
         if move[4:]:
             steps.append(Step("become", "", target, move[4].upper() if position.turn == 1 else move[4]))
-        elif position.board[cell] & 95 == 75 and abs(to - cell) == 16:
-            corner, beside = (to + 8, to - 8) if to > cell else (to - 16, to + 8)
-            steps.append(Step("castle", BOARD.names[corner], BOARD.names[beside]))
         return steps
 
     def material(self, position: ChessPosition) -> tuple[int, int]:
@@ -322,6 +347,9 @@ class Chess(Game[ChessPosition]):
         """Return the number of the move, and the plies without capture or pawn move."""
         return {"move": position.number, "plies without capture or pawn move": position.quiet}
 
+
+CASTLINGS = {(E1 + r, G1 + r): H1 + r for r in (0, 7)} | {(E1 + r, C1 + r): A1 + r for r in (0, 7)}
+"""The rook's cell, by the king's cells before and after castling in chess."""
 
 PIECES = {ord("."): Piece(0, "")} | {
     ord(letter): Piece(1 if letter.isupper() else 2, letter) for letter in "PNBRQKpnbrqk"

@@ -1,7 +1,9 @@
 """The chessboard: where each piece may go, what is attacked, and what a move leaves behind.
 
 A board is 64 bytes, one for each cell in the order of `BOARD.names` (`a1`, `a2`, …, `h8`): the letter that FEN writes,
-or `.`. Rank r is `board[r::8]`. Castling rights are four bits (`RIGHTS`). All functions are for standard chess.
+or `.`. Rank r is `board[r::8]`. Castling rights are sixteen bits, the files of White's rooks from bit 0 and of Black's
+from bit 8: so they are right for Fischer random too, where castling is the king's move onto its own rook. In this
+module it is so in chess as well.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ EMPTY: Final = 46  #: the byte of an empty cell: `.`
 START: Final = b"RP....prNP....pnBP....pbQP....pqKP....pkBP....pbNP....pnRP....pr"
 NOWHERE: Final = -1
 
-RIGHTS: Final = "KQkq"  #: the letters of the bits 1, 2, 4, 8
+START_RIGHTS: Final = 0x8181  #: rooks on the files a and h, for both sides
 PROMOTIONS: Final = "qrbn"  #: the letters in a move, in the order in which moves are listed
 
 A1, C1, D1, E1, F1, G1, H1 = 0, 16, 24, 32, 40, 48, 56
@@ -64,8 +66,11 @@ PAWN_TAKES: Final[tuple[Lines, Lines]] = (_leaps(((-1, 1), (1, 1))), _leaps(((-1
 SEAT: Final = bytes(1 if 65 <= sign <= 90 else 2 if 97 <= sign <= 122 else 0 for sign in range(128))
 """The owner of a byte of a board: 1 for upper case, 2 for lower case, 0 for an empty cell."""
 
-# What a move from or to a cell leaves of the castling rights.
-KEPT: Final = bytes({E1: 12, A1: 13, H1: 14, E1 + 7: 3, A1 + 7: 7, H1 + 7: 11}.get(cell, 15) for cell in range(64))
+# What a move from or to a cell leaves of the castling rights, and what a king's move does, by seat.
+KEPT: Final = tuple(
+    0xFFFF ^ (1 << (cell >> 3) + (cell & 7 == 7) * 8 if cell & 7 in (0, 7) else 0) for cell in range(64)
+)
+KEPT_OF_KING: Final = (0xFF00, 0x00FF)
 
 
 def is_attacked(board: bytes, cell: int, by: int) -> bool:
@@ -109,8 +114,8 @@ def in_check(board: bytes, seat: int) -> bool:
 def targets(board: bytes, cell: int, turn: int, rights: int, passed: int) -> list[int]:
     """Return the cells to which the piece on a cell may go, if its own king's safety is left out.
 
-    `passed` is the cell that a pawn has just passed in a double step, or NOWHERE. Castling is a move of the king by two
-    cells; it is listed only if the king neither leaves, passes nor reaches an attacked cell.
+    `passed` is the cell that a pawn has just passed in a double step, or NOWHERE. Castling is a move of the king onto
+    its rook; it is listed only if the king neither leaves, passes nor reaches an attacked cell.
     """
     sign = board[cell] & 95  # as in upper case
     if sign == 80:
@@ -120,7 +125,7 @@ def targets(board: bytes, cell: int, turn: int, rights: int, passed: int) -> lis
         return [target for target in KNIGHT[cell] if SEAT[board[target]] != turn]
     if sign == 75:
         found += [target for target in KING[cell] if SEAT[board[target]] != turn]
-        if rights & (3 if turn == 1 else 12):
+        if rights & (0x00FF if turn == 1 else 0xFF00):
             found += _castlings(board, cell, turn, rights)
         return found
     for ray in (ROOK_RAYS if sign == 82 else BISHOP_RAYS if sign == 66 else QUEEN_RAYS)[cell]:
@@ -144,22 +149,33 @@ def _pawn_targets(board: bytes, cell: int, turn: int, passed: int) -> list[int]:
     return found
 
 
-def _castlings(board: bytes, cell: int, turn: int, rights: int) -> list[int]:
-    found: list[int] = []
+def _castlings(board: bytes, king: int, turn: int, rights: int) -> list[int]:
+    """Return the cells of the rooks with which a king may castle, from file h to file a."""
     other = 3 - turn
-    short, long = (1, 2) if turn == 1 else (4, 8)
-    if is_attacked(board, cell, other):
-        return found
-    if rights & short and _is_open(board, (cell + 8, cell + 16), (cell + 8, cell + 16), other):
-        found.append(cell + 16)
-    if rights & long and _is_open(board, (cell - 8, cell - 16, cell - 24), (cell - 8, cell - 16), other):
-        found.append(cell - 16)
-    return found
+    if is_attacked(board, king, other):
+        return []
+    files, home = (rights & 255, 0) if turn == 1 else (rights >> 8, 7)
+    return [
+        (file << 3) + home
+        for file in range(7, -1, -1)
+        if files >> file & 1 and _is_open(board, king, (file << 3) + home, other)
+    ]
 
 
-def _is_open(board: bytes, empty: tuple[int, ...], safe: tuple[int, ...], other: int) -> bool:
+def castled(king: int, rook: int) -> tuple[int, int]:
+    """Return the cells on which a king and its rook stand after they have castled: files g and f, or c and d."""
+    rank = king & 7
+    return (G1 + rank, F1 + rank) if rook > king else (C1 + rank, D1 + rank)
+
+
+def _is_open(board: bytes, king: int, rook: int, other: int) -> bool:
     """Return whether nothing stands on the way of a castling, and the king passes no cell that is attacked."""
-    return all(board[cell] == EMPTY for cell in empty) and not any(is_attacked(board, cell, other) for cell in safe)
+    goal, beside = castled(king, rook)
+    for cell in range(min(king, rook, goal, beside), max(king, rook, goal, beside) + 1, 8):
+        if board[cell] != EMPTY and cell not in (king, rook):
+            return False
+    way = range(king, goal + 8, 8) if goal > king else range(goal, king, 8)
+    return not any(is_attacked(board, cell, other) for cell in way)
 
 
 def moved(board: bytes, cell: int, target: int, promoted: int, passed: int) -> bytes:
@@ -171,10 +187,10 @@ def moved(board: bytes, cell: int, target: int, promoted: int, passed: int) -> b
     if sign & 95 == 80:
         if target == passed:
             after[(target & 56) + (cell & 7)] = EMPTY
-    elif sign & 95 == 75 and abs(target - cell) == 16:
-        corner, beside = (target + 8, target - 8) if target > cell else (target - 16, target + 8)
-        after[beside] = after[corner]
-        after[corner] = EMPTY
+    elif sign & 95 == 75 and SEAT[board[target]] == SEAT[sign]:
+        goal, beside = castled(cell, target)
+        after[target] = EMPTY
+        after[goal], after[beside] = sign, board[target]
     return bytes(after)
 
 

@@ -19,7 +19,6 @@ from arbiter.games.chess_board import (
     H1,
     KINGS,
     NOWHERE,
-    RIGHTS,
     SEAT,
     in_check,
     is_attacked,
@@ -28,13 +27,17 @@ from arbiter.games.chess_board import (
 Refuse = Callable[[str, str, str], Refusal]
 """Makes the refusal of a malformed text from what is wrong, where, and what may stand there."""
 
+ReadRights = Callable[[str, bytes, Refuse], int]
+"""Reads the castling rights of a board."""
+
 LONGEST_TEXT = 100  #: characters; 64 squares, seven slashes and the other fields take less
 MOST_QUIET = 150
 MOST_MOVES = 99_999
-ROOK_HOMES = (H1, 0, H1 + 7, 7)  #: by bit of the castling rights
+ROOK_HOMES = {"K": H1, "Q": 0, "k": H1 + 7, "q": 7}  #: by letter of the castling rights
 
 _RANK = re.compile(r"[PNBRQKpnbrqk1-8]{1,8}", re.ASCII)
 _RIGHTS = re.compile(r"-|(?=.)K?Q?k?q?", re.ASCII)
+_ANY_RIGHTS = re.compile(r"[KQA-Hkqa-h]{1,4}", re.ASCII)
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,4}", re.ASCII)
 
 
@@ -56,12 +59,28 @@ def written(fields: Fields) -> str:
     if "." in ranks:
         for count in (8, 7, 6, 5, 4, 3, 2, 1):
             ranks = ranks.replace("........"[:count], "87654321"[8 - count])
-    castling = "".join([RIGHTS[bit] for bit in range(4) if rights >> bit & 1]) or "-"
+    castling = castling_text(board, rights)
     square = "-" if passed == NOWHERE else BOARD.names[passed]
     return f"{ranks} {'w' if turn == 1 else 'b'} {castling} {square} {quiet} {number}"
 
 
-def read_fen(text: str, refuse: Refuse) -> Fields:
+def castling_text(board: bytes, rights: int) -> str:
+    """Return castling rights as X-FEN has them: the file of a rook if another stands farther out, else K or Q."""
+    if not rights:
+        return "-"
+    found = ""
+    for home, king, rook in ((0, *b"KR"), (7, *b"kr")):
+        files, at = (rights >> (8 if home else 0)) & 255, board.find(king) >> 3
+        row = board[home::8]
+        for file in range(7, -1, -1):
+            if files >> file & 1:
+                outer = row[file + 1 :] if file > at else row[:file]
+                letter = chr(65 + file) if rook in outer else "K" if file > at else "Q"
+                found += letter.lower() if home else letter
+    return found
+
+
+def read_fen(text: str, refuse: Refuse, read_rights: ReadRights) -> Fields:
     """Return the fields of a FEN. Raises the refusal that `refuse` makes."""
     if len(text) > LONGEST_TEXT:
         raise refuse(f"{len(text)} characters", "the text", f"at most {LONGEST_TEXT}")
@@ -74,7 +93,7 @@ def read_fen(text: str, refuse: Refuse) -> Fields:
         raise refuse(colour, "the colour to move", "w or b")
     turn = 1 if colour == "w" else 2
     _check_pieces(board, refuse)
-    rights = _read_rights(castling, board, refuse)
+    rights = read_rights(castling, board, refuse)
     passed = _read_passed(square, board, turn, refuse)
     plies, count = _read_counts(quiet, number, refuse)
     if passed != NOWHERE and plies:
@@ -118,19 +137,56 @@ def _check_pieces(board: bytes, refuse: Refuse) -> None:
             raise refuse(board[rank::8].decode(), f"rank {rank + 1}", "no pawn on the first or the last rank")
 
 
-def _read_rights(field: str, board: bytes, refuse: Refuse) -> int:
+def read_rights(field: str, board: bytes, refuse: Refuse) -> int:
+    """Return the castling rights of chess."""
     if not _RIGHTS.fullmatch(field):
         raise refuse(field, "the castling rights", "- or letters of KQkq, in this order")
     rights = 0
-    for bit, letter in enumerate(RIGHTS):
-        if letter in field:
-            white = bit < 2
-            king, rook = (E1, b"R"[0]) if white else (E1 + 7, b"r"[0])
-            if board[king] != KINGS[0 if white else 1] or board[ROOK_HOMES[bit]] != rook:
-                allowed = f"a king on {BOARD.names[king]} and a rook on {BOARD.names[ROOK_HOMES[bit]]}"
-                raise refuse(letter, "the castling rights", allowed)
-            rights |= 1 << bit
+    for letter in field.replace("-", ""):
+        white, corner = letter.isupper(), ROOK_HOMES[letter]
+        king, rook = (E1, b"R"[0]) if white else (E1 + 7, b"r"[0])
+        if board[king] != KINGS[0 if white else 1] or board[corner] != rook:
+            allowed = f"a king on {BOARD.names[king]} and a rook on {BOARD.names[corner]}"
+            raise refuse(letter, "the castling rights", allowed)
+        rights |= 1 << (corner >> 3) + (0 if white else 8)
     return rights
+
+
+def read_any_rooks(field: str, board: bytes, refuse: Refuse) -> int:
+    """Return the castling rights of Fischer random: K and Q are the outermost rook of a side, other letters a file.
+
+    So X-FEN and Shredder-FEN are both read, in any order.
+    """
+    if field != "-" and not _ANY_RIGHTS.fullmatch(field):
+        raise refuse(field, "the castling rights", "- or letters: KQ and A to H for White, kq and a to h for Black")
+    rights = 0
+    sides = set[tuple[bool, bool]]()  # White's or Black's, short or long
+    for letter in field.replace("-", ""):
+        white = letter.isupper()
+        home, king = (0, board.find(b"K")) if white else (7, board.find(b"k"))
+        rook = _rook(letter.upper(), board[home::8], king >> 3, b"R" if white else b"r")
+        if king & 7 != home or rook < 0:
+            where = (
+                "to its right" if letter in "Kk" else "to its left" if letter in "Qq" else f"on file {letter.lower()}"
+            )
+            raise refuse(letter, "the castling rights", f"a king on rank {home + 1} and a rook {where}")
+        side = (white, rook > king >> 3)
+        if side in sides:
+            raise refuse(field, "the castling rights", "one rook on each side of a king")
+        sides.add(side)
+        rights |= 1 << rook + (0 if white else 8)
+    return rights
+
+
+def _rook(letter: str, row: bytes, king: int, rook: bytes) -> int:
+    """Return the file of the rook that a letter names in a row with a king, or -1."""
+    if letter == "K":
+        file = row.rfind(rook)
+        return file if file > king else -1
+    file = row.find(rook) if letter == "Q" else ord(letter) - 65
+    if letter == "Q":
+        return file if file < king else -1
+    return file if row[file] == rook[0] else -1
 
 
 def _read_passed(field: str, board: bytes, turn: int, refuse: Refuse) -> int:

@@ -286,11 +286,12 @@ class Game(ABC, Generic[P]):
         """
 
     def start(self, text: str) -> P:
-        """Return the position that a match starts from: that of a text, or the initial one for ''.
-
-        Raises Refusal POSITION_MALFORMED.
-        """
+        """Return the position that a match starts from: the initial one for '', or as `parse`, and raises the same."""
         return self.parse(text) if text else self.initial()
+
+    def starts(self) -> Sequence[str]:
+        """Return the texts of the start positions of which tournaments draw one by lot; none if there is only one."""
+        return ()
 
     @abstractmethod
     def text(self, position: P) -> str:
@@ -343,10 +344,7 @@ class Game(ABC, Generic[P]):
         return f"{ply + 1}."
 
     def actor(self, move: str) -> str:
-        """Return the cell of the piece that a move names as the one that acts, or '' where the steps show it.
-
-        Raises Refusal MOVE_MALFORMED for a text that is not a move.
-        """
+        """Return the cell that a move names as that of its piece, '' where the steps show it. Raises as `steps`."""
         return ""
 
     def claim(self, position: P) -> str | None:

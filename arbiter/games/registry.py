@@ -30,6 +30,7 @@ BUNDLED = {
     "breakthrough": "arbiter.games.breakthrough:Breakthrough",
     "hex": "arbiter.games.hex:Hex",
     "chess": "arbiter.games.chess:Chess",
+    "chess960": "arbiter.games.chess_960:Chess960",
     "go": "arbiter.games.go:Go",
     "checkers": "arbiter.games.checkers:Checkers",
     "amazons": "arbiter.games.amazons:Amazons",

@@ -46,7 +46,7 @@ from arbiter.matches.notation import (
     wrapped,
 )
 
-GAME: Final = "chess"
+VARIANTS: Final = {"chess": "", "chess960": "Chess960"}  #: games with moves in PGN, each with its tag `Variant`
 WIDTH: Final = 80  #: characters of a line of moves
 SCALE: Final = 400.0  #: centipawns for a score of 10 to 1
 MOST_CENTIPAWNS: Final = 10_000
@@ -61,7 +61,11 @@ _TERMINATIONS: Final = {
     Cause.ARBITER: "emergency",
 }
 _UNBRACED: Final = str.maketrans("{}", "()")  #: a comment ends at the first brace
-_STANDARD: Final = ("", "chess", "standard", "normal", "from position")  #: variants of other programs that are chess
+_NAMES: Final = {
+    **dict.fromkeys(("", "chess", "standard", "normal", "from position"), "chess"),
+    **dict.fromkeys(("chess960", "chess 960", "fischerandom", "fischerrandom", "fischer random"), "chess960"),
+}
+"""Games, by what programs write in the tag `Variant`, in lower case."""
 
 _TAG: Final = re.compile(r'\s*\[\s*([A-Za-z0-9_+#=:-]{1,255})\s+"((?:[^"\\]|\\.)*)"\s*\]\s*')
 _TAG_LINE: Final = re.compile(r'\s*\[\s*[A-Za-z0-9_+#=:-]+\s+"')
@@ -107,15 +111,19 @@ def write(events: Sequence[Event], tags: Mapping[str, str] | None = None, games:
     created = events[0]
     ended = next((event for event in events if isinstance(event, Ended)), None)
     moved = [event for event in events if isinstance(event, Moved)]
-    header = {**match_tags(created, ended, versions_of(events), len(created.opening) + len(moved)), **(tags or {})}
+    plies = len(created.opening) + len(moved)
+    header = {**match_tags(created, ended, versions_of(events), plies, games), **(tags or {})}
     written = "".join(f"[{name} {quoted(value)}]\n" for name, value in header.items() if value)
     moves = _moves(created, moved, ended, games) if _is_chess(created) else _in_comment(created, moved, games)
     return f"{written}\n{wrapped([*moves, header['Result']], WIDTH)}\n"
 
 
-def match_tags(created: Created, ended: Ended | None, versions: tuple[str, str], plies: int) -> dict[str, str]:
+def match_tags(
+    created: Created, ended: Ended | None, versions: tuple[str, str], plies: int, games: Games
+) -> dict[str, str]:
     """Return the tags of a match, of any game; its first player is in `White`."""
     controls, chess = time_control.parse_pair(created.time), _is_chess(created)
+    fen = _fen(created, games) if chess else ""
     pgn_time = tuple(map(_seconds, controls))
     return {
         "Event": created.label or "?",
@@ -134,8 +142,9 @@ def match_tags(created: Created, ended: Ended | None, versions: tuple[str, str],
         "Game": "" if chess else created.game,
         "Player1": "" if chess else created.players[0],
         "Player2": "" if chess else created.players[1],
-        "SetUp": "1" if created.position and chess else "",
-        "FEN": created.position if chess else "",
+        "Variant": VARIANTS[_id(created)] if chess else "",
+        "SetUp": "1" if fen else "",
+        "FEN": fen,
         "Position": "" if chess else created.position,
         "PlyCount": str(plies),
         "OpeningPlies": str(len(created.opening) or ""),
@@ -145,8 +154,20 @@ def match_tags(created: Created, ended: Ended | None, versions: tuple[str, str],
     }
 
 
+def _id(created: Created) -> str:
+    return created.game.partition("(")[0]
+
+
 def _is_chess(created: Created) -> bool:
-    return created.game.partition("(")[0] == GAME
+    return _id(created) in VARIANTS
+
+
+def _fen(created: Created, games: Games) -> str:
+    """Return the start position, '' if programs know it: that of chess."""
+    if created.position or not VARIANTS[_id(created)]:
+        return created.position
+    game = games(created.game)
+    return game.text(game.initial())
 
 
 def _in_comment(created: Created, moved: Sequence[Moved], games: Games) -> Iterator[str]:
@@ -314,9 +335,9 @@ def play(game: PgnGame, most: int = 0, games: Games = registered_game) -> Played
     if game.fault is not None:
         raise game.fault
     variant = game.tags.get("Variant", "").casefold()
-    if variant not in _STANDARD:
+    if variant not in _NAMES:
         raise NotationError(game.line, f"the variant {shortened(variant)!r} is not played here")
-    rules = games(GAME)
+    rules = games(_NAMES[variant])
     start = game.tags.get("FEN", "")
     try:
         position = rules.start(start)

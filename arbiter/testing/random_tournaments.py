@@ -14,7 +14,7 @@ from arbiter.tournaments import engine, formats
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.game_ends import NO_SHOW, Winner
 from arbiter.tournaments.meetings import ScheduledGame
-from arbiter.tournaments.openings import opening
+from arbiter.tournaments.openings import opening, start
 from arbiter.tournaments.spec import EntryRules, Format, OpeningOrder, Openings, Options, Spec
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
 
@@ -130,8 +130,12 @@ class TournamentRun:
         """Begin a game; return its match."""
         attempt = self.tournament.attempts.get(game.number, 0) + 1
         match = f"m{game.number}.{attempt}"
-        turn = formats.of(self.tournament.spec).turn(self.tournament, game.meeting)
-        self.act(do.Begin(game.number, attempt, match, opening(self.tournament.spec.openings, game.game, turn)))
+        turn, openings = (
+            formats.of(self.tournament.spec).turn(self.tournament, game.meeting),
+            self.tournament.spec.openings,
+        )
+        line, position = opening(openings, game.game, turn), start(openings, game.game, turn)
+        self.act(do.Begin(game.number, attempt, match, line, position))
         return match
 
     def finish(self, number: int) -> None:

@@ -13,6 +13,10 @@ so a pair that goes through a book of even size again begins one opening later e
 | plies, of which there are more | drawn as below for each pair; none is among the first `MOST_LISTED` before it |
 | neither | the initial position |
 
+A game with several start positions (`Game.starts`) begins from one of them, unless lines are given: each pair goes
+through all, shuffled by the seed "SEED/GAME/starts", or "SEED/GAME/PAIR/starts" for pairs from number 1 on. Plies, if
+there are any, are drawn for each pair from that position.
+
 To draw opening n, each move is drawn from the legal moves in bytewise order, with the seed "SEED/GAME/n/t", or
 "SEED/GAME/PAIR/n/t" for pairs from number 1 on; t counts the tries from 0. The next try follows if the moves end the
 game, or were drawn before. `arbiter.tournaments.lots` shuffles and draws.
@@ -62,14 +66,40 @@ def opening(openings: Openings, game: str, turn: Turn) -> Line:
     if openings.order is OpeningOrder.MEETING:
         return _of_meeting(openings, game, turn.meeting)
     first, book = turn.first, _book(openings, game)
-    pair = f"/{turn.pair}" if turn.pair else ""
+    seed = _seed(openings, game, turn)
     if openings.order is OpeningOrder.RANDOM:
-        first, book = 0, tuple(Lots(f"{openings.seed}/{game}{pair}").shuffled(book))
+        first, book = 0, tuple(Lots(seed).shuffled(book))
     if book:
         again, number = divmod(turn.times, len(book))
         turned = again if not turn.paired and len(book) % 2 == 0 else 0
         return book[(first + number + turned) % len(book)]
-    return _drawn(openings.plies, f"{openings.seed}/{game}{pair}", game).line(turn.times) if openings.plies else ()
+    if not openings.plies:
+        return ()
+    position = start(openings, game, turn)
+    if position:
+        return _draw(openings.plies, seed, game, turn.times, (), position)
+    return _drawn(openings.plies, seed, game).line(turn.times)
+
+
+def start(openings: Openings, game: str, turn: Turn) -> str:
+    """Return the start position of a meeting's games in a variant, which openings without a book draw by lot.
+
+    It is '' for the initial position. Raises Refusal as the registry of games does.
+    """
+    if openings.lines.get(game) or not registry.game(game).starts():
+        return ""
+    rules, starts = registry.game(game), _shuffled(_seed(openings, game, turn), game)
+    drawn = starts[turn.times % len(starts)]
+    return "" if drawn == rules.text(rules.initial()) else drawn
+
+
+@lru_cache(maxsize=64)
+def _shuffled(seed: str, game: str) -> tuple[str, ...]:
+    return tuple(Lots(f"{seed}/starts").shuffled(registry.game(game).starts()))
+
+
+def _seed(openings: Openings, game: str, turn: Turn) -> str:
+    return f"{openings.seed}/{game}" + (f"/{turn.pair}" if turn.pair else "")
 
 
 def _of_meeting(openings: Openings, game: str, number: int) -> Line:
@@ -83,8 +113,8 @@ def _of_meeting(openings: Openings, game: str, number: int) -> Line:
 def _book(openings: Openings, game: str) -> tuple[Line, ...]:
     """Return the book of a variant; () if it has no openings, or more random ones than are listed."""
     lines = openings.lines.get(game)
-    if lines:
-        return tuple(dict.fromkeys(lines))
+    if lines or registry.game(game).starts():
+        return tuple(dict.fromkeys(lines or ()))
     return _listed(openings.plies, openings.seed, game) if openings.plies else ()
 
 
@@ -149,11 +179,11 @@ def _drawn(plies: int, seed: str, game: str) -> _Drawn:
     return _Drawn(plies, seed, game)
 
 
-def _draw(plies: int, seed: str, game: str, number: int, known: Collection[Line]) -> Line:
+def _draw(plies: int, seed: str, game: str, number: int, known: Collection[Line], start: str = "") -> Line:
     rules = registry.game(game)
     for attempt in range(MOST_TRIES):
         lots = Lots(f"{seed}/{number}/{attempt}")
-        position = rules.initial()
+        position = rules.start(start)
         moves: list[str] = []
         while len(moves) < plies and position.outcome is None:
             moves.append(lots.one_of(sorted(rules.moves(position))))
@@ -173,6 +203,8 @@ def different(openings: Openings, game: str, most: int) -> int:
     lines = openings.lines.get(game)
     if lines:
         return min(most, len(set(lines)))
+    if starts := registry.game(game).starts():
+        return min(most, len(starts))
     listed = all_lines(openings.plies, game, most)
     return most if listed is None else max(1, len(listed))
 

@@ -63,7 +63,10 @@ class Openings:
     ] = 0
     seed: Annotated[
         str,
-        Option("What they are drawn from, and a random order; needed with either, and refused without both."),
+        Option(
+            "What they are drawn from, and a random order, and the start positions of `chess960`; needed with one of "
+            "these, and refused without."
+        ),
     ] = ""
     lines: Annotated[
         Lines,

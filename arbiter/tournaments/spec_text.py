@@ -70,8 +70,10 @@ def read_spec(values: Mapping[str, Any], time: Callable[[str], object], *, store
         )
     spec: Spec = reader.part(Spec, special | parts)
     check(spec)
-    if not stored and spec.openings.seed and not spec.openings.plies and spec.openings.order is not OpeningOrder.RANDOM:
-        allowed = "left out: only random plies (openings.plies) and a random order of lines are drawn from it"
+    needless = not spec.openings.plies and spec.openings.order is not OpeningOrder.RANDOM and not _drawn_start(spec)
+    if not stored and spec.openings.seed and needless:
+        allowed = "left out: only random plies (openings.plies) and a random order of lines are drawn from it, and the "
+        allowed += "start positions of games that have several"
         raise _invalid(spec.openings.seed, "openings.seed", allowed)
     return spec
 
@@ -86,6 +88,8 @@ def check(spec: Spec) -> None:
         raise _invalid("true", "options.third_place", "false in a double elimination, which has a third place anyway")
     if spec.openings.plies and not spec.openings.seed:
         raise _invalid("", "openings.seed", "a text that the random plies are drawn from")
+    if (game := _drawn_start(spec)) and not spec.openings.seed:
+        raise _invalid("", "openings.seed", f"a text that the start positions of {game} are drawn from")
     _check_book(spec)
     if spec.series != SeriesRules() and not spec.schedule.every:
         raise _invalid("a table of a series", "series", "left out where there is no schedule.every")
@@ -100,6 +104,13 @@ def check(spec: Spec) -> None:
     for game in spec.openings.lines:
         if game not in spec.games:
             raise _invalid(game, "openings.lines", "the name of one of the tournament's games")
+
+
+def _drawn_start(spec: Spec) -> str:
+    """Return the first game whose start position is drawn by lot, '' if there is none."""
+    openings = spec.openings
+    drawn = (game for game in spec.games if registry.game(game).starts() and game not in openings.lines)
+    return "" if openings.book else next(drawn, "")
 
 
 def _check_book(spec: Spec) -> None:

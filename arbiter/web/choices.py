@@ -35,6 +35,8 @@ def choices(game: AnyGame, moves: Iterable[tuple[str, Sequence[Step]]]) -> dict[
 def picks(game: AnyGame, move: str, steps: Sequence[Step]) -> Iterator[Pick]:
     """Yield the picks of a move with its steps."""
     at = game.actor(move)
+    # Where castling is the king's move onto its rook, as in Fischer random, its target could be that of a simple move.
+    onto = next((step.source for step in steps if step.action == "castle" and move.endswith(step.source)), "")
     if at:
         yield _at(game, "piece", at, "the piece on")
     for step in steps:
@@ -42,7 +44,7 @@ def picks(game: AnyGame, move: str, steps: Sequence[Step]) -> Iterator[Pick]:
             case "move" | "hop":
                 if step.source != at:
                     yield _at(game, "piece", step.source, "the piece on")
-                yield _at(game, "to", step.target, "to")
+                yield _at(game, "to", onto or step.target, "to")
                 at = step.target
             case "place" | "shoot":
                 yield _at(game, step.action, step.target, "place on" if step.action == "place" else "shoot at")

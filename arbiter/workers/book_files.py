@@ -96,7 +96,7 @@ class BookFiles:
             found = array("Q")
             for each, places in list(index.places.items()):
                 try:
-                    fits = variant_of(each, game)
+                    fits = variant_of(each, game, form_of(name))
                 except Refusal as refusal:
                     raise BookProblem(f"{name}, line {places[1]}: {refusal.message}") from None
                 if fits:

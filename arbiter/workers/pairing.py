@@ -22,7 +22,7 @@ from arbiter.tournaments.book_order import Opening
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.folding import fold, needs_whole
 from arbiter.tournaments.formats import FreePlayers
-from arbiter.tournaments.openings import Turn, opening
+from arbiter.tournaments.openings import Turn
 from arbiter.tournaments.spec import Openings
 from arbiter.tournaments.tournament import Tournament, replay
 from arbiter.workers.book_files import BookFiles
@@ -71,8 +71,8 @@ class PairingProcess:
 
     async def opening(self, openings: Openings, game: str, turn: Turn) -> Opening:
         """Return the opening of a meeting's games; see the port."""
-        if not openings.plies and not openings.book:  # choosing a line from a list is fast enough for the event loop
-            return Opening(opening(openings, game, turn))
+        if not openings.plies and not openings.book:  # choosing from a list is fast enough for the event loop
+            return opening_of(NoBooks(), openings, game, turn)
         found: Opening = _found(await self._jobs.ask("opening", (self._books, openings, game, turn)))
         return found
 

@@ -7,11 +7,13 @@ import os
 import shlex
 import signal
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import arbiter_client as arb
 import pytest
 from arbiter_client import bridge
+from arbiter_client.blocking import BlockingClient
 
 from arbiter.cli.bot import Engine
 from arbiter.runtime.loopback import free_port
@@ -76,6 +78,35 @@ def test_two_engines_play_a_rated_match_through_kills_of_an_engine_and_of_the_se
     }
     assert {comment.ply % 2 for comment in match.comments} == {0, 1}, "scores are in the record"
     assert match.versions[0][:1].isdigit()
+    server.stop()
+
+
+CASTLING_MATES = {
+    "chess960": ("4rkr1/4p1p1/8/8/8/8/8/5KR1 w K - 0 1", "f1g1"),
+    "chess": ("8/8/8/8/N6R/3k4/6N1/R3K1N1 w Q - 0 1", "e1c1"),
+}
+"""Positions in which castling is the only mate, by game, each with the move."""
+
+
+def _is_over(client: BlockingClient, match: str) -> bool:
+    return client.get_match(match).result is not None
+
+
+def test_an_engine_castles_in_chess960_and_in_chess_in_one_process(tmp_path: Path) -> None:
+    require(STOCKFISH, why="a chess engine plays")
+    server = Server(tmp_path, free_port())
+    server.start()
+    words = ["bot", "run", "--uci", STOCKFISH, "--depth", "4", "--server", server.address, "--name", "alice"]
+    command: list[str | Path] = [BIN / "arbiter", *words, "--sandbox", "off"]
+    with server.running(command), server.client(WAIT_S) as admin:
+        server.wait_for_players("alice")
+        for game in (*CASTLING_MATES, *CASTLING_MATES):
+            position, move = CASTLING_MATES[game]
+            made = admin.create_match(game, ("alice", "alice"), time_control="1h", position=position).match_id
+            until(partial(_is_over, admin, made))
+            match = admin.get_match(made, with_moves=True)
+            assert match.result is not None
+            assert (match.moves, match.result.reason) == ((move,), "checkmate")
     server.stop()
 
 

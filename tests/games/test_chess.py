@@ -10,6 +10,7 @@ import pytest
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
 from arbiter.games.chess import ChessPosition
+from arbiter.games.contract import AnyGame
 from arbiter.games.line import follow
 from arbiter.games.perft import perft
 from tests.games import reference_chess as reference
@@ -228,24 +229,25 @@ def _library_outcome(board: library.Board) -> str:
     return f"{'draw' if ended.winner is None else 1 if ended.winner else 2} {name}"
 
 
-def compare_with_the_library(start: str, random: Random, plies: int) -> None:
+def compare_with_the_library(start: str, random: Random, plies: int, game: AnyGame = GAME) -> None:
     """Play a random game on both and compare moves, texts, notation, claims and outcomes."""
-    board, position = library.Board(start), GAME.parse(start)
+    board, position = library.Board(start, chess960=game.facts.id == "chess960"), game.parse(start)
     for _ in range(plies):
-        where = GAME.text(position)
+        where = game.text(position)
         assert where == board.fen(en_passant="legal")
         assert str(position.outcome or "none") == _library_outcome(board), where
-        moves = GAME.moves(position)
+        moves = game.moves(position)
         if not moves:
             return
         assert sorted(moves) == sorted(move.uci() for move in board.legal_moves), where
         claims = board.is_repetition(3) or board.halfmove_clock >= 100
-        assert bool(GAME.claim(position)) == claims, where
-        move = random.choice(moves)
-        written = GAME.notation(position, move)
+        assert bool(game.claim(position)) == claims, where
+        castlings = [move for move in moves if game.steps(position, move)[-1].action == "castle"]
+        move = random.choice(castlings if castlings and random.random() < 0.3 else moves)
+        written = game.notation(position, move)
         assert written == board.san(library.Move.from_uci(move)), where
-        assert GAME.from_notation(position, written) == move, where
-        position = GAME.play(position, move)
+        assert game.from_notation(position, written) == move, where
+        position = game.play(position, move)
         board.push_uci(move)
 
 

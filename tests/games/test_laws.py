@@ -22,6 +22,7 @@ VARIANTS = {
     "breakthrough": ["breakthrough"],
     "checkers": ["checkers"],
     "chess": ["chess"],
+    "chess960": ["chess960", "chess960(start=959)"],
     "connect-four": ["connect-four"],
     "go": ["go", "go(size=13,komi=0)"],
     "hex": ["hex", "hex(size=2)", "hex(size=3,swap=false)"],

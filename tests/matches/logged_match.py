@@ -41,10 +41,13 @@ class LoggedMatch:
         opening: tuple[str, ...] = (),
         players: tuple[str, str] = ("alice", "bob"),
         rules: AdjudicationRules | None = None,
+        position: str = "",
     ) -> None:
         self.now = now
         policy = policy or Policy()
-        command = Create(game, players, time, "organiser", "create", policy, opening=opening, adjudication=rules)
+        command = Create(
+            game, players, time, "organiser", "create", policy, opening=opening, adjudication=rules, position=position
+        )
         decision = create("m1", command, now, games)
         self.log = [sealed.data for sealed in seal_first("m1", decision.events)]
         self.events: list[Event] = list(decision.events)
@@ -92,9 +95,10 @@ def started(
     opening: tuple[str, ...] = (),
     players: tuple[str, str] = ("alice", "bob"),
     rules: AdjudicationRules | None = None,
+    position: str = "",
 ) -> LoggedMatch:
     """Return a match with both players present and the first clock running."""
-    logged = LoggedMatch(game, time, policy, opening=opening, players=players, rules=rules)
+    logged = LoggedMatch(game, time, policy, opening=opening, players=players, rules=rules, position=position)
     logged.do(Arrive(1))
     logged.do(Arrive(2))
     return logged

@@ -68,6 +68,38 @@ def test_a_match_as_pgn() -> None:
     )
 
 
+@pytest.mark.parametrize("variant", ["chess960", "chess960(start=17)"])
+def test_a_game_of_chess960_is_read_by_another_library_and_read_back(variant: str) -> None:
+    rules, random = registry.game(variant), Random(variant)
+    position = rules.parse("1r2k1r1/pppppppp/8/8/8/8/PPPPPPPP/1R2K1R1 w KQkq - 0 1") if variant == "chess960" else None
+    start = "" if position is None else rules.text(position)
+    logged = started(variant, "none", position=start)
+    castled = 0
+    while logged.match.result is None and logged.match.ply < 60:
+        match = logged.match
+        moves = rules.moves(match.position)
+        castlings = [move for move in moves if rules.steps(match.position, move)[-1].action == "castle"]
+        castled += bool(castlings)
+        move = (castlings or [random.choice(moves)])[0]
+        logged.do(Play(match.turn, f"r{match.revision}", match.ply, move, logged.now + 40), 40)
+    logged.do(Resign(logged.match.turn, "enough"))
+    text = write(logged.events)
+    assert '[Variant "Chess960"]' in text
+    game = chess.pgn.read_game(io.StringIO(text))
+    assert game is not None
+    assert not game.errors
+    assert game.board().chess960
+    assert [move.uci() for move in game.mainline_moves()] == list(logged.match.moves)
+    (read_back,) = read(text.splitlines())
+    again = play(read_back)
+    assert (again.variant, again.moves) == ("chess960", logged.match.moves)
+    assert again.start == (start or rules.text(rules.initial()))
+    assert castled or variant != "chess960"
+    other = str(chess.pgn.Game.from_board(game.end().board()))  # as another program writes it
+    (foreign,) = read(other.splitlines())
+    assert play(foreign).moves == logged.match.moves
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_another_library_reads_the_same_game(seed: int) -> None:
     logged = _played(seed, 120, ("none", "5m+2s", "40/30m")[seed % 3])

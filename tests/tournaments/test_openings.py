@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from arbiter.errors import Reason, Refusal
+from arbiter.games import registry
 from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments import codec, formats
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checker import violations
-from arbiter.tournaments.openings import MOST_LISTED, Turn, opening
+from arbiter.tournaments.openings import MOST_LISTED, Turn, different, opening, start
 from arbiter.tournaments.spec import Format, OpeningOrder, Openings, Options, Spec
 from arbiter.tournaments.spec_text import read_spec, write_spec
 
@@ -136,6 +137,80 @@ def test_openings_beyond_those_that_are_compared_are_drawn_alone() -> None:
     found = [opening(Openings(2, "a seed"), "hop-it", Turn(0, times)) for times in range(900)]
     assert len(set(found)) == 900  # all that there are, each once
     assert len(opening(Openings(3, "a seed"), "circle-of-life", Turn(0, MOST_LISTED + 5))) == 3
+
+
+# Start positions by lot
+
+
+CHESS960 = """
+name = "x"
+format = "round_robin"
+games = ["chess960"]
+time = "none"
+paired = true
+[options]
+cycles = 3
+"""
+
+
+def of_chess960(more: str = "") -> Spec:
+    return read_spec(tomllib.loads(CHESS960 + more), lambda text: text)
+
+
+def test_each_pair_of_games_has_a_start_position_of_its_own_by_lot() -> None:
+    spec = of_chess960('[openings]\nseed = "s"\nplies = 2\n')
+    tournament_run = played(spec, 3)
+    games = tournament_run.tournament.games
+    found: dict[int, set[tuple[str, Line]]] = defaultdict(set)
+    for event in tournament_run.log:
+        if isinstance(event, ev.Begun):
+            found[games[event.game - 1].meeting].add((event.position, event.opening))
+    assert len(found) == 9
+    assert {len(openings) for openings in found.values()} == {1}, "both games of a pair begin alike"
+    assert all(len(line) == 2 for openings in found.values() for _, line in openings)
+    rules = registry.game("chess960")
+    initial = rules.text(rules.initial())
+    assert {position or initial for openings in found.values() for position, _ in openings} <= set(rules.starts())
+    assert len({position for openings in found.values() for position, _ in openings}) > 1
+
+
+def test_a_pair_plays_all_start_positions_before_one_comes_again() -> None:
+    openings = Openings(seed="s")
+    found = [start(openings, "chess960", Turn(0, times)) for times in range(960)]
+    assert len(set(found)) == 960
+    assert start(openings, "chess960", Turn(0, 960)) == found[0]
+    assert [start(openings, "chess960", Turn(0, times, pair=1)) for times in range(9)] != found[:9]
+    assert [start(Openings(seed="t"), "chess960", Turn(0, times)) for times in range(9)] != found[:9]
+    assert different(openings, "chess960", 5_000) == 960
+
+
+@pytest.mark.parametrize("game", ["chess", "chess960(start=17)"])
+def test_a_game_with_one_start_position_begins_there(game: str) -> None:
+    assert start(Openings(seed="s"), game, Turn(0, 3)) == ""
+
+
+def test_lines_stand_in_place_of_the_lot() -> None:
+    lines = '[openings.lines]\nchess960 = ["e2e4 e7e5"]\n'
+    tournament_run = played(of_chess960(lines), 2)
+    begun = [event for event in tournament_run.log if isinstance(event, ev.Begun)]
+    assert {(event.position, event.opening) for event in begun} == {("", ("e2e4", "e7e5"))}
+
+
+def test_a_lot_needs_a_seed() -> None:
+    with pytest.raises(Refusal, match="a text that the start positions of chess960 are drawn from"):
+        of_chess960()
+
+
+def test_the_checker_knows_the_start_positions() -> None:
+    spec = of_chess960('[openings]\nseed = "s"\n')
+    log = played(spec, 2).log
+    strange = [
+        dataclasses.replace(each, position="8/8/8/8/8/8/k1K5/8 w - - 0 1") if isinstance(each, ev.Begun) else each
+        for each in log
+    ]
+    assert any("an opening that the specification does not give" in wrong for wrong in violations(strange))
+    same = [dataclasses.replace(each, position="") if isinstance(each, ev.Begun) else each for each in log]
+    assert any("before the pair has had all 960" in wrong for wrong in violations(same))
 
 
 # Tournaments of older servers

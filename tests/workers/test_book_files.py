@@ -68,6 +68,20 @@ def test_games_of_chess_are_cut(books: BookFiles) -> None:
     assert [each.moves for each in all_of(books, "games.pgn", "chess", 1)] == [("e2e4",), ("g1f3",), ("f2f3",)]
 
 
+def test_a_book_of_chess_serves_chess960_too(tmp_path: Path) -> None:
+    fen = registry.game("chess960").starts()[17]
+    shredder = fen.replace("KQkq", "HFhf")
+    (tmp_path / "starts.fen").write_text(f"{shredder}\n{FEN}\n")
+    (tmp_path / "one.pgn").write_text(f'[Variant "Chess960"]\n[SetUp "1"]\n[FEN "{fen}"]\n\n1. e4 e5 2. O-O-O *\n')
+    books = BookFiles(tmp_path)
+    for game in ("chess960", "chess960(start=3)"):
+        assert [each.position for each in all_of(books, "starts.fen", game)] == [fen, FEN]
+    with pytest.raises(WrongEntry, match=r"one\.pgn, line 5: 2\. O-O-O: .*may not castle long"):
+        all_of(books, "one.pgn", "chess960")
+    (tmp_path / "one.pgn").write_text(f'[Variant "Chess960"]\n[SetUp "1"]\n[FEN "{fen}"]\n\n1. e4 e5 *\n')
+    assert all_of(books, "one.pgn", "chess960") == [Opening(("e2e4", "e7e5"), fen, 1)]
+
+
 def test_games_of_go(books: BookFiles) -> None:
     first, second, third = all_of(books, "games.sgf", "go(komi=5.5)")
     assert (first.moves, second.moves, third.moves) == (("e5", "c7"), ("a9",), ("c7",))

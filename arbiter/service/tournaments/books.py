@@ -2,8 +2,8 @@
 
 | file | an entry | games |
 | --- | --- | --- |
-| `.epd`, `.fen` | a line with a position: FEN, or EPD of which the operations `hmvc` and `fmvn` count | chess |
-| `.pgn` | a game, with its start position | chess |
+| `.epd`, `.fen` | a line with a position: FEN, or EPD whose operations `hmvc` and `fmvn` count | chess, chess960 |
+| `.pgn` | a game, with its start position | chess, chess960 |
 | `.sgf` | a game, with the stones that it sets up | Go |
 | others | a line with a variant, a position in brackets if it is not the initial one, and moves: `pods a1 b2` | all |
 
@@ -25,13 +25,14 @@ from arbiter.matches.game_files import games_of
 from arbiter.matches.notation import NotationError, PlayedGame
 from arbiter.matches.pgn import parts as pgn_parts
 from arbiter.tournaments.book_order import Opening, entry_number
-from arbiter.tournaments.openings import Turn, opening
+from arbiter.tournaments.openings import Turn, opening, start
 from arbiter.tournaments.spec import ALL_READ, Openings
 
 BookForm = Literal["positions", "pgn", "sgf", "lines"]
 SUFFIXES: Final[dict[str, BookForm]] = {".epd": "positions", ".fen": "positions", ".pgn": "pgn", ".sgf": "sgf"}
-GAMES: Final[dict[BookForm, str]] = {"positions": "chess", "pgn": "chess", "sgf": "go"}
-"""The game of a book whose lines name none."""
+CHESS: Final = ("chess", "chess960")
+GAMES: Final[dict[BookForm, tuple[str, ...]]] = {"positions": CHESS, "pgn": CHESS, "sgf": ("go",)}
+"""The games of a book whose entries name none; they stand under the first."""
 
 MOST_WRONG: Final = 100  #: wrong entries of a book in a row that are left out
 
@@ -99,7 +100,7 @@ def entries(lines: Iterable[bytes], form: BookForm) -> Iterator[Entry]:
     starts: dict[int, int] = {}  # of the lines that may begin an entry
     if form == "pgn":
         for first, _ in pgn_parts(_noted(lines, starts)):
-            yield Entry(GAMES[form], first, starts[first])
+            yield Entry(GAMES[form][0], first, starts[first])
             for line in [line for line in starts if line < first]:
                 del starts[line]
     elif form == "sgf":
@@ -107,7 +108,7 @@ def entries(lines: Iterable[bytes], form: BookForm) -> Iterator[Entry]:
         for game in games_of(_noted(lines, starts), "sgf"):
             nth = nth + 1 if game.line == last else 0
             last = game.line
-            yield Entry(GAMES[form], game.line, starts[game.line], nth)
+            yield Entry(GAMES[form][0], game.line, starts[game.line], nth)
             for line in [line for line in starts if line < last]:
                 del starts[line]
     else:
@@ -115,7 +116,7 @@ def entries(lines: Iterable[bytes], form: BookForm) -> Iterator[Entry]:
         for number, data in enumerate(lines, 1):
             said = _text(data).partition("#")[0].split(maxsplit=1)
             if said:
-                yield Entry(GAMES.get(form) or said[0], number, start)
+                yield Entry(GAMES[form][0] if form in GAMES else said[0], number, start)
             start += len(data)
 
 
@@ -184,12 +185,14 @@ def _checked(game: AnyGame, position: str, moves: tuple[str, ...], line: int) ->
     return Opening(followed.moves, "" if text == game.text(game.initial()) else text)
 
 
-def variant_of(game: str, variant: str) -> bool:
+def variant_of(game: str, variant: str, form: BookForm) -> bool:
     """Return whether an entry of a game, or of a variant as it may be written, is one for a variant.
 
     Raises Refusal as the registry of games does.
     """
-    return registry.game(game).variant == variant or (game in GAMES.values() and variant.partition("(")[0] == game)
+    if form in GAMES:
+        return game == GAMES[form][0] and variant.partition("(")[0] in GAMES[form]
+    return registry.game(game).variant == variant
 
 
 def opening_of(books: Books, openings: Openings, game: str, turn: Turn) -> Opening:
@@ -199,7 +202,7 @@ def opening_of(books: Books, openings: Openings, game: str, turn: Turn) -> Openi
     BookProblem for a book that is not there or is another one, and if too many entries in a row are wrong.
     """
     if not openings.book:
-        return Opening(opening(openings, game, turn))
+        return Opening(opening(openings, game, turn), start(openings, game, turn))
     first = entry_number(openings, game, turn)
     for tried in range(MOST_WRONG):
         entry = 1 + (first - 1 + tried) % openings.book_size

@@ -453,7 +453,7 @@ class TournamentDriver:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._hurry.wait(), min(max(0, attempt - 2) * RETRY_S, MOST_PATIENCE_S))
             opening = Opening()
-            if openings.plies or openings.lines or openings.book:
+            if openings.seed or openings.lines or openings.book:
                 turn = self._pairer.turn(self._newest, game.meeting)
                 opening = await dependencies.pairing.opening(openings, game.game, turn)
             if self._hurry.is_set():

@@ -7,7 +7,7 @@ the book by the number of the meeting, are not checked: their records do not con
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -50,11 +50,16 @@ class OpeningsCheck:
         if openings.order is OpeningOrder.MEETING:
             return
         lines = list(dict.fromkeys(openings.lines.get(game.game, ())))
+        starts = () if lines or openings.book else registry.game(game.game).starts()
         where = f"game {game.number}"
-        given = entry in range(1, openings.book_size + 1) if openings.book else opening in lines
-        if (not given) if lines or openings.book else (entry or position or len(opening) not in (0, openings.plies)):
+        if openings.book:
+            given = entry in range(1, openings.book_size + 1)
+        else:
+            given = opening in lines if lines else self._is_drawn(starts, opening, position, entry)
+        if not given:
             yield f"{where} has an opening that the specification does not give: {' '.join(opening) or 'none'}"
             return
+        opening = (position, *opening) if starts else opening
         times = self._times.get(game.meeting)
         if times is None:
             yield f"{where} is of meeting {game.meeting}, which was never paired"
@@ -64,20 +69,31 @@ class OpeningsCheck:
             yield f"{where} has another opening than the other games of meeting {game.meeting}"
         if self._alike and self._of_all.setdefault((game.game, times), opening) != opening:
             yield f"{where} has another opening than other pairs that have met {times} times before"
-        if not opening or openings.book_size > ALL_READ:
-            return
-        size = openings.book_size or len(lines) or _count(openings.plies, game.game)
+        if opening and openings.book_size <= ALL_READ:
+            size = openings.book_size or len(lines) or len(starts) or _count(openings.plies, game.game)
+            for problem in self._out_of_turn(lines, size, opening, times, had):
+                yield f"{where} has {problem}"
+
+    def _is_drawn(self, starts: Sequence[str], opening: Line, position: str, entry: int) -> bool:
+        """Return whether an opening is none, or random plies from one of the start positions."""
+        return len(opening) in (0, self._spec.openings.plies) and not entry and position in ("", *starts)
+
+    def _out_of_turn(
+        self, lines: Sequence[Line], size: int, opening: Line, times: int, had: Mapping[int, Line]
+    ) -> Iterator[str]:
+        """Yield what is wrong with an opening beside those that the pair had, in a book of a size."""
+        openings = self._spec.openings
         for earlier, line in had.items():
             if earlier == times or earlier // size != times // size:
                 continue
             if line == opening and (
                 lines or openings.book or size < MOST_COUNTED or max(earlier, times) < MOST_COUNTED
             ):
-                yield f"{where} has the opening of an earlier meeting, before the pair has had all {size}"
+                yield f"the opening of an earlier meeting, before the pair has had all {size}"
                 continue
             ordered = lines and openings.order is OpeningOrder.SEQUENTIAL
             if ordered and (lines.index(opening) - lines.index(line) - times + earlier) % size:
-                yield f"{where} has an opening out of order"
+                yield "an opening out of order"
 
 
 @lru_cache(maxsize=64)

@@ -66,6 +66,30 @@ def test_a_match_from_a_position_is_put_up_as_fen() -> None:
     assert asked == [f"position fen {fen} moves e2e4", "go movetime 1000"]
 
 
+FIRST = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
+LAST = "rkrnnqbb/pppppppp/8/8/8/8/PPPPPPPP/RKRNNQBB w KQkq - 0 1"
+
+
+def test_an_engine_with_the_option_plays_chess960_and_is_told_which_game_it_is() -> None:
+    uci, said = bridge.Uci(), bridge.Introduction()
+    for line in ("option name UCI_Chess960 type check default false", "uciok", "readyok"):
+        said, complete = uci.introduction(line, said)
+    assert complete
+    assert said.games == ("chess", "chess960")
+    asked = {
+        ("chess960", ""): f"fen {FIRST}",
+        ("chess960(start=959)", ""): f"fen {LAST}",
+        ("chess960(start=959)", FIRST): f"fen {FIRST}",
+        ("chess", ""): "startpos",
+    }
+    for (game, start), put_up in asked.items():
+        match = arb.LiveMatch("m1", game, 1, "bob", "none", moves=("e2e4",), start_position=start)
+        turn = arb.Turn(game, 1, 1, "", (), (), 0, 0, "", False, "bob", (), None, (), 0, 1, match)
+        value = "false" if game == "chess" else "true"
+        assert uci.match(match) == [f"setoption name UCI_Chess960 value {value}", "ucinewgame"]
+        assert uci.question(bridge.Question(turn, None, None, None))[0] == f"position {put_up} moves e2e4"
+
+
 def test_an_engine_introduces_itself_after_it_has_its_options() -> None:
     uci = bridge.Uci({"hash": "16"})
     assert uci.greeting() == ["uci", "setoption name hash value 16", "isready"]

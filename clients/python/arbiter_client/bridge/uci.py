@@ -2,6 +2,7 @@
 
 What a bridge needs of it: `uci`, `setoption`, `isready`, `ucinewgame`, `position`, `go`, `info` with score and line,
 `bestmove`, `quit`. An engine gets all moves of the match with each turn, so one that was started again knows the line.
+One that has the option `UCI_Chess960` plays Chess960 too, in which castling is the king's move onto its rook.
 Not there: pondering, analysis of several lines, registration.
 """
 
@@ -14,11 +15,13 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from arbiter_client.bot import Choice, Move, OfferDraw, Resign
+from arbiter_client.bridge import chess960
 from arbiter_client.bridge.language import AnswerMalformed, Introduction, Question, quoted
 from arbiter_client.think_time import each_move_ms
 from arbiter_client.values.play import LiveMatch
 
 GAME: Final = "chess"
+CHESS960: Final = "UCI_Chess960"
 WHITE: Final = 1  #: the seat that moves first
 SCALE: Final = 400.0  #: centipawns for a score of 10 to 1, as in the Elo formula: a pawn is worth about 100 Elo
 MOST: Final = 10_000  #: centipawns; no score counts for more
@@ -77,6 +80,7 @@ class Uci:
         self._evaluation: int | None = None
         self._expected: tuple[str, ...] = ()
         self._score: int | None = None  # centipawns
+        self._knows_960 = False
         self._late = False  # draws are all right by the number of the move
         self._lost = self._level = 0  # successive moves with such a score
         self.agrees = False
@@ -102,20 +106,24 @@ class Uci:
                 if name.casefold() not in known:
                     has = ", ".join(so_far.options) or "none"
                     raise AnswerMalformed(line, f"an engine with the option {quoted(name)}; it has {has}")
-        return replace(so_far, games=(GAME,)), words == ["readyok"]
+            self._knows_960 = CHESS960.casefold() in known
+        games = (GAME, chess960.GAME) if self._knows_960 else (GAME,)
+        return replace(so_far, games=games), words == ["readyok"]
 
     def match(self, match: LiveMatch) -> list[str]:
-        """Return the line that announces a game."""
+        """Return the lines that announce a game: an engine may have played another one before."""
         self._lost = self._level = 0
         self.agrees = False
-        return ["ucinewgame"]
+        says = "true" if _is_960(match) else "false"
+        return [f"setoption name {CHESS960} value {says}"] * self._knows_960 + ["ucinewgame"]
 
     def question(self, question: Question) -> list[str]:
         """Return the lines that ask for a move: all moves of the match, and the clocks or limits."""
         self._evaluation, self._expected, self._score = None, (), None
         self._look(question.turn.position)
         match = question.turn.match
-        start = f"fen {match.start_position}" if match.start_position else "startpos"
+        fen = match.start_position or (chess960.start_fen(match.game) if _is_960(match) else "")
+        start = f"fen {fen}" if fen else "startpos"
         line = " ".join(("moves", *match.moves)) if match.moves else ""
         return [f"position {start} {line}".rstrip(), f"go {self._go(question)}"]
 
@@ -198,6 +206,10 @@ class Uci:
     def goodbye(self) -> list[str]:
         """Return the line that asks an engine to end."""
         return ["quit"]
+
+
+def _is_960(match: LiveMatch) -> bool:
+    return match.game.partition("(")[0] == chess960.GAME
 
 
 def _version(name: list[str]) -> str:
