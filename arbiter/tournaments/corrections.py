@@ -15,7 +15,7 @@ formats each one is allowed.
 | forbid | two players are not paired any more, or may be again |
 | bye | a player sits out a round that has not begun, with a point or half of one |
 | pair_round | the round after a pause is paired before play goes on; a round that is paired, and has not begun, is paired again. afresh: by the rules, what was asked for it by `pair` and `bye` (of a point) is taken back |
-| hold | the tournament pauses once the round under way is over |
+| hold | the tournament pauses once the round under way is over, between two rounds once the next one is |
 """  # noqa: E501 - a row of a table is one line
 
 from __future__ import annotations
@@ -125,7 +125,10 @@ class PairRound:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """The tournament pauses once the round under way is over. off: it does not."""
+    """The tournament pauses once the round under way is over, between two rounds once the next one is.
+
+    off: it does not.
+    """
 
     name: ClassVar[str] = "hold"
     off: bool = False

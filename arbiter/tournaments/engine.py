@@ -222,7 +222,7 @@ def _tick(tournament: Tournament, command: do.Tick, at: int) -> list[ev.Event]:
         return [ev.Ended(at, ev.End.TIME)]
     if tournament.all_decided() and formats.of(tournament.spec).over(tournament):
         return [ev.Ended(at, ev.End.COMPLETE, note=formats.of(tournament.spec).end_note(tournament))]
-    if tournament.held_by and tournament.all_decided():
+    if tournament.held_by and tournament.rounds >= tournament.held_after and tournament.all_decided():
         return [ev.Paused(at, tournament.held_by, "")]
     return []
 

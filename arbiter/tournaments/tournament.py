@@ -87,7 +87,8 @@ class Tournament:
     ruling or correction. bracket_results: by which a bracket went on before they were corrected. tries: the number of
     matches of each game before it was last ordered to be played again. forbidden: pairs that must not meet. by_hand:
     what an organiser has asked for a round. paired_at: the revision of the last pairing. ordered: the round that is
-    paired though play pauses, 0 for none. held_by: who lets it pause after the round under way, '' for nobody.
+    paired though play pauses, 0 for none. held_by: who lets it pause after a round, '' for nobody.
+    held_after: that round.
     """
 
     def __init__(self, created: ev.Created) -> None:
@@ -134,6 +135,7 @@ class Tournament:
         self.paired_at = 0
         self.ordered = 0
         self.held_by = ""
+        self.held_after = 0
         self._pairs: dict[frozenset[str], int] = {}
         self.ends: dict[int, MeetingEnd] = {}
         self._paired_at: dict[int, int] = {}  # of the meetings that go on
@@ -420,6 +422,8 @@ class Tournament:
                 self.forbidden = self.forbidden - pair if lifted else self.forbidden | pair
             case cor.Hold(off):
                 self.held_by = "" if off else caller
+                between = self.phase is TournamentPhase.PAUSED and self.all_decided()
+                self.held_after = self.rounds + between
             case cor.PairByHand(round_, pairs):
                 if self.spec.format not in REARRANGED:
                     kept = self.by_hand.get(round_, NOTHING).of_round(self.of_round(round_))

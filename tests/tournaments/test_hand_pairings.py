@@ -176,6 +176,16 @@ def test_the_pause_after_the_round_can_be_taken_back_and_comes_before_the_first_
     assert last.tournament.end.end is ev.End.COMPLETE, "after the last round it ends"
 
 
+def test_a_pause_asked_for_between_two_rounds_comes_after_the_next_one() -> None:
+    run = held(swiss())
+    correct(run, Hold())
+    run.act(do.Continue("org", "go on"))
+    until(run, lambda: run.tournament.phase is TournamentPhase.PAUSED)
+    assert (run.tournament.rounds, run.tournament.all_decided()) == (2, True)
+    goes_on(run)
+    assert run.tournament.rounds > 2, "it pauses once"
+
+
 def test_seats_are_swapped_and_opponents_changed_and_all_others_stay() -> None:
     run = held(swiss(8))
     correct(run, PairRound(2))

@@ -4635,7 +4635,7 @@ type Correction_PairRound struct {
 }
 
 type Correction_Hold struct {
-	// The tournament pauses once the round under way is over.
+	// The tournament pauses once the round under way is over; between two rounds, once the next one is.
 	Hold *PauseAfterRound `protobuf:"bytes,10,opt,name=hold,proto3,oneof"`
 }
 
@@ -5231,7 +5231,7 @@ func (x *RoundPairing) GetAfresh() bool {
 	return false
 }
 
-// The tournament pauses once the round under way is over.
+// The tournament pauses once the round under way is over; between two rounds, once the next one is.
 type PauseAfterRound struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// It does not.

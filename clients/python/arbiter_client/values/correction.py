@@ -102,7 +102,10 @@ class RoundPairing:
 
 @dataclass(frozen=True, slots=True)
 class PauseAfterRound:
-    """The tournament pauses once the round under way is over. off: it does not."""
+    """The tournament pauses once the round under way is over; between two rounds, once the next one is.
+
+    off: it does not.
+    """
 
     off: bool = False
 

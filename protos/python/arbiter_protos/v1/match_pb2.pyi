@@ -2212,7 +2212,7 @@ class Correction(_message.Message):
 
     @_builtins.property
     def hold(self) -> Global___PauseAfterRound:
-        """The tournament pauses once the round under way is over."""
+        """The tournament pauses once the round under way is over; between two rounds, once the next one is."""
 
     def __init__(
         self,
@@ -2519,7 +2519,7 @@ Global___RoundPairing: _TypeAlias = RoundPairing  # noqa: Y015
 
 @_typing.final
 class PauseAfterRound(_message.Message):
-    """The tournament pauses once the round under way is over."""
+    """The tournament pauses once the round under way is over; between two rounds, once the next one is."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

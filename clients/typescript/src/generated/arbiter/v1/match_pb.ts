@@ -2388,7 +2388,7 @@ export type Correction = Message<"arbiter.v1.Correction"> & {
     case: "pairRound";
   } | {
     /**
-     * The tournament pauses once the round under way is over.
+     * The tournament pauses once the round under way is over; between two rounds, once the next one is.
      *
      * @generated from field: arbiter.v1.PauseAfterRound hold = 10;
      */
@@ -2703,7 +2703,7 @@ export const RoundPairingSchema: GenMessage<RoundPairing> = /*@__PURE__*/
   messageDesc(file_arbiter_v1_match, 57);
 
 /**
- * The tournament pauses once the round under way is over.
+ * The tournament pauses once the round under way is over; between two rounds, once the next one is.
  *
  * @generated from message arbiter.v1.PauseAfterRound
  */
