@@ -53,6 +53,8 @@ def change_in_words(tournament: Tournament, number: int) -> str:
     ruling = result.ruling if result is not None else None
     if ruling is not None:
         points = in_words(ev.Decision.VOID if ruling.points is None else ev.Decision.POINTS, ruling.points or ())
+        if ruling.points is not None and not ruling.played:
+            points += " without play"
         return f"{in_words(ev.Decision.POINTS, ruling.before)}, changed to {points} {_by(ruling.by, ruling.note)}"
     return f"the result stands, ruled {_by(rulings[-1].caller, rulings[-1].note)}" if rulings else ""
 
