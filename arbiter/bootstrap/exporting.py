@@ -1,4 +1,4 @@
-"""The finished matches of a store, read without a server, while one may be running: signed transcripts, and events."""
+"""The matches of a store, read without a server, while one may be running: their events, and signed transcripts."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ import structlog
 
 from arbiter.bootstrap.store import adapters, seals_of
 from arbiter.errors import OperatorError
+from arbiter.event_json.canonical import RecordError
 from arbiter.keys.key_ring import KeyRing
 from arbiter.matches.events import Event
 from arbiter.matches.match import Match
+from arbiter.matches.record import check_chain
 from arbiter.matches.signing import PublicKey
 from arbiter.service.lookup import findable
 from arbiter.service.matches.transcripts import signature_of
@@ -24,6 +26,7 @@ from arbiter.store.database import opened
 from arbiter.tournaments import events as ev
 
 PAGE = 500  #: list entries in one read
+EVERY = Filter()
 
 
 class Exporting(NamedTuple):
@@ -42,9 +45,13 @@ class Exporting(NamedTuple):
 
         Raises StoreFailed.
         """
-        if not (findable(player) and findable(label)):
-            return
-        which, before = Filter(player, game, label, ended=True), 0
+        if findable(player) and findable(label):
+            async for match_id in self.matches(Filter(player, game, label, ended=True)):
+                yield match_id
+
+    async def matches(self, which: Filter = EVERY) -> AsyncIterator[str]:
+        """Yield the ids of matches, newest first; those that have not ended too. Raises StoreFailed."""
+        before = 0
         while page := await self.journal.summaries(which, before, PAGE):
             for row in page:
                 yield row.match_id
@@ -66,6 +73,17 @@ class Exporting(NamedTuple):
         events = [loading.add(record) for record in await self._records(match_id)]
         end_of_record(loading.match)
         return loading.match, events
+
+    async def events(self, match_id: str) -> list[Event]:
+        """Return the events of a match, finished or not, without playing them by its rules.
+
+        Every record and the chain of their hashes are checked first. Raises RecordDamaged, StoreFailed.
+        """
+        records = await self._records(match_id)
+        try:
+            return check_chain([record.body for record in records])
+        except RecordError as error:
+            raise RecordDamaged(match_id, f"1 to {len(records)}", str(error)) from None
 
     async def transcript(self, match_id: str) -> bytes:
         """Return the signed transcript of a finished match, byte for byte what a server hands out.

@@ -15,8 +15,10 @@ from rich.table import Table
 
 from arbiter.cli.failure import Failure
 from arbiter.cli.picture_file import written_as_svg
+from arbiter.cli.server_options import ConfigOption, KeysOption, StoreOption
 from arbiter.cli.table_options import AnyTableOptions
 from arbiter.cli.terminal import console, for_people, on_terminal, say, table, write_drawing, write_line, write_text
+from arbiter.config import load
 from arbiter.drawing.svg import svg
 from arbiter.drawing.terminal import draw
 from arbiter.games import registry
@@ -125,18 +127,33 @@ def print_rules(game: AnyGame) -> None:
 
 
 @rules.command(name="check")
-def check_rules(folder: Path, /, *, output: AnyTableOptions | None = None) -> None:
-    """Play all matches in a folder again by the rules that are installed here, before a new version of them is used.
+def check_rules(
+    folder: Path | None = None,
+    /,
+    *,
+    store: StoreOption = None,
+    keys: KeysOption = None,
+    config: ConfigOption = None,
+    output: AnyTableOptions | None = None,
+) -> None:
+    """Play all matches of a store again by the rules that are installed here, before a new version of them is used.
 
-    `arbiter export FOLDER` writes the matches of a store. The command compares moves, positions and ends by the rules
-    with the record, and prints which code of the rules the matches were played by. It names each match that would go
+    The server may be running, and unfinished matches are played as far as they are. With a folder, the matches are
+    those that `arbiter export FOLDER` has written. The command compares moves, positions and ends by the rules with the
+    record, and prints which code of the rules the matches were played by. It names each match that would go
     differently, and then its exit code is 1. `arbiter verify` checks clocks and signatures.
 
-    :param folder: A folder of transcripts, with the folders in it.
+    :param folder: A folder of transcripts, with the folders in it, in place of a store.
     """
-    from arbiter.cli.rules_check import check_folder  # codecs of records, which no other command here needs
+    from arbiter.cli import rules_check  # codecs of records, which no other command here needs
 
-    check_folder(folder, output)
+    if folder is None:
+        settings = load(config, store=store, keys=keys)
+        rules_check.check_store(settings.store, settings.key_ring, output)
+    elif store or keys or config:
+        raise Failure(f"{folder} stands in place of a store: leave out it, or --store, --keys and --config")
+    else:
+        rules_check.check_folder(folder, output)
 
 
 @rules.default

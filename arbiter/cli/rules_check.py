@@ -1,14 +1,17 @@
-"""Plays the matches in a folder again by the installed rules (`arbiter rules check`)."""
+"""Plays the matches of a store, or in a folder, again by the installed rules (`arbiter rules check`)."""
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from arbiter.bootstrap import open_export, shown_store
 from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
+from arbiter.cli.store import progress_of
 from arbiter.cli.table_options import TableOptions
 from arbiter.cli.terminal import remark, table
 from arbiter.cli.transcript_files import SUFFIX
@@ -37,8 +40,33 @@ def check_folder(folder: Path, output: TableOptions | None) -> None:
     """Print a table of the games, and each match that differs. Raises Failure for these, and for a bad file."""
     if not folder.is_dir():
         raise Failure(f"{folder} is no folder: `arbiter export FOLDER` writes the matches of a store into one")
-    checked = [_checked(file) for file in sorted(folder.rglob(f"*{SUFFIX}"))]
-    table(("game", "rules then", "rules now", "matches", "differ"), _rows(checked), f"no match is in {folder}", output)
+    checked = [_checked(_events(file), file) for file in sorted(folder.rglob(f"*{SUFFIX}"))]
+    _report(checked, f"no match is in {folder}", output)
+
+
+def check_store(url: str, ring: Path, output: TableOptions | None) -> None:
+    """Print the same of the matches of a store. Raises Failure for those that differ, and for a damaged one."""
+    _report(asyncio.run(_of_store(url, ring)), f"no match is in {shown_store(url)}", output)
+
+
+async def _of_store(url: str, ring: Path) -> list[_Checked]:
+    async with open_export(url, ring) as source:
+        matches = [match_id async for match_id in source.matches()]
+        found: list[_Checked] = []
+        with progress_of("Playing", "matches") as progress:
+            for match_id in reversed(matches):
+                try:
+                    found.append(_checked(await source.events(match_id), match_id))
+                except Refusal as refusal:
+                    if refusal.reason is not Reason.RECORD_DAMAGED:
+                        raise
+                    raise Failure(f"{shown_store(url)}: {refusal.facts['why']}: see `arbiter store check`") from None
+                progress(len(found), len(matches))
+    return found
+
+
+def _report(checked: list[_Checked], empty: str, output: TableOptions | None) -> None:
+    table(("game", "rules then", "rules now", "matches", "differ"), _rows(checked), empty, output)
     wrong = [match for match in checked if match.difference]
     for match in wrong:
         remark(f"{match.match}, {match.game}: {match.difference}", output)
@@ -46,15 +74,18 @@ def check_folder(folder: Path, output: TableOptions | None) -> None:
         raise Failure(f"{counted(len(wrong), 'match', 'matches')} of {len(checked):,} would go differently")
 
 
-def _checked(file: Path) -> _Checked:
+def _events(file: Path) -> list[Event]:
     try:
         records, _ = transcript.split(read_file(file))
-        events: list[Event] = [record.read(line) for line in records]
+        return [record.read(line) for line in records]
     except RecordError as error:
         raise Failure(f"{file}: {error}") from None
+
+
+def _checked(events: Sequence[Event], where: object) -> _Checked:
     created = events[0] if events else None
     if not isinstance(created, Created):
-        raise Failure(f"{file}: expected the event that makes the match as its first line")
+        raise Failure(f"{where}: expected the event that makes the match as its first line")
     try:
         found = difference(created, events[1:])
     except Refusal as refusal:

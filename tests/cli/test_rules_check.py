@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
+import sqlite3
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
+from arbiter.bootstrap import open_record
+from arbiter.config import load
 from arbiter.event_json.canonical import decode, encode
 from arbiter.games import circle_of_life, registry
 from arbiter.games.circle_of_life import CircleOfLife
@@ -16,6 +20,7 @@ from arbiter.matches.record import read
 from arbiter.testing.clock import virtually
 from arbiter.testing.in_memory import InMemoryArbiter
 from tests.cli.command import Arbiter
+from tests.store.records import appends
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "transcripts"
 
@@ -77,6 +82,46 @@ def test_other_rules_are_noticed(arbiter: Arbiter, folder: Path, monkeypatch: py
     ran = arbiter("rules", "check", str(folder))
     assert ran.code == 1
     assert ran.out.count("elsewhere now") == 5
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> str:
+    """Return a store that a server has sealed, with ended matches and others."""
+    settings = load(None, store=f"sqlite:///{tmp_path}/arbiter.db")
+
+    async def fill() -> None:
+        async with open_record(settings) as (opened, _):
+            await asyncio.gather(*(opened.journal.append(append) for append in appends(1)))
+
+    asyncio.run(fill())
+    return settings.store
+
+
+def test_all_matches_of_a_store_are_played_again(arbiter: Arbiter, store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with sqlite3.connect(store.removeprefix("sqlite:///")) as raw:
+        ((all_matches, ended),) = raw.execute("SELECT count(*), sum(ended_sequence > 0) FROM match")
+    raw.close()
+    assert 0 < ended < all_matches
+    ran = arbiter("rules", "check", "--store", store, "--csv")
+    assert (ran.code, ran.err) == (0, "")
+    rows = [line.split(",") for line in ran.out.splitlines()[1:]]
+    assert sum(int(row[-2]) for row in rows) == all_matches
+    assert {row[-1] for row in rows} == {"0"}
+    monkeypatch.setattr(CircleOfLife, "text", lambda self, position: "elsewhere")
+    ran = arbiter("rules", "check", "--store", store)
+    assert ran.code == 1
+    assert "would go differently" in ran.err
+
+
+def test_a_damaged_match_and_a_store_that_is_not_there_are_named(arbiter: Arbiter, store: str, tmp_path: Path) -> None:
+    with sqlite3.connect(store.removeprefix("sqlite:///")) as raw:
+        raw.execute("UPDATE event SET body = body || ' ' WHERE revision = 2")
+    raw.close()
+    assert "is damaged" in arbiter("rules", "check", "--store", store).complaint
+    assert "none.keys" in arbiter("rules", "check", "--store", f"sqlite:///{tmp_path}/none.db").complaint
+    assert not (tmp_path / "none.db").exists()
+    both = arbiter("rules", "check", str(tmp_path), "--store", store)
+    assert "stands in place of a store" in both.complaint
 
 
 @pytest.mark.parametrize("data", [b"", b"{}\n", b"nonsense\n", b"\xff"])

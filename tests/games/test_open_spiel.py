@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import pyspiel
@@ -66,10 +66,13 @@ def test_random_games_of_checkers_are_those_of_open_spiel(seeds: int) -> None:
     assert won > FEW / 2
 
 
-def amazon_moves(state: Any) -> dict[str, tuple[int, int, int]]:
-    """Return the turns of OpenSpiel's amazons, which are three actions each, by their move here: `d1-d7/g7`."""
+def amazon_moves(state: Any, origins: Sequence[int]) -> dict[str, tuple[int, int, int]]:
+    """Return the turns of OpenSpiel's amazons, which are three actions each, by their move here: `d1-d7/g7`.
+
+    origins: the actions that choose the amazons to look at.
+    """
     found: dict[str, tuple[int, int, int]] = {}
-    for origin in state.legal_actions():
+    for origin in origins:
         chosen = state.child(origin)
         for target in chosen.legal_actions():
             moved = chosen.child(target)
@@ -84,15 +87,20 @@ def square(action: int) -> str:
 
 
 def test_random_games_of_amazons_are_those_of_open_spiel(seeds: int) -> None:
+    """Of each position the moves of one amazon are compared, since OpenSpiel takes long to list those of all."""
     game, other = registry.game("amazons"), pyspiel.load_game("amazons")
     dice = random.Random("amazons")
-    for _ in range(seeds if seeds > 20 else 1):
+    for _ in range(50 * seeds if seeds > 20 else 10):
         position, state = game.initial(), other.new_initial_state()
         for _ in range(200):
-            turns = {} if state.is_terminal() else amazon_moves(state)
-            assert set(game.moves(position)) == set(turns), state
-            if not turns:
+            origins = [] if state.is_terminal() else state.legal_actions()
+            moves = game.moves(position)
+            assert {move.partition("-")[0] for move in moves} == {square(action) for action in origins}, state
+            if not origins:
                 break
+            origin = dice.choice(origins)
+            turns = amazon_moves(state, [origin])
+            assert {move for move in moves if move.startswith(f"{square(origin)}-")} == set(turns), state
             move = dice.choice(sorted(turns))
             position = game.play(position, move)
             for action in turns[move]:
@@ -100,6 +108,37 @@ def test_random_games_of_amazons_are_those_of_open_spiel(seeds: int) -> None:
         assert state.is_terminal()
         assert position.outcome is not None
         assert position.outcome.winner == {1.0: 1, -1.0: 2}[state.returns()[0]], state
+
+
+def test_random_games_of_go_are_those_of_open_spiel(seeds: int) -> None:
+    """OpenSpiel forbids suicide, allows what repeats an earlier position and ends the game then, and has an end."""
+    game, other = registry.game("go"), pyspiel.load_game("go(board_size=9,komi=7.5)")
+    dice, scored, suicides = random.Random("go"), 0, 0
+    for _ in range(50 * seeds if seeds > 20 else FEW):
+        position, state = game.initial(), other.new_initial_state()
+        full = dice.randrange(10, 150)  #: plies, after which both players pass more and more
+        for ply in range(other.max_game_length()):
+            actions = {state.action_to_string(each).split()[1].lower(): each for each in state.legal_actions()}
+            moves = set(game.moves(position))
+            for move in moves - set(actions):
+                suicides += 1
+                assert not game.pieces(game.play(position, move))[game.board.index[move]].letter, (move, state)
+            assert all(state.child(actions[move]).is_terminal() for move in set(actions) - moves), state
+            both = sorted(moves & set(actions))
+            move = "pass" if dice.random() < (0.02 if ply < full else 0.5) else dice.choice(both)
+            position = game.play(position, move)
+            state.apply_action(actions[move])
+            rows = [line.split() for line in str(state).splitlines()[2:11]]
+            board = "/".join(row[1] for row in rows).translate(str.maketrans("X+O", "S.s"))
+            assert game.text(position).split()[0] == board, state
+            if position.outcome is not None or state.is_terminal():
+                break
+        if position.outcome is not None:
+            scored += 1
+            assert state.is_terminal()
+            assert position.outcome.winner == {1.0: 1, -1.0: 2}[state.returns()[0]], state
+    assert scored > FEW / 2
+    assert suicides
 
 
 @pytest.mark.parametrize(
