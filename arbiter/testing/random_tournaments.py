@@ -163,7 +163,7 @@ class TournamentRun:
             self.act(proposal)
 
     def play(self, most_steps: int = 200_000) -> Tournament:
-        """Play to the end; return the tournament. Raises Unfair if it does not end within this many steps."""
+        """Play to the end; return the tournament. Raises InvalidRun if it does not end within this many steps."""
         for _ in range(most_steps):
             if self.tournament.phase is TournamentPhase.ENDED:
                 return self.tournament

@@ -15,8 +15,11 @@ import arbiter_client as arb
 import pytest
 from arbiter_client import credentials
 from arbiter_client.outbox import Outbox
+from arbiter_client.runner import BotRunner
 from arbiter_client.session import Session, Waiting
+from arbiter_protos.v1 import match_pb2, play_pb2
 
+from arbiter.testing.clock import settle, virtually
 from tests.options.enumerated import arguments, calls
 
 
@@ -240,6 +243,54 @@ async def test_a_bot_is_played_by_a_client_of_its_arguments(monkeypatch: pytest.
     with pytest.raises(Taken) as taken:
         await arb.play(QuietBot(), **PLAYING)
     assert taken.value.given == {name: PLAYING[name] for name in ("server", "token", "name", "tls", "patience_s")}
+
+
+async def test_a_bot_is_run_with_the_arguments_of_its_play(monkeypatch: pytest.MonkeyPatch) -> None:
+    def runner(bot: arb.Bot, run: object, outbox: object, *more: Any) -> NoReturn:
+        raise Taken({"bot": bot, **dict(zip(("hooks", "on_error", "thinkers", "matches"), more, strict=True))})
+
+    monkeypatch.setattr("arbiter_client.playing.BotRunner", runner)
+    given = {name: PLAYING[name] for name in ("hooks", "on_error", "thinkers", "matches")}
+    bot = QuietBot()
+    with pytest.raises(Taken) as taken:
+        await arb.play(bot, "127.0.0.1:9", token="secret", name="ann", **given)
+    assert taken.value.given == {"bot": bot, **given}
+
+
+@pytest.mark.parametrize(("most", "over"), [(1, True), (2, False), (None, False)])
+@virtually
+async def test_a_run_is_over_after_as_many_matches_as_it_is_to_play(most: int | None, over: bool) -> None:
+    run: Any = SimpleNamespace(client=SimpleNamespace(), playing=0, left=None)
+    runner = BotRunner(QuietBot(), run, Outbox(), arb.Hooks(), "resign", 8, most)
+    runner.greeted("ann")
+    void = match_pb2.Result(kind=match_pb2.RESULT_KIND_VOID, reason="aborted", cause=match_pb2.CAUSE_ARBITER)
+    runner.take(play_pb2.PlayItem(ended=play_pb2.MatchEnded(match_id="m1", seat=1, result=void, cursor="c1")))
+    await settle()
+    assert runner.outcome.done() is over
+    runner.close()
+
+
+@virtually
+async def test_a_bot_seeks_opponents_for_each_of_its_terms() -> None:
+    made: list[arb.Terms] = []
+
+    async def create_seek(terms: arb.Terms) -> SimpleNamespace:
+        made.append(terms)
+        return SimpleNamespace(challenge_id=f"s{len(made)}")
+
+    async def list_challenges(most: int) -> list[arb.Challenge]:
+        return []
+
+    bot = QuietBot()
+    bot.seeks = (arb.Terms("pods"), arb.Terms("hop-it", "7s"))
+    connection = SimpleNamespace(greetings=0)
+    client = SimpleNamespace(create_seek=create_seek, list_challenges=list_challenges, connection=connection)
+    run: Any = SimpleNamespace(client=client, playing=0, left=None)
+    runner = BotRunner(bot, run, Outbox(), arb.Hooks(), "resign", 8, None)
+    runner.greeted("ann")
+    await settle()
+    assert made == [*bot.seeks]
+    runner.close()
 
 
 async def test_a_bot_registers_with_its_invitation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

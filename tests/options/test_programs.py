@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from arbiter_client import bridge
 
+from arbiter.bench.report import TIMES, Report
 from arbiter.cli import conformance as conformance_command
 from arbiter.cli.app import run
 from arbiter.cli.connection import Connection
@@ -57,6 +59,30 @@ def test_each_option_of_a_benchmark_changes_its_plan(
     )
     changed = call_of([*words, *given])
     assert str(plain[1][0]) != str(changed[1][0])
+
+
+def _kept() -> Report:
+    """Return what a benchmark has found: a ratio with its goal."""
+    report = Report("moves", "about")
+    report.add("bare_rate_ratio", "moves a second, of the bare path's", 0.9, TIMES, 0.8)
+    return report
+
+
+def test_the_latency_by_offered_load_is_drawn_in_the_file_of_the_option(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("arbiter.bench.moves.bench_moves", lambda plan, progress: _kept())
+    monkeypatch.setattr("arbiter.bench.load_pictures.loads_svg", lambda report: f"<svg>{report.name}</svg>")
+    picture = tmp_path / "loads.svg"
+    assert run(["bench", "moves", "--only", "offered", "--svg", str(picture)]) == 0
+    assert picture.read_text() == "<svg>moves</svg>\n"
+
+
+def test_the_ratios_are_those_of_the_files_that_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "moves.json"
+    file.write_text(json.dumps(_kept().json()))
+    assert run(["bench", "ratios", str(file)]) == 0
+    assert "moves\tmoves a second, of the bare path's\t0.900\ttimes\t≥ 0.80  met\n" in capsys.readouterr().out
 
 
 # -- bots --------------------------------------------------------------------------------------------------------------
@@ -195,39 +221,64 @@ DEMO = {
 """Options of `arbiter demo`, with a value."""
 
 
-@pytest.mark.parametrize("option", DEMO)
-def test_an_option_changes_what_a_demo_plays(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, option: str) -> None:
+Begin = Callable[..., tuple[Any, ...]]  #: begins a run with some options; returns what it gets
+
+
+@pytest.fixture
+def demo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Begin:
     monkeypatch.setattr("arbiter.cli.demo.command._Run", reaching("run"))
     monkeypatch.setattr("arbiter.cli.demo.command.chosen", lambda wanted: (None, ""))
     monkeypatch.chdir(tmp_path)
+    return lambda *options: call_of(["demo", *options])[1]
 
-    def demo(*options: str) -> tuple[Any, ...]:
-        _, (folder, _, terms, machine, *_), _ = call_of(["demo", *options])
+
+@pytest.mark.parametrize("option", DEMO)
+def test_an_option_changes_what_a_demo_plays(demo: Begin, option: str) -> None:
+    def plays(*options: str) -> tuple[Any, ...]:
+        folder, _, terms, machine, *_ = demo(*options)
         return folder.path.parent, terms, machine
 
-    assert demo() != demo(option, DEMO[option])
+    assert plays() != plays(option, DEMO[option])
 
 
 RUN = {"--directory": "elsewhere", "--concurrency": "7", "--port": "7", "--export": "there"}
 """Options of `arbiter tournament run`, with a value."""
 
 
-@pytest.mark.parametrize("option", RUN)
-def test_an_option_changes_how_a_tournament_is_run(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, option: str
-) -> None:
+@pytest.fixture
+def tournament(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Begin:
     monkeypatch.setattr("arbiter.cli.tournament_run.command._Run", reaching("run"))
     monkeypatch.chdir(tmp_path)
     file = specification(tmp_path)
     bots = "".join(f'[[bots]]\nname = "{name}"\ncommand = ["true"]\n' for name in ("ann", "ben"))
     file.write_text(file.read_text() + bots)
+    return lambda *options: call_of(["tournament", "run", str(file), *options])[1]
 
-    def tournament(*options: str) -> tuple[Any, ...]:
-        words = ["tournament", "run", str(file), "--no-sandbox", *options]
-        _, (folder, _, terms, _, _, export_to, *_), _ = call_of(words)
+
+@pytest.mark.parametrize("option", RUN)
+def test_an_option_changes_how_a_tournament_is_run(tournament: Begin, option: str) -> None:
+    def plays(*options: str) -> tuple[Any, ...]:
+        folder, _, terms, _, _, export_to, *_ = tournament("--no-sandbox", *options)
         return folder.path.parent, terms, export_to
 
-    assert tournament() != tournament(option, RUN[option])
+    assert plays() != plays(option, RUN[option])
+
+
+@pytest.mark.parametrize(("command", "options"), [("demo", []), ("tournament", ["--no-sandbox"])])
+def test_a_run_is_continued_by_the_option(request: pytest.FixtureRequest, command: str, options: list[str]) -> None:
+    begin: Begin = request.getfixturevalue(command)
+    runs = [begin(*options, *more) for more in ((), (), ("--resume",))]
+    assert [(folder.name, resumed) for folder, *_, resumed in runs] == [
+        ("run-1", False),
+        ("run-2", False),
+        ("run-2", True),
+    ]
+
+
+def test_the_options_of_a_tournaments_sandbox_reach_it(monkeypatch: pytest.MonkeyPatch, tournament: Begin) -> None:
+    monkeypatch.setattr("arbiter.cli.tournament_run.command.chosen", reaching("chosen"))
+    asked = [tournament(*options)[0] for options in ((), ("--sandbox", "require"), ("--no-sandbox",))]
+    assert asked == ["auto", "require", "off"]
 
 
 # -- figures -----------------------------------------------------------------------------------------------------------
@@ -253,6 +304,32 @@ def test_figures_are_shown_once_or_again_and_again(monkeypatch: pytest.MonkeyPat
     call_of(["top", "there:1"])
     assert run(["top", "there:1", "--once", "--every", "7"]) == 0
     assert pauses == [7.0]
+
+
+@pytest.mark.parametrize("listen", [(), ("--listen", "127.0.0.1:7490")])
+def test_models_are_served_at_the_address_of_the_option(
+    monkeypatch: pytest.MonkeyPatch, listen: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr("arbiter.agents.serving.serve_http", reaching("http"))
+    monkeypatch.setattr("arbiter.agents.serving.serve_stdio", reaching("stdio"))
+    name, (server, *more), _ = call_of(["mcp", "--server", "there:1", "--token", "secret", *listen])
+    expected: list[object] = [None, "127.0.0.1", 7490, []] if listen else ["secret", None]
+    assert (name, server, more) == ("http" if listen else "stdio", "there:1", expected)
+
+
+def test_a_match_that_is_over_is_shown_from_the_ply_of_the_option(monkeypatch: pytest.MonkeyPatch) -> None:
+    over = SimpleNamespace(match_id="m1", result="a win", players=("ann", "ben"))
+
+    @contextmanager
+    def connected(connection: Connection | None) -> Iterator[SimpleNamespace]:
+        yield SimpleNamespace(get_match=lambda match_id: over)
+
+    monkeypatch.setattr("arbiter.cli.watch.connected", connected)
+    monkeypatch.setattr("arbiter.cli.ids.match_id", lambda client, given: given)
+    monkeypatch.setattr("arbiter.cli.watch.stepping.step_through", reaching("from a ply"))
+    monkeypatch.setattr("arbiter.cli.watch._watch_plainly", reaching("from now on"))
+    assert [call_of(["watch", "m1", *ply])[0] for ply in ((), ("--ply", "3"))] == ["from now on", "from a ply"]
+    assert call_of(["watch", "m1", "--ply", "3"])[1][2] == 3
 
 
 def test_all_matches_are_watched_by_label_and_from_the_start(monkeypatch: pytest.MonkeyPatch) -> None:

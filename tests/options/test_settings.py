@@ -24,9 +24,11 @@ from arbiter.cli import serve_here, serve_processes, store
 from arbiter.config import Credit, Matches, Settings
 from arbiter.config import Limits as Bounds
 from arbiter.matches.events import Interrupted
+from arbiter.rpc import server as rpc_server
 from arbiter.rpc.move_stream import MoveStream
 from arbiter.rpc.unread import Unread
 from arbiter.runtime.loopback import free_port
+from arbiter.runtime.supervision import EndedEarly
 from arbiter.service.gate.pages import PageRequest, size_of
 from arbiter.service.observing.fanout import Subscription
 from arbiter.service.play.stalls import LOOK_MS, watch_for_stalls
@@ -234,6 +236,37 @@ async def test_each_stream_gets_a_ping_as_often_as_the_settings_say(ping_ms: int
     watching.cancel()
     await settle()
     assert sum(swept) == pytest.approx(24_000 / ping_ms, abs=2 * LOOK_MS / ping_ms), "sweeps over all streams"
+
+
+@pytest.mark.parametrize(
+    ("processes", "named"), [(2, ["server 1", "server 2"]), (3, ["server 1", "server 2", "server 3"])]
+)
+async def test_as_many_servers_are_started_as_the_settings_say(
+    monkeypatch: pytest.MonkeyPatch, processes: int, named: list[str]
+) -> None:
+    class Kept:
+        """A process that ends before it serves."""
+
+        def __init__(self, name: str, *more: Any) -> None:
+            kept.append(name)
+
+        async def start(self) -> None:
+            raise EndedEarly(7)
+
+        def kill(self) -> None:
+            pass
+
+    kept: list[str] = []
+    monkeypatch.setattr(serve_processes, "KeptProcess", Kept)
+    settings = Settings(processes=processes)
+    assert settings.supervised, "a parent starts them"
+    assert await serve_processes._serve(settings, False, {}) == 7
+    assert kept == named
+
+
+def test_a_connection_may_be_idle_as_long_as_the_settings_say() -> None:
+    settings = Settings(limits=Bounds(idle_connection_ms=7_000))
+    assert ("grpc.max_connection_idle_ms", 7_000) in rpc_server._options(settings)
 
 
 async def test_requests_about_rules_have_as_many_processes_as_the_settings_say(

@@ -93,7 +93,8 @@ async def test_streams_of_a_player_are_counted_by_kind() -> None:
         held = [stubs.matches.Observe(everything, metadata=stubs.alice) for _ in range(2)]
         for call in held:
             await first_of(call)
-        await refused(stubs.matches.Observe(everything, metadata=stubs.alice), Reason.RATE_LIMITED, limit="2")
+        third = first_of(stubs.matches.Observe(everything, metadata=stubs.alice))  # the whole stream would never end
+        await refused(third, Reason.RATE_LIMITED, limit="2")
         assert await first_of(stubs.matches.Observe(everything, metadata=stubs.bob))
         moves = [match_pb2.SubmitMoveRequest(request_id="a", match_id=match_id, move=FIRST)]
         playing = stubs.matches.SubmitMoves(iter([match_pb2.SubmitMovesRequest(moves=moves)]), metadata=stubs.alice)

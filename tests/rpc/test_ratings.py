@@ -314,7 +314,12 @@ async def test_a_player_with_too_many_waiting_calls_is_refused_another(monkeypat
         waiting = [asyncio.ensure_future(stubs.ratings.GetLeaderboard(request, metadata=stubs.alice)) for _ in range(2)]
         for _ in waiting:
             await asked.acquire()
-        await refused(stubs.ratings.GetLeaderboard(request, metadata=stubs.alice), Reason.RATE_LIMITED, limit="2")
+        third = asyncio.ensure_future(stubs.ratings.GetLeaderboard(request, metadata=stubs.alice))
+        served_too = asyncio.ensure_future(asked.acquire())
+        await asyncio.wait({third, served_too}, return_when=asyncio.FIRST_COMPLETED)
+        assert not served_too.done(), "it is refused, and does not wait too"
+        served_too.cancel()
+        await refused(third, Reason.RATE_LIMITED, limit="2")
         others = asyncio.ensure_future(stubs.ratings.GetLeaderboard(request, metadata=stubs.bob))
         await asked.acquire()
         going_on.set()

@@ -13,7 +13,7 @@ from arbiter_protos.v1 import match_pb2, player_pb2
 from structlog.testing import capture_logs
 
 from arbiter.bootstrap import count_archivable, open_world, retention
-from arbiter.config import load
+from arbiter.config import Settings, load
 from arbiter.errors import OperatorError
 from arbiter.testing.served import Served, served
 from tests.processes import WAIT_S
@@ -66,17 +66,22 @@ async def test_old_matches_move_to_the_archive_and_old_tokens_go(
         assert raw.execute("SELECT count(*) FROM token WHERE NOT revoked AND player <> 'reader'").fetchone() == tokens
 
 
-async def test_each_kind_has_its_days_and_none_keeps_it_for_ever() -> None:
+async def test_each_kind_has_its_days_and_none_keeps_it_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[int, ...]] = []
+    archived: list[int] = []
 
     class Asked:
         async def forget(self, *before: int) -> int:
             asked.append(before)
             return 0
 
+    async def archive(settings: Settings, days: int, log: Any) -> None:
+        archived.append(days)
+
+    monkeypatch.setattr(retention, "_archive", archive)
     for days in (
-        {"tokens_days": 2, "challenges_days": 0, "sessions_days": 0},
-        {"tokens_days": 0, "challenges_days": 3, "sessions_days": 4},
+        {"tokens_days": 2, "challenges_days": 0, "sessions_days": 0, "matches_days": 5},
+        {"tokens_days": 0, "challenges_days": 3, "sessions_days": 4, "matches_days": 0},
         {"tokens_days": 0, "challenges_days": 0, "sessions_days": 1},
     ):
         settings = load(None, retention=days, limits={"session_idle_ms": 3 * retention.DAY_MS})
@@ -85,6 +90,7 @@ async def test_each_kind_has_its_days_and_none_keeps_it_for_ever() -> None:
         await retention._tidy(settings, directory, 10 * retention.DAY_MS, log)
     day = retention.DAY_MS
     assert asked == [(8 * day, 0, 0), (0, 7 * day, 6 * day), (0, 0, 7 * day)], "no session is removed before it is over"
+    assert archived == [5], "of matches, only where they have a number of days"
 
 
 @pytest.mark.parametrize("name", ["matches_days", "challenges_days", "tokens_days", "sessions_days"])

@@ -283,6 +283,7 @@ async def test_a_choice_that_is_no_move_resigns(
 async def test_an_option_makes_an_exception_end_the_run(peer: Peer, message: type[Messages]) -> None:
     async with stream_of(peer, Scripted(ZeroDivisionError("oops")), on_error="raise") as stream:
         await stream.say(turn=message.turn(0))
+        await stream.closed()
         with pytest.raises(arb.BotFailed, match="ZeroDivisionError: oops") as caught:
             await stream.task
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
