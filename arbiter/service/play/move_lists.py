@@ -35,7 +35,7 @@ class MoveLists:
             # The bot can still request a list that was left out.
             async with asyncio.timeout(self._longest_ms / 1000):
                 listing = await self._rules.legal_moves(
-                    f"turn {match.id}", match.created.game, "", match.moves, extras.steps
+                    f"turn {match.id}", match.created.game, match.created.position, match.moves, extras.steps
                 )
         except (TimeoutError, Refusal):
             pass

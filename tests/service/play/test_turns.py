@@ -50,6 +50,17 @@ class TestTurns:
         assert all(move.steps for move in turn.listing.moves)
 
     @virtually
+    async def test_the_moves_of_a_match_from_a_position_of_its_own_are_legal_there(self) -> None:
+        server = InMemoryArbiter()
+        alice = await server.connect("alice", extras=EVERYTHING)
+        await server.create("chess", policy=AT_ONCE, position="7k/5Q2/6K1/8/8/8/8/8 w - - 0 1")
+        turn = await alice.turn()
+        assert turn.listing is not None
+        legal = sorted(turn.match.game.moves(turn.match.position))
+        assert [move.text for move in turn.listing.moves] == legal
+        assert "f7g7" in legal
+
+    @virtually
     async def test_a_list_longer_than_wanted_is_left_out(self) -> None:
         server = InMemoryArbiter()
         alice = await server.connect("alice", extras=Extras(legal_moves_up_to=1))
