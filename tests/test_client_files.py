@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from arbiter_protos.v1 import player_pb2
 
 CLIENTS: Final = Path(__file__).parents[1] / "clients"
 PLACES: Final = {
@@ -56,8 +57,12 @@ NOT_THERE: Final = {
     ("rust", "log"): "the log goes to the `log` crate",
     ("java", "log"): "the log goes to System.Logger",
     ("cpp", "log"): "the log goes to what `set_log` names",
+    ("typescript", "local_match"): "not written yet",
+    ("rust", "local_match"): "not written yet",
+    ("java", "local_match"): "not written yet",
+    ("cpp", "local_match"): "not written yet",
 }
-"""Hooks that a language does not have, and why."""
+"""What a language does not have, and why."""
 OTHERWISE: Final = {
     ("typescript", "think_time"): "thinkTimeMs",  # numbers have their units in their names
     ("typescript", "array"): "boardArray",  # a board is a message, and has no methods of ours
@@ -107,3 +112,21 @@ def test_what_a_bot_uses_has_the_same_name_in_every_language(language: str, head
         and not re.search(rf"\b{OTHERWISE.get((language, name), spelled(language, name))}\b", text)
     ]
     assert not missing, f"clients/{language} does not have {', '.join(missing)}"
+
+
+WRITTEN_BY_HAND: Final = {
+    "python": r"class Terms:\n(.*?)\n\n\n",
+    "typescript": r"interface Terms \{\n(.*?)\n\}",
+    "go": r"type Terms struct \{\n(.*?)\n\}",
+}
+"""Where a language's own terms of challenges and seeks are. Rust, Java and C++ have the protocol's message."""
+
+
+@pytest.mark.parametrize("language", WRITTEN_BY_HAND)
+def test_terms_have_every_field_of_the_protocol(language: str) -> None:
+    found = re.search(WRITTEN_BY_HAND[language], code(language), re.DOTALL)
+    assert found is not None
+    declared = re.sub(r"//[^\n]*|/\*.*?\*/|\"\"\".*?\"\"\"", "", found[1], flags=re.DOTALL)
+    fields = [field.name for field in player_pb2.Terms.DESCRIPTOR.fields]
+    missing = [name for name in fields if not re.search(rf"\b{spelled(language, name)}\b", declared)]
+    assert not missing, f"clients/{language}: Terms lack {', '.join(missing)}"

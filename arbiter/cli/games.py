@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -100,9 +101,11 @@ def _section(title: str, rows: Sequence[tuple[str, str]]) -> None:
 
 RULES: Final = """Show the rules of a game to people (`arbiter rules show GAME`), or answer a program's questions.
 
+`arbiter rules serve` has matches of a program's own two bots.
+
 `arbiter rules GAME` reads one command per line from standard input and writes one line of answer for each: `new`,
-`set TEXT`, `play MOVE…`, `moves`, `outcome`, `perft N`. If the rules refuse a command, the answer is `error: REASON …`
-and nothing changes.
+`set TEXT`, `play MOVE…`, `moves`, `outcome`, `claim`, `turn`, `board`, `perft N`. If the rules refuse a command, the
+answer is `error: REASON …` and nothing changes.
 """
 
 rules = App(name="rules", help=RULES)
@@ -156,12 +159,25 @@ def check_rules(
         rules_check.check_folder(folder, output)
 
 
+@rules.command(name="serve")
+def serve_rules() -> None:
+    """Serve the program that starts this command, for matches of its own two bots, until its end of the pipe closes.
+
+    It is an arbiter of its own on a free port of this machine, and keeps nothing. Its one line on standard output is
+    JSON: the address, and the tokens of the organiser and of the players `seat-1` and `seat-2`. It ends when standard
+    input does. The clients' function `local_match` uses it; clients/LOCAL.md is for authors of others.
+    """
+    from arbiter.cli.rules_serve import serve_until_end_of_input  # a server's imports: no other command here needs them
+
+    asyncio.run(serve_until_end_of_input())
+
+
 @rules.default
 def ask_rules(game: str, /) -> None:
     """Query the rules of a game: read one command per line from standard input, write one line of answer for each.
 
-    Commands: `new`, `set TEXT`, `play MOVE…`, `moves`, `outcome`, `perft N`. If the rules refuse a command, the answer
-    is `error: REASON …` and nothing changes.
+    Commands: `new`, `set TEXT`, `play MOVE…`, `moves`, `outcome`, `claim`, `turn` and `board` (both as JSON),
+    `perft N`. If the rules refuse a command, the answer is `error: REASON …` and nothing changes.
 
     :param game: A game, such as `pods`, or a variant, such as `"pods(size=5)"`.
     """

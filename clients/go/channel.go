@@ -33,11 +33,15 @@ type TLS struct {
 	RootCertificate   string
 	ClientCertificate string
 	ClientKey         string
+	none              bool
 }
+
+// NoTLS is plain text, without regard to the environment.
+var NoTLS = &TLS{none: true}
 
 // tlsOfEnvironment returns the transport security of the environment; nil: none.
 func tlsOfEnvironment() *TLS {
-	found := TLS{os.Getenv("ARBITER_ROOT_CERTIFICATE"), os.Getenv("ARBITER_CLIENT_CERTIFICATE"), os.Getenv("ARBITER_CLIENT_KEY")}
+	found := TLS{RootCertificate: os.Getenv("ARBITER_ROOT_CERTIFICATE"), ClientCertificate: os.Getenv("ARBITER_CLIENT_CERTIFICATE"), ClientKey: os.Getenv("ARBITER_CLIENT_KEY")}
 	if found == (TLS{}) {
 		return nil
 	}
@@ -45,7 +49,7 @@ func tlsOfEnvironment() *TLS {
 }
 
 func (t *TLS) credentials() (credentials.TransportCredentials, error) {
-	if t == nil {
+	if t == nil || t.none {
 		return insecure.NewCredentials(), nil
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}

@@ -132,11 +132,12 @@ type Terms struct {
 	Game        string // the variant, such as `pods(size=5)`
 	TimeControl string // such as `1m+1s`; default the server's
 	Rated       bool
-	Seat        int // the challenger's: 1 or 2; 0 for a random one
+	Seat        int    // the challenger's: 1 or 2; 0 for a random one
+	Position    string // that the match starts from; default the game's initial one. Such a match is not rated
 }
 
 func (t Terms) message() *pb.Terms {
-	return &pb.Terms{Game: t.Game, TimeControl: t.TimeControl, Rated: t.Rated, Seat: int32(t.Seat)}
+	return &pb.Terms{Game: t.Game, TimeControl: t.TimeControl, Rated: t.Rated, Seat: int32(t.Seat), Position: t.Position}
 }
 
 // Challenge is a challenge; a seek is one whose Opponent is empty.
@@ -251,7 +252,7 @@ func resultOf(m *pb.Result) Result {
 }
 
 func termsOf(m *pb.Terms) Terms {
-	return Terms{Game: m.GetGame(), TimeControl: m.GetTimeControl(), Rated: m.GetRated(), Seat: int(m.GetSeat())}
+	return Terms{Game: m.GetGame(), TimeControl: m.GetTimeControl(), Rated: m.GetRated(), Seat: int(m.GetSeat()), Position: m.GetPosition()}
 }
 
 func challengeOf(m *pb.Challenge) Challenge {

@@ -28,6 +28,8 @@ type Options struct {
 	Invitation string        // to register with, where one is needed
 	Hooks      Hooks         // functions of the program for its metrics and logs
 	Log        *slog.Logger  // default slog.Default(); the stack of a bot's panic is the attribute "stack"
+
+	finished func(*FinishedMatch) // called once the bot has been told of an end
 }
 
 func (o *Options) thinkers() int {

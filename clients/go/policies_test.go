@@ -273,3 +273,13 @@ func TestABookHasMovesForATurn(t *testing.T) {
 		t.Errorf("the book has %q in a match from a position of its own", move)
 	}
 }
+
+func TestTermsHaveTheirStartPosition(t *testing.T) {
+	terms := Terms{Game: "chess", Position: "7k/5Q2/6K1/8/8/8/8/8 w - - 0 1"}
+	if again := termsOf(terms.message()); again != terms {
+		t.Errorf("%+v came back as %+v", terms, again)
+	}
+	if fits(Terms{Game: "chess"}, terms) || !fits(terms, terms) {
+		t.Error("a seek from another position is taken for the bot's own")
+	}
+}

@@ -159,6 +159,9 @@ func (r *runner) dealWithEnds(ctx context.Context) {
 			if bot, wants := r.bot.(Ender); wants {
 				r.callback("ended", func() { bot.Ended(ctx, finished) })
 			}
+			if r.options.finished != nil {
+				r.options.finished(finished)
+			}
 			r.ended.Add(1)
 		}
 		seen := &pb.Acknowledgement{Cursor: ended.message.GetCursor()}

@@ -230,7 +230,7 @@ func (s *seeker) withdraw(ctx context.Context, place *place) error {
 
 // fits returns whether an open seek has the given terms. Terms that were left to the server match anything.
 func fits(said, terms Terms) bool {
-	return said.Game == terms.Game && said.Rated == terms.Rated &&
+	return said.Game == terms.Game && said.Rated == terms.Rated && said.Position == terms.Position &&
 		(terms.TimeControl == "" || sameControl(terms.TimeControl, said.TimeControl)) &&
 		(terms.Seat == 0 || terms.Seat == said.Seat)
 }

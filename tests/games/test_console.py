@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,6 +31,28 @@ def test_a_session(console: Console) -> None:
     assert len(moves) == 59
     assert console.answer(f"set {START}") == START
     assert console.answer("perft 2") == "3660"
+
+
+def test_a_draw_that_may_be_claimed_has_its_reason() -> None:
+    console = Console(registry.game("chess"))
+    assert console.answer("claim") == "none"
+    back_and_forth = "g1f3 g8f6 f3g1 f6g8"
+    console.answer(f"play {back_and_forth} {back_and_forth}")
+    assert console.answer("claim") == json.loads(console.answer("turn"))["drawClaim"] == "threefold_repetition"
+
+
+def test_the_board_is_an_array_of_its_lines() -> None:
+    console = Console(registry.game("chess"))
+    rows = json.loads(console.answer("board"))
+    assert [[cell and cell["piece"] for cell in row] for row in rows[:3]] == [list("rnbqkbnr"), ["p"] * 8, [None] * 8]
+    assert rows[0][0] == {"cell": "a8", "owner": 2, "piece": "r", "mark": ""}
+
+
+def test_an_ended_game_has_no_turn() -> None:
+    console = Console(registry.game("circle-of-life(target=4)"))
+    console.answer("set ...../....../......./......../ssss...../......../......./....../..... 1 0 3")
+    console.answer("play e5")
+    assert console.answer("turn").startswith("error: ARGUMENT_INVALID ")
 
 
 def test_an_ended_game_has_an_empty_line_of_moves() -> None:
@@ -66,7 +90,9 @@ def test_one_bad_move_of_several_plays_none_of_them(console: Console) -> None:
         (" ", "ARGUMENT_INVALID"),
         (" new", "ARGUMENT_INVALID"),
         ("NEW", "ARGUMENT_INVALID"),
-        ("claim", "ARGUMENT_INVALID"),
+        ("claims", "ARGUMENT_INVALID"),
+        ("claim now", "ARGUMENT_INVALID"),
+        ("turn 2", "ARGUMENT_INVALID"),
         ("new pods", "ARGUMENT_INVALID"),
         ("moves e5", "ARGUMENT_INVALID"),
         ("outcome now", "ARGUMENT_INVALID"),
@@ -108,7 +134,7 @@ def test_bad_input_is_named_and_changes_nothing(console: Console, line: str, rea
         st.one_of(
             st.text(max_size=60),
             st.tuples(
-                st.sampled_from(["new", "set", "play", "moves", "outcome", "perft"]),
+                st.sampled_from(["new", "set", "play", "moves", "outcome", "perft", "claim", "turn", "board"]),
                 st.text("abcdefghixm:=-0123456789./STNF sn\0\n\ud800", max_size=40),
             )
             .filter(lambda pair: pair[0] != "perft")

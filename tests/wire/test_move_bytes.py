@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from arbiter_protos.v1 import match_pb2, play_pb2
+from google.protobuf import json_format
 from hypothesis import given
 from hypothesis import strategies as st
 
 from arbiter.errors import Reason, Refusal
+from arbiter.games.console import Console
 from arbiter.games.registry import BUNDLED, game
 from arbiter.matches.clock import UNLIMITED_MS, Ledger, SeatClock
 from arbiter.matches.commands import Resign
@@ -21,7 +24,7 @@ from arbiter.matches.time_control import parse_pair
 from arbiter.service.play.session import AnswerItem, Extras, PingItem, TurnItem, TurnListing
 from arbiter.service.ports.rules import ListedMove
 from arbiter.wire.encoding import key, number, part, text
-from arbiter.wire.games import contents, move_messages
+from arbiter.wire.games import board_message, contents, move_messages
 from arbiter.wire.matches import answer_message, fill_clocks
 from arbiter.wire.play import item_bytes
 from tests.matches.logged_match import receipt, started
@@ -145,6 +148,31 @@ def test_a_real_turn_of_every_game(variant: str) -> None:
     item, extras = TurnItem(logged.match, logged.match.turn, 0), Extras(board=True)
     made = play_pb2.PlayResponse(items=[play_pb2.PlayItem(turn=turn_message(item, logged.now, extras))])
     assert item_bytes(item, logged.now, extras) == made.SerializeToString()
+
+
+@pytest.mark.parametrize("variant", sorted(BUNDLED))
+def test_the_turn_of_the_console_is_the_turn_of_a_match(variant: str) -> None:
+    rules, logged = game(variant), started(variant, "none")
+    console = Console(rules)
+    for _ in range(2):
+        move = rules.moves(logged.match.position)[0]
+        logged.play(move)
+        console.answer(f"play {move}")
+    match, legal = logged.match, sorted(rules.moves(logged.match.position))
+    listing = TurnListing(len(legal), tuple(ListedMove(move, ()) for move in legal))
+    extras = Extras(board=True, legal_move_count=True)
+    (item,) = play_pb2.PlayResponse.FromString(item_bytes(TurnItem(match, match.turn, 0, listing), 0, extras)).items
+    for field in ("match_id", "started_ms", "opponent", "revision", "available_ms", "clocks"):  # not of the rules
+        item.turn.ClearField(field)
+    turn = json_format.Parse(console.answer("turn"), play_pb2.Turn())
+    for sent in (item.turn, turn):
+        sent.board.sort(key=lambda content: content.cell)
+    assert turn == item.turn
+    rows = json.loads(console.answer("board"))
+    assert [[cell and cell["cell"] for cell in row] for row in rows] == [
+        [name if name in {content.cell for content in turn.board} else None for name in line.cells]
+        for line in board_message(rules.board).lines
+    ]
 
 
 @given(INT64, WORDS)

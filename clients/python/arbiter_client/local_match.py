@@ -16,6 +16,8 @@ from arbiter.errors import Refusal
 from arbiter.games import registry
 from arbiter.games.contract import AnyGame
 from arbiter.matches import clock as clocks
+from arbiter.matches.creation import start_text
+from arbiter.matches.events import MatchEndReason
 from arbiter.matches.time_control import parse_pair
 from arbiter_client.bot import SEATS, Bot, Choice, ClaimDraw, Move, OfferDraw, Resign
 from arbiter_client.calling import Caller
@@ -26,22 +28,25 @@ from arbiter_client.values.play import DrawOffer, FinishedMatch, LiveMatch, Rece
 
 
 def local_match(
-    first: Bot, second: Bot, game: str, *, time_control: str = "none", opening: Sequence[str] = ()
+    first: Bot, second: Bot, game: str, *, time_control: str = "none", opening: Sequence[str] = (), position: str = ""
 ) -> FinishedMatch:
     """Play a match, and return its end as the bot of seat 1 sees it; `match.moves` has the moves.
 
     time_control: as on a server, two with a colon for time odds; the bots' clocks are real. opening: the first moves,
-    which nobody plays. Errors of a bot are raised. Raises arbiter.errors.Refusal for an unknown game, a wrong time
-    control or an illegal opening. In a program with an event loop, `await play_local_match(…)`.
+    which nobody plays. position: the start position, '' for the game's initial one. The bots are called seat-1 and
+    seat-2. Errors of a bot are raised. Raises arbiter.errors.Refusal for an unknown game, a wrong time control or
+    position, or an illegal opening. In a program with an event loop, `await play_local_match(…)`.
     """
-    return asyncio.run(play_local_match(first, second, game, time_control=time_control, opening=opening))
+    return asyncio.run(
+        play_local_match(first, second, game, time_control=time_control, opening=opening, position=position)
+    )
 
 
 async def play_local_match(
-    first: Bot, second: Bot, game: str, *, time_control: str = "none", opening: Sequence[str] = ()
+    first: Bot, second: Bot, game: str, *, time_control: str = "none", opening: Sequence[str] = (), position: str = ""
 ) -> FinishedMatch:
     """Do the same in the running event loop."""
-    table = _Table((first, second), registry.game(game), time_control, opening)
+    table = _Table((first, second), registry.game(game), time_control, opening, position)
     try:
         return await table.play()
     finally:
@@ -66,26 +71,28 @@ class _Over(Exception):
 class _Table:
     """The state of a match: the position, both clocks, and what each bot knows of it."""
 
-    def __init__(self, bots: tuple[Bot, Bot], game: AnyGame, time_control: str, opening: Sequence[str]) -> None:
+    def __init__(
+        self, bots: tuple[Bot, Bot], game: AnyGame, time_control: str, opening: Sequence[str], position: str
+    ) -> None:
         self._game = game
         self._callers = [Caller(bot, "raise") for bot in bots]
         self._controls = parse_pair(time_control)
         self._clocks = [clocks.start(control) for control in self._controls]
-        self._position: Any = game.initial()
+        self._position: Any = game.start(position)
         self._moves: list[str] = []
         self._movers: list[int] = []
         for move in opening:
             self._play(move)
-        names = [bot.name or f"seat-{seat}" for seat, bot in enumerate(bots, 1)]
         both = str(self._controls[0])
         if self._controls[0] != self._controls[1]:
             both += f":{self._controls[1]}"
         self._matches = [
-            LiveMatch("local", game.variant, seat, names[2 - seat], str(self._controls[seat - 1]), both)
+            LiveMatch("local", game.variant, seat, f"seat-{SEATS + 1 - seat}", str(self._controls[seat - 1]), both)
             for seat in (1, 2)
         ]
         for match in self._matches:
             match.opening_plies = len(opening)
+            match.start_position = start_text(game, position)
 
     async def play(self) -> FinishedMatch:
         """Play to the end, and return it as seat 1 sees it."""
@@ -123,7 +130,7 @@ class _Table:
             control = self._controls[seat - 1]
             after = clocks.after_move(control, self._clocks[seat - 1], spent_ms)
             if after is None:
-                raise _Over("time", Cause.TIME, loser=seat)
+                raise _Over(MatchEndReason.TIME, Cause.TIME, loser=seat)
             try:
                 await self._act(seat, choice)
             except ArbiterError as refused:
@@ -146,7 +153,7 @@ class _Table:
     async def _act(self, seat: int, choice: Choice) -> None:
         """Carry out a choice. Raises ArbiterError for a move that is none, _Over."""
         if isinstance(choice, Resign):
-            raise _Over("resignation", Cause.RESIGNATION, loser=seat)
+            raise _Over(MatchEndReason.RESIGNATION, Cause.RESIGNATION, loser=seat)
         if isinstance(choice, ClaimDraw):
             claim = self._game.claim(self._position)
             if claim is None:
@@ -162,8 +169,10 @@ class _Table:
             reason = Reason(refusal.reason.value)
             raise ArbiterError(reason, refusal.message, "FAILED_PRECONDITION", refusal.facts) from refusal
         other = self._callers[SEATS - seat]
-        if offers and await other.call(other.bot.draw_offered, DrawOffer(self._matches[SEATS - seat])):
-            raise _Over("agreement", Cause.AGREEMENT)
+        if not (offers and self._game.facts.draw_offers):  # else a server refuses the offer, and plays the move
+            return
+        if await other.call(other.bot.draw_offered, DrawOffer(self._matches[SEATS - seat])):
+            raise _Over(MatchEndReason.DRAW_AGREED, Cause.AGREEMENT)
 
     def _play(self, move: str) -> None:
         mover = self._position.turn

@@ -47,7 +47,7 @@ def test_two_bots_play_to_the_end_by_the_rules() -> None:
     assert position.outcome is not None
     assert (finished.result.reason, finished.result.winner) == (position.outcome.reason, position.outcome.winner)
     assert finished.position == game.text(position)
-    assert finished.opponent == "random"
+    assert finished.opponent == "seat-2"
 
 
 def test_bots_are_told_what_a_server_tells_them() -> None:
@@ -81,10 +81,24 @@ def test_a_refused_move_is_chosen_again_and_a_second_refusal_resigns() -> None:
 
 @pytest.mark.parametrize("accepts", [True, False])
 async def test_draws_are_offered_and_answered(accepts: bool) -> None:
-    first = Script(arb.OfferDraw("a1"), arb.Resign())
-    finished = await play_local_match(first, Script(accepts=accepts), "pods(size=3)")
-    assert finished.result.reason == ("agreement" if accepts else "resignation")
+    first = Script(arb.OfferDraw("e2e4"), arb.Resign())
+    finished = await play_local_match(first, Script(accepts=accepts), "chess")
+    assert finished.result.reason == ("draw_agreed" if accepts else "resignation")
     assert finished.score == (0.5 if accepts else 0.0)
+
+
+def test_in_a_game_without_draw_offers_none_is_made() -> None:
+    finished = local_match(Script(arb.OfferDraw("a1"), arb.Resign()), Script(accepts=True), "pods(size=3)")
+    assert finished.result.reason == "resignation"
+    assert finished.match is not None
+    assert finished.match.moves[0] == "a1"
+
+
+def test_a_match_from_a_position_of_its_own() -> None:
+    first = Script("f7g7")
+    finished = local_match(first, Script(), "chess", position="7k/5Q2/6K1/8/8/8/8/8 w - - 0 1")
+    assert (finished.result.reason, finished.score) == ("checkmate", 1.0)
+    assert first.turns[0].match.start_position == first.turns[0].position == "7k/5Q2/6K1/8/8/8/8/8 w - - 0 1"
 
 
 def test_a_flag_falls() -> None:

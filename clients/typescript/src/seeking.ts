@@ -107,8 +107,9 @@ export class Seeker {
 
 /** Returns whether an open seek has the given terms. What the terms leave to the server may be anything. */
 function fits(seek: Challenge, wanted: Terms): boolean {
-  const { game = "", timeControl = "", rated = false, seat = 0 } = seek.terms ?? {};
-  const same = game === wanted.game && rated === (wanted.rated ?? false);
+  const { game = "", timeControl = "", rated = false, seat = 0, position = "" } = seek.terms ?? {};
+  const placed = position === (wanted.position ?? "");
+  const same = game === wanted.game && rated === (wanted.rated ?? false) && placed;
   const timed = !wanted.timeControl || sameControl(timeControl, wanted.timeControl);
   return same && timed && (!wanted.seat || seat === wanted.seat);
 }

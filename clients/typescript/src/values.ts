@@ -88,6 +88,8 @@ export interface Terms {
   readonly rated?: boolean;
   /** The challenger's seat: 1 or 2, or 0 (the default) to have it drawn. */
   readonly seat?: number;
+  /** The position that the match starts from; by default the game's initial one. Such a match is not rated. */
+  readonly position?: string;
 }
 
 /** A line of play: a variant, a start position (by default the initial one) and the moves since. */

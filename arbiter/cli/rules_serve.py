@@ -1,0 +1,48 @@
+"""`arbiter rules serve`: an arbiter of its own for the program that starts it, for matches of that program's bots."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import tempfile
+from typing import Final
+
+import arbiter_client as arb
+
+from arbiter.bootstrap import serving
+from arbiter.cli import logs
+from arbiter.cli.terminal import write_line
+from arbiter.config import load
+from arbiter.runtime.loopback import HOST, free_port
+
+SEATS: Final = ("seat-1", "seat-2")  #: the players of local matches
+UNHURRIED: Final = {"hand_over_most_ms": 3_600_000}  #: no turn goes without the legal moves that its bot wants
+UNCOUNTED: Final = {"calls_a_second": 1_000_000, "rules_waiting": 10_000}  #: its only caller may ask what it likes
+
+
+async def serve_until_end_of_input() -> None:
+    """Serve on a temporary store and a free port of this machine, until standard input ends.
+
+    One line of JSON on standard output says where, and with which tokens. Raises OperatorError if there is no port.
+    """
+    logs.configure("error")
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program, whose end closes our input
+    with tempfile.TemporaryDirectory(prefix="arbiter-") as folder:
+        server = f"{HOST}:{free_port()}"
+        settings = load(
+            listen=server, store=f"sqlite:///{folder}/arbiter.db", web="", credit=UNHURRIED, limits=UNCOUNTED
+        )
+        async with serving(settings) as running:
+            async with arb.Client(server, token=running.admin_token, tls=arb.NO_TLS) as admin:
+                seats = [(await admin.create_token(seat)).secret for seat in SEATS]
+            write_line(json.dumps({"server": server, "organiser": running.admin_token, "seats": seats}))
+            sys.stdout.flush()
+            await asyncio.to_thread(_read_to_end)
+
+
+def _read_to_end() -> None:
+    while os.read(sys.stdin.fileno(), 65_536):
+        pass  # nothing is asked here: calls come to the server
