@@ -17,7 +17,10 @@ def test_it_says_what_illegal_moves_cost(client: str) -> None:
 
 @pytest.mark.parametrize(
     ("client", "language", "call", "test"),
-    [("go", "go", "arbiter.LocalMatch(", "readme_test.go")],
+    [
+        ("go", "go", "arbiter.LocalMatch(", "readme_test.go"),
+        ("typescript", "ts", "localMatch(", "tests/local_match.test.ts"),
+    ],
 )
 def test_it_shows_a_local_match_that_a_test_of_the_client_plays(
     client: str, language: str, call: str, test: str

@@ -26,7 +26,7 @@ export interface ClientOptions {
   /** The player whose token in the credentials file is used; by default ARBITER_NAME. */
   readonly name?: string | undefined;
   /** By default that of ARBITER_ROOT_CERTIFICATE and the related variables, or none. */
-  readonly tls?: Tls | undefined;
+  readonly tls?: Tls | "none" | undefined;
   /** How long one call may take, in ms; 30 s by default. */
   readonly timeoutMs?: number;
   /** How long a server that can't be reached is tried, in ms; 1 s by default. */
@@ -68,7 +68,7 @@ export class Client {
     this.connection = new Connection({
       addresses,
       token: credentials.tokenFor(addresses, name, options.token),
-      tls: options.tls ?? environmentTls(),
+      tls: options.tls === "none" ? undefined : (options.tls ?? environmentTls()),
       timeoutMs: options.timeoutMs ?? 30_000,
       patienceMs: options.patienceMs ?? 1_000,
     });

@@ -39,6 +39,7 @@ export { RatingService } from "./generated/arbiter/v1/rating_pb.js";
 export { ServerService } from "./generated/arbiter/v1/server_pb.js";
 export { TournamentService } from "./generated/arbiter/v1/tournament_pb.js";
 export type { Hooks } from "./hooks.js";
+export { type LocalOptions, localMatch } from "./local_match.js";
 export { type Level, type Log, stderrLog } from "./log.js";
 export { OpeningBook } from "./opening_book.js";
 export { plainText } from "./plain_text.js";

@@ -10,6 +10,7 @@ import { BotRunner, type OnError } from "./runner.js";
 import type { Introduction } from "./session.js";
 import { type PlayingSession, startSession } from "./thread.js";
 import { canonical, invalidSetting } from "./time_control.js";
+import type { FinishedMatch } from "./values.js";
 import { PROTOCOL_VERSION, SOFTWARE, SOFTWARE_VERSION } from "./version.js";
 
 /** The time limit for the server to end the stream after the bot, in ms. */
@@ -26,7 +27,7 @@ export interface PlayOptions {
    */
   readonly token?: string | undefined;
   /** By default that of ARBITER_ROOT_CERTIFICATE and the related variables, or none. */
-  readonly tls?: Tls | undefined;
+  readonly tls?: Tls | "none" | undefined;
   /**
    * Stop after so many matches have ended; by default never. The bot agrees to no more than that, and plays those under
    * way to their end.
@@ -56,9 +57,15 @@ export interface PlayOptions {
  * anything is sent if one of its time controls is none (PARAMETER_INVALID);
  * ConnectionFailed, CredentialsError, BotFailed.
  */
-export async function play<Memory extends object>(
+export function play<Memory extends object>(bot: Bot<Memory>, options: PlayOptions = {}): Promise<void> {
+  return playAs(bot, options);
+}
+
+/** Plays a bot as `play` does; with `told`, which gets the end of each match, it looks for no other matches. */
+export async function playAs<Memory extends object>(
   bot: Bot<Memory>,
-  options: PlayOptions = {},
+  options: PlayOptions,
+  told?: (finished: FinishedMatch<Memory>) => void,
 ): Promise<void> {
   const {
     signal,
@@ -76,7 +83,9 @@ export async function play<Memory extends object>(
   try {
     await Promise.race([client.enrol(name, options.invitation), stopped]);
     if (signal?.aborted) return;
-    const assignment = { connection: client.connection.options, introduction: introduction(bot) };
+    const alone = told ? { games: [], seeks: false, tournaments: false } : {};
+    const introduced = { ...introduction(bot), ...alone };
+    const assignment = { connection: client.connection.options, introduction: introduced };
     const thread = startSession(assignment, {
       item: (item, receivedMs) => runner.take(item, receivedMs),
       log,
@@ -89,7 +98,7 @@ export async function play<Memory extends object>(
         call(log, "disconnected", () => hooks.disconnected?.(server, error));
       },
     });
-    const runner = new BotRunner(bot, client, thread, { onError, thinkers, matches, hooks }, log);
+    const runner = new BotRunner(bot, client, thread, { onError, thinkers, matches, hooks, told }, log);
     try {
       await Promise.race([thread.ended, runner.outcome.catch(() => {}), stopped]);
       runner.close();

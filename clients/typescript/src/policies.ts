@@ -6,7 +6,7 @@ import { ArbiterError, ClientError, levelOf } from "./errors.js";
 import type { Log } from "./log.js";
 import { Seeker } from "./seeking.js";
 import type { MatchSlots } from "./slots.js";
-import type { Challenge, ChallengeClosed, TournamentCall } from "./values.js";
+import type { Challenge, ChallengeClosed, Terms, TournamentCall } from "./values.js";
 
 const LONGEST_REASON = 200;
 
@@ -27,6 +27,7 @@ export class Policies {
 
   constructor(
     private readonly bot: Bot<never>,
+    seeks: readonly Terms[],
     private readonly client: Client,
     private readonly slots: MatchSlots,
     private readonly callback: Callback,
@@ -35,7 +36,7 @@ export class Policies {
     private readonly log: Log,
   ) {
     const complain = (what: string, error: unknown) => this.#complain(what, error);
-    this.#seeker = new Seeker(bot, client, slots, (work) => this.#queue(work), complain, fail);
+    this.#seeker = new Seeker(seeks, client, slots, (work) => this.#queue(work), complain, fail);
   }
 
   /** A stream of a player has begun. */

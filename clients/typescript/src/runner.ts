@@ -44,13 +44,15 @@ export interface Voice {
 }
 
 /** How a bot is run. */
-export interface RunnerOptions {
+export interface RunnerOptions<Memory extends object> {
   readonly onError: OnError;
   /** How many choices may be under way at once. */
   readonly thinkers: number;
   /** After how many matches the run ends; undefined: never. */
   readonly matches: number | undefined;
   readonly hooks: Hooks;
+  /** Gets the end of each match after the bot; where it is given, the bot looks for no other matches. */
+  readonly told?: ((finished: FinishedMatch<Memory>) => void) | undefined;
 }
 
 const REMEMBERED_ENDS = 10_000;
@@ -90,7 +92,7 @@ export class BotRunner<Memory extends object> {
     private readonly bot: Bot<Memory>,
     private readonly client: Client,
     private readonly voice: Voice,
-    private readonly options: RunnerOptions,
+    private readonly options: RunnerOptions<Memory>,
     private readonly log: Log,
   ) {
     this.outcome = new Promise((resolve, reject) => {
@@ -100,7 +102,8 @@ export class BotRunner<Memory extends object> {
     this.#thinkers = new Thinkers(options.thinkers);
     this.#slots = new MatchSlots(bot.mostMatches, options.matches);
     const expect = (matchId: string) => this.#expect(matchId);
-    this.#policies = new Policies(bot, client, this.#slots, this.#callback, expect, this.#finish, log);
+    const seeks = options.told ? [] : bot.seeks;
+    this.#policies = new Policies(bot, seeks, client, this.#slots, this.#callback, expect, this.#finish, log);
   }
 
   /** Handles an item of the stream, without waiting; unknown items are ignored. */
@@ -268,6 +271,7 @@ export class BotRunner<Memory extends object> {
         const finished = { ...about, result, score: scoreOf(result, message.seat), match: seat?.match };
         this.log("info", `${finished.matchId} has ended: ${told(finished)}`);
         await this.#callback("ended", () => this.bot.ended(finished), undefined);
+        this.options.told?.(finished);
       }
     }
     const act = { case: "acknowledge", value: { cursor: message.cursor } } as const;

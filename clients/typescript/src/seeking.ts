@@ -1,6 +1,5 @@
 /** The bot's own seeks: open while there is room for a match, and never more of them than matches it may play. */
 
-import type { Bot } from "./bot.js";
 import type { Client } from "./client.js";
 import { ArbiterError, wasAway } from "./errors.js";
 import type { MatchSlots } from "./slots.js";
@@ -17,7 +16,7 @@ export class Seeker {
   readonly #seeks = new Map<Terms, string>();
 
   constructor(
-    private readonly bot: Bot<never>,
+    private readonly wanted: readonly Terms[],
     private readonly client: Client,
     private readonly slots: MatchSlots,
     private readonly queue: (work: () => Promise<void>) => void,
@@ -28,7 +27,7 @@ export class Seeker {
   /** A stream has begun: finds out which of the bot's seeks are still open, and opens those that are missing. */
   greeted(player: string): void {
     this.#player = player;
-    if (this.bot.seeks.length === 0) return;
+    if (this.wanted.length === 0) return;
     this.queue(() => this.#find());
     this.look();
   }
@@ -46,7 +45,7 @@ export class Seeker {
    * become a match: there are never more than the bot may still agree on. Terms that are refused end the run.
    */
   look(): void {
-    if (this.bot.seeks.length === 0 || this.#player === "") return;
+    if (this.wanted.length === 0 || this.#player === "") return;
     this.queue(() => (this.slots.isFree && !this.#closed ? this.#open() : this.#withdrawAll()));
   }
 
@@ -62,7 +61,7 @@ export class Seeker {
         (each) => each.challenger === this.#player && each.opponent === "",
       );
       const known = new Set(this.#seeks.values());
-      for (const terms of this.bot.seeks) {
+      for (const terms of this.wanted) {
         const still = open.find((each) => each.challengeId === this.#seeks.get(terms));
         // One that an earlier run of the bot left open is taken over.
         const found = still ?? open.find((each) => !known.has(each.challengeId) && fits(each, terms));
@@ -80,7 +79,7 @@ export class Seeker {
   async #open(): Promise<void> {
     for (const terms of [...this.#seeks.keys()].slice(Math.max(0, this.slots.left)))
       await this.#withdraw(terms);
-    for (const terms of this.bot.seeks) {
+    for (const terms of this.wanted) {
       if (this.#seeks.has(terms) || this.#seeks.size >= this.slots.left) continue;
       try {
         this.#seeks.set(terms, (await this.client.createSeek(terms)).challengeId);

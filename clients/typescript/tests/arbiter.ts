@@ -12,7 +12,7 @@ import { Client, type ClientOptions, Scope, type Tls } from "game-arbiter-client
 import { PlayerService } from "../src/generated/arbiter/v1/player_pb.js";
 import { soon } from "./queue.js";
 
-const DEFAULT_COMMAND = fileURLToPath(new URL("../../../../.venv/bin/arbiter", import.meta.url));
+export const DEFAULT_COMMAND = fileURLToPath(new URL("../../../../.venv/bin/arbiter", import.meta.url));
 
 /** An arbiter process. */
 export class Arbiter {
