@@ -163,9 +163,10 @@ def check_rules(
 def serve_rules() -> None:
     """Serve the program that starts this command, for matches of its own two bots, until its end of the pipe closes.
 
-    It is an arbiter of its own on a free port of this machine, and keeps nothing. Its one line on standard output is
-    JSON: the address, and the tokens of the organiser and of the players `seat-1` and `seat-2`. It ends when standard
-    input does. The clients' function `local_match` uses it; clients/LOCAL.md is for authors of others.
+    It is an arbiter of its own on a free port of this machine, and keeps nothing. Its one line on standard output has
+    the form of a credentials file: its address, and there the tokens of `admin`, the organiser, and of the players
+    `seat-1` and `seat-2`. It ends when standard input does. The clients' function `local_match` uses it;
+    clients/LOCAL.md is for authors of others.
     """
     from arbiter.cli.rules_serve import serve_until_end_of_input  # a server's imports: no other command here needs them
 

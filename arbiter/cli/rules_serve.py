@@ -12,7 +12,7 @@ from typing import Final
 
 import arbiter_client as arb
 
-from arbiter.bootstrap import serving
+from arbiter.bootstrap import ADMIN, serving
 from arbiter.cli import logs
 from arbiter.cli.terminal import write_line
 from arbiter.config import load
@@ -26,7 +26,8 @@ UNCOUNTED: Final = {"calls_a_second": 1_000_000, "rules_waiting": 10_000}  #: it
 async def serve_until_end_of_input() -> None:
     """Serve on a temporary store and a free port of this machine, until standard input ends.
 
-    One line of JSON on standard output says where, and with which tokens. Raises OperatorError if there is no port.
+    One line on standard output says where, and with which tokens, as a client's credentials file does. Raises
+    OperatorError if there is no port.
     """
     logs.configure("error")
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program, whose end closes our input
@@ -37,8 +38,8 @@ async def serve_until_end_of_input() -> None:
         )
         async with serving(settings) as running:
             async with arb.Client(server, token=running.admin_token, tls=arb.NO_TLS) as admin:
-                seats = [(await admin.create_token(seat)).secret for seat in SEATS]
-            write_line(json.dumps({"server": server, "organiser": running.admin_token, "seats": seats}))
+                seats = {seat: (await admin.create_token(seat)).secret for seat in SEATS}
+            write_line(json.dumps({server: {ADMIN: running.admin_token, **seats}}))
             sys.stdout.flush()
             await asyncio.to_thread(_read_to_end)
 

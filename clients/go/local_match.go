@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -58,9 +57,8 @@ func LocalMatch(ctx context.Context, first, second Bot, game string, options Loc
 
 // rules is a process of `arbiter rules serve`, with the address and the tokens that it says.
 type rules struct {
-	Server    string
-	Organiser string
-	Seats     []string
+	server string
+	tokens map[string]string // by player
 
 	process *exec.Cmd
 	input   io.Closer
@@ -93,9 +91,12 @@ func startRules(program string) (*rules, error) {
 		close(r.over)
 	}()
 	line, _ := bufio.NewReader(output).ReadBytes('\n')
-	if err := json.Unmarshal(line, r); err != nil || len(r.Seats) != 2 {
+	said, err := parseCredentials(string(line)) // their form is that of a credentials file
+	if err != nil || len(said) != 1 {
 		r.end()
 		return nil, r.lost()
+	}
+	for r.server, r.tokens = range said {
 	}
 	return r, nil
 }
@@ -123,7 +124,7 @@ func (r *rules) lost() error {
 
 // play makes the match, and plays it by two runs; stop ends both.
 func (r *rules) play(ctx context.Context, stop func(error), bots []Bot, game string, options LocalOptions) (*FinishedMatch, error) {
-	organiser, err := NewClient(ClientOptions{Server: r.Server, Token: r.Organiser, TLS: NoTLS})
+	organiser, err := NewClient(ClientOptions{Server: r.server, Token: r.tokens["admin"], TLS: NoTLS})
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +142,7 @@ func (r *rules) play(ctx context.Context, stop func(error), bots []Bot, game str
 	var finished *FinishedMatch
 	outcomes := make(chan error, len(bots))
 	for at, bot := range bots {
-		run := Options{Server: r.Server, Name: players[at], Token: r.Seats[at], TLS: NoTLS, Matches: 1, OnError: OnErrorRaise, Log: log}
+		run := Options{Server: r.server, Name: players[at], Token: r.tokens[players[at]], TLS: NoTLS, Matches: 1, OnError: OnErrorRaise, Log: log}
 		if at == 0 {
 			run.finished = func(match *FinishedMatch) { finished = match }
 		}

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Final
 
 import arbiter_client as arb
 import pytest
@@ -16,6 +16,7 @@ import pytest
 from tests.processes import WAIT_S
 
 pytestmark = pytest.mark.long
+SEATS: Final = ("seat-1", "seat-2")
 
 
 class Rules:
@@ -30,10 +31,10 @@ class Rules:
             env={"TMPDIR": str(folder)},
         )
         assert self.process.stdout is not None
-        self.said: Any = json.loads(self.process.stdout.readline())
+        [(self.server, self.tokens)] = json.loads(self.process.stdout.readline()).items()
 
-    def client(self, token: str) -> arb.BlockingClient:
-        return arb.BlockingClient(self.said["server"], token=token, tls=arb.NO_TLS, patience_s=WAIT_S)
+    def client(self, player: str) -> arb.BlockingClient:
+        return arb.BlockingClient(self.server, token=self.tokens[player], tls=arb.NO_TLS, patience_s=WAIT_S)
 
     def end(self) -> tuple[int, str]:
         """Close its input; return its exit code and what it said on standard error."""
@@ -53,14 +54,14 @@ def test_it_has_matches_of_two_players_until_its_input_ends(rules: Rules, tmp_pa
     assert rules.process.stdin is not None
     rules.process.stdin.write(b"what is not asked here is not read \xff\n")
     rules.process.stdin.flush()
-    with rules.client(rules.said["organiser"]) as organiser:
+    with rules.client("admin") as organiser:
         with pytest.raises(arb.ArbiterError) as refused:
-            organiser.create_match("ludo", ("seat-1", "seat-2"))
+            organiser.create_match("ludo", SEATS)
         assert refused.value.reason == arb.Reason.GAME_UNKNOWN
-        made = organiser.create_match("pods", ("seat-1", "seat-2"), time_control="none")
-    for seat, token in enumerate(rules.said["seats"], 1):
-        with rules.client(token) as player:
-            assert player.myself().player.name == f"seat-{seat}"
+        made = organiser.create_match("pods", SEATS, time_control="none")
+    for seat in SEATS:
+        with rules.client(seat) as player:
+            assert player.myself().player.name == seat
             assert made.match_id in [match.match_id for match in player.list_matches()]
     assert list(tmp_path.iterdir())
     assert rules.end() == (0, "")
@@ -82,13 +83,15 @@ class Curious(arb.Bot):
 
 
 async def test_its_bots_get_every_list_and_may_ask_as_much_as_they_like(rules: Rules) -> None:
-    with rules.client(rules.said["organiser"]) as organiser:
-        match = organiser.create_match("amazons", ("seat-1", "seat-2"), time_control="1m").match_id
+    with rules.client("admin") as organiser:
+        match = organiser.create_match("amazons", SEATS, time_control="1m").match_id
         bots = Curious(), Curious()
-        runs = zip(bots, rules.said["seats"], strict=True)
-        server = rules.said["server"]
+        runs = [(bot, rules.tokens[seat]) for bot, seat in zip(bots, SEATS, strict=True)]
         await asyncio.gather(
-            *(arb.play(bot, server, token=token, tls=arb.NO_TLS, matches=1, on_error="raise") for bot, token in runs)
+            *(
+                arb.play(bot, rules.server, token=token, tls=arb.NO_TLS, matches=1, on_error="raise")
+                for bot, token in runs
+            )
         )
         ended = organiser.get_match(match).result
     assert ended is not None

@@ -20,6 +20,7 @@ def test_it_says_what_illegal_moves_cost(client: str) -> None:
     [
         ("go", "go", "arbiter.LocalMatch(", "readme_test.go"),
         ("typescript", "ts", "localMatch(", "tests/local_match.test.ts"),
+        ("java", "java", "localMatch(", "src/test/java/arbiter/client/LocalMatchTest.java"),
     ],
 )
 def test_it_shows_a_local_match_that_a_test_of_the_client_plays(

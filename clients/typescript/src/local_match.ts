@@ -4,6 +4,7 @@ import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Bot } from "./bot.js";
 import { Client } from "./client.js";
+import { parse } from "./credentials.js";
 import { ConnectionFailed } from "./errors.js";
 import type { Log } from "./log.js";
 import { playAs } from "./playing.js";
@@ -52,15 +53,16 @@ export async function localMatch<Memory extends object, OtherMemory extends obje
   if (options.signal?.aborted) abort();
   void rules.over.then((lost) => stop.abort(lost));
   const log = options.log ?? (() => {});
-  const organiser = new Client({ server: rules.server, token: rules.organiser, tls: "none", log });
+  const { server, tokens } = rules;
+  const organiser = new Client({ server, token: tokens.admin, tls: "none", log });
   try {
     const { timeControl = "none", opening = [], position = "" } = options;
     const wanted = { game, players: [...PLAYERS], timeControl, opening: [...opening], position };
     await organiser.createMatch(wanted, { signal: stop.signal });
     let end: FinishedMatch<Memory> | undefined;
     const seat = async <M extends object>(bot: Bot<M>, at: 0 | 1, told: (end: FinishedMatch<M>) => void) => {
-      const { server, seats } = rules;
-      const found = { server, token: seats[at], name: PLAYERS[at], tls: "none", log } as const;
+      const name = PLAYERS[at];
+      const found = { server, token: tokens[name], name, tls: "none", log } as const;
       try {
         await playAs(bot, { ...found, matches: 1, onError: "raise", signal: stop.signal }, told);
       } catch (error) {
@@ -81,8 +83,8 @@ export async function localMatch<Memory extends object, OtherMemory extends obje
 /** A process of `arbiter rules serve`. */
 interface Rules {
   readonly server: string;
-  readonly organiser: string;
-  readonly seats: readonly [string, string];
+  /** By player. */
+  readonly tokens: Readonly<Record<string, string>>;
   /** Settled with the error that it is to end before the match, once it has ended. */
   readonly over: Promise<ConnectionFailed>;
   readonly end: () => Promise<void>;
@@ -123,5 +125,6 @@ async function startRules(program: string): Promise<Rules> {
   };
   const first = await Promise.race([line, over]);
   if (first instanceof Error) throw first;
-  return { ...JSON.parse(first), over, end };
+  const [[server, tokens] = ["", {}]] = Object.entries(parse(first).content); // in the form of a credentials file
+  return { server, tokens, over, end };
 }

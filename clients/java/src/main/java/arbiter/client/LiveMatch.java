@@ -72,6 +72,11 @@ public final class LiveMatch {
         return told.getOpeningPlies();
     }
 
+    /** Returns the start position, from which the moves begin; empty for the game's initial one. */
+    public String startPosition() {
+        return told.getStartPosition();
+    }
+
     /** Returns the moves that were played, up to the bot's latest turn. */
     public List<String> moves() {
         return moves;

@@ -62,9 +62,10 @@ public final class OpeningBook {
         return List.copyOf(found);
     }
 
-    /** Returns one of the moves for a turn by lot, or nothing: think. */
+    /** Returns one of the moves for a turn by lot, or nothing: think. A match from a position of its own is in no book. */
     public Optional<String> move(Turn turn) {
-        List<String> known = moves(turn.game(), turn.moves());
+        boolean usual = turn.match().startPosition().isEmpty();
+        List<String> known = usual ? moves(turn.game(), turn.moves()) : List.of();
         return known.isEmpty()
                 ? Optional.empty()
                 : Optional.of(known.get(ThreadLocalRandom.current().nextInt(known.size())));

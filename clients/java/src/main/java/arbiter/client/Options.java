@@ -3,6 +3,7 @@ package arbiter.client;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Executor;
+import java.util.function.Consumer;
 
 /**
  * The options of a run or a client. Each method sets the part of its name and returns this; what is not set comes from
@@ -33,6 +34,8 @@ public final class Options {
     String invitation = "";
     Executor executor;
     Hooks hooks = new Hooks() {};
+    /** Gets the end of each match, once the bot has been told of it. */
+    Consumer<FinishedMatch> atEnd = finished -> {};
 
     /** Sets the arbiter's address, HOST:PORT, or several addresses of one arbiter with commas between them. */
     public Options server(String value) {
@@ -142,6 +145,7 @@ public final class Options {
         copy.invitation = invitation;
         copy.executor = executor;
         copy.hooks = hooks;
+        copy.atEnd = atEnd;
         return copy;
     }
 

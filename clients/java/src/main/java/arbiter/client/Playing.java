@@ -71,6 +71,11 @@ public final class Playing {
         }
     }
 
+    /** Is done once the run is over, with what {@link #await} throws. */
+    CompletableFuture<Void> done() {
+        return done;
+    }
+
     private void play() {
         try {
             Profile profile = options.profile != null ? options.profile : bot.profile();
@@ -171,7 +176,7 @@ public final class Playing {
         Slots slots = new Slots(caller.profile.mostMatches(), options.matches);
         Seeking seeker = new Seeking(caller.profile.seeks(), client, slots, caller.outcome::completeExceptionally);
         Policies policies = new Policies(caller, client, slots, seeker);
-        Runner runner = new Runner(caller, client, outbox, slots, policies, options.thinkers, options.matches);
+        Runner runner = new Runner(caller, client, outbox, slots, policies, options);
         Session session = new Session(client.connection(), outbox, runner, caller);
         CompletableFuture<Void> stream = session.start();
         try {

@@ -78,6 +78,13 @@ public record Profile(
         return builder;
     }
 
+    /** Returns the profile without what looks for other matches. */
+    Profile atHome() {
+        Builder builder = named(name).version(version).acceptChallenges(false);
+        builder.capabilities = capabilities;
+        return builder.extras(extras).build();
+    }
+
     /** Returns whether the bot plays a variant: it, or its game, is among the games, or they are all. */
     public boolean plays(String game) {
         return games.isEmpty() || games.contains(game) || games.contains(game.split("\\(", 2)[0]);

@@ -20,6 +20,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 
 /**
  * The bot's side of its stream: items of the server become calls of the bot, and their results become acts. In the
@@ -51,20 +52,22 @@ final class Runner {
     private final Policies policies;
     private final Thinking thinking;
     private final long mostEnded;
+    private final Consumer<FinishedMatch> atEnd;
     private final Map<String, Map<Integer, Seat>> seats = new HashMap<>(); // by match and number
     private final Map<String, Seat> asked = new HashMap<>(); // by the id of the request that the seat waits for
     private final Deque<End> ends = new ArrayDeque<>();
     private String player = "";
     private long countEnded;
 
-    /** The run is done after {@code mostEnded} matches; 0 for never. */
-    Runner(Caller caller, Client client, Outbox outbox, Slots slots, Policies policies, int thinkers, long mostEnded) {
+    /** The run is done after as many matches as the options say. */
+    Runner(Caller caller, Client client, Outbox outbox, Slots slots, Policies policies, Options options) {
         this.caller = caller;
         this.outbox = outbox;
         this.slots = slots;
         this.policies = policies;
-        this.mostEnded = mostEnded;
-        this.thinking = new Thinking(caller, client, thinkers, this::act);
+        this.mostEnded = options.matches;
+        this.atEnd = options.atEnd;
+        this.thinking = new Thinking(caller, client, options.thinkers, this::act);
         slots.onChange(this::endIfDone);
     }
 
@@ -171,6 +174,7 @@ final class Runner {
             LOG.log(Level.INFO, finished.matchId() + " has ended: " + told(finished));
             Callable<Void> telling = () -> {
                 caller.bot.ended(finished);
+                atEnd.accept(finished);
                 return null;
             };
             caller.callback("ended", telling, null, nothing -> {

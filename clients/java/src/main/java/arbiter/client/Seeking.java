@@ -283,6 +283,7 @@ final class Seeking {
         Terms said = seek.getTerms();
         return said.getGame().equals(terms.getGame())
                 && said.getRated() == terms.getRated()
+                && said.getPosition().equals(terms.getPosition())
                 && (terms.getTimeControl().isEmpty() || TimeControl.same(terms.getTimeControl(), said.getTimeControl()))
                 && (terms.getSeat() == 0 || terms.getSeat() == said.getSeat());
     }

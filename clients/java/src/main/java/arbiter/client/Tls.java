@@ -14,6 +14,9 @@ public record Tls(Path rootCertificate, Path clientCertificate, Path clientKey) 
     /** Trusts the system's certificates. */
     public static final Tls SYSTEM = new Tls(null, null, null);
 
+    /** Plain text, without regard to the environment. */
+    public static final Tls NONE = new Tls(Path.of(""), null, null);
+
     /** Returns the transport security that the environment asks for, or null for plain text. */
     static Tls fromEnvironment() {
         Tls tls = new Tls(
@@ -23,7 +26,7 @@ public record Tls(Path rootCertificate, Path clientCertificate, Path clientKey) 
 
     /** Returns what gRPC needs, for plain text too (null). Throws CredentialsException for files that can't be used. */
     static ChannelCredentials credentials(Tls tls) {
-        if (tls == null) {
+        if (tls == null || tls == NONE) {
             return InsecureChannelCredentials.create();
         }
         if ((tls.clientCertificate == null) != (tls.clientKey == null)) {

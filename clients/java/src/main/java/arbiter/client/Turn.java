@@ -84,7 +84,7 @@ public final class Turn {
 
     /** Returns the line of play that leads to this turn, to ask the server about. */
     public Line line() {
-        return new Line(game(), "", moves);
+        return new Line(game(), match.startPosition(), moves);
     }
 
     /** Returns the clocks, by seat; empty without a time control. */
