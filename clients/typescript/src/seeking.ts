@@ -1,19 +1,20 @@
 /** The bot's own seeks: open while there is room for a match, and never more of them than matches it may play. */
 
+import { Backoff } from "./backoff.js";
 import type { Client } from "./client.js";
-import { ArbiterError, wasAway } from "./errors.js";
+import { ArbiterError, PASSING, wasAway } from "./errors.js";
 import type { MatchSlots } from "./slots.js";
 import { sameControl } from "./time_control.js";
 import type { Challenge, Terms } from "./values.js";
 
-/** How long to wait before seeks are tried again that could not be made, in ms. */
-const RETRY_MS = 5_000;
-
 /** Keeps a seek open for each of the bot's terms. `queue` does one work after the other; `complain` logs a failure. */
 export class Seeker {
   #player = "";
+  #greeted = false;
   #closed = false;
+  #again: NodeJS.Timeout | undefined;
   readonly #seeks = new Map<Terms, string>();
+  readonly #backoff = new Backoff();
 
   constructor(
     private readonly wanted: readonly Terms[],
@@ -27,8 +28,7 @@ export class Seeker {
   /** A stream has begun: finds out which of the bot's seeks are still open, and opens those that are missing. */
   greeted(player: string): void {
     this.#player = player;
-    if (this.wanted.length === 0) return;
-    this.queue(() => this.#find());
+    this.#greeted = true;
     this.look();
   }
 
@@ -42,11 +42,12 @@ export class Seeker {
 
   /**
    * Keeps the bot's seeks open while there is room for a match, and withdraws them while there is none. Any of them may
-   * become a match: there are never more than the bot may still agree on. Terms that are refused end the run.
+   * become a match: there are never more than the bot may still agree on. Terms that are refused end the run. What
+   * fails otherwise is tried again after a pause.
    */
   look(): void {
     if (this.wanted.length === 0 || this.#player === "") return;
-    this.queue(() => (this.slots.isFree && !this.#closed ? this.#open() : this.#withdrawAll()));
+    this.queue(() => this.#arrange());
   }
 
   /** Withdraws the bot's seeks, since the bot stops. */
@@ -55,52 +56,62 @@ export class Seeker {
     this.look();
   }
 
-  async #find(): Promise<void> {
+  async #arrange(): Promise<void> {
+    clearTimeout(this.#again);
     try {
-      const open = (await this.client.listChallenges()).filter(
-        (each) => each.challenger === this.#player && each.opponent === "",
-      );
-      const known = new Set(this.#seeks.values());
-      for (const terms of this.wanted) {
-        const still = open.find((each) => each.challengeId === this.#seeks.get(terms));
-        // One that an earlier run of the bot left open is taken over.
-        const found = still ?? open.find((each) => !known.has(each.challengeId) && fits(each, terms));
-        if (!found) this.#seeks.delete(terms);
-        else {
-          this.#seeks.set(terms, found.challengeId);
-          known.add(found.challengeId);
-        }
-      }
+      if (this.#greeted) await this.#find();
+      await (this.slots.isFree && !this.#closed ? this.#open() : this.#withdraw([...this.#seeks.keys()]));
+      this.#backoff.reset();
     } catch (error) {
-      this.complain("the bot's seeks can't be found", error);
+      this.complain("the bot's seeks can't be kept open", error);
+      const pauseMs = this.#backoff.nextMs(error instanceof ArbiterError ? error.retryAfterMs : 0);
+      if (!this.#closed) this.#again = setTimeout(() => this.look(), pauseMs).unref();
+    }
+  }
+
+  async #find(): Promise<void> {
+    this.#greeted = false;
+    const listed = await this.client.listChallenges().catch((error: unknown) => {
+      this.#greeted = true;
+      throw error;
+    });
+    const open = listed.filter((each) => each.challenger === this.#player && each.opponent === "");
+    const known = new Set(this.#seeks.values());
+    for (const terms of this.wanted) {
+      const still = open.find((each) => each.challengeId === this.#seeks.get(terms));
+      // One that an earlier run of the bot left open is taken over.
+      const found = still ?? open.find((each) => !known.has(each.challengeId) && fits(each, terms));
+      if (!found) this.#seeks.delete(terms);
+      else {
+        this.#seeks.set(terms, found.challengeId);
+        known.add(found.challengeId);
+      }
     }
   }
 
   async #open(): Promise<void> {
-    for (const terms of [...this.#seeks.keys()].slice(Math.max(0, this.slots.left)))
-      await this.#withdraw(terms);
+    await this.#withdraw([...this.#seeks.keys()].slice(Math.max(0, this.slots.left)));
     for (const terms of this.wanted) {
       if (this.#seeks.has(terms) || this.#seeks.size >= this.slots.left) continue;
       try {
         this.#seeks.set(terms, (await this.client.createSeek(terms)).challengeId);
       } catch (error) {
-        if (error instanceof ArbiterError && !wasAway(error)) return this.fail(error);
-        this.complain(`no seek for ${terms.game}`, error);
-        setTimeout(() => this.look(), RETRY_MS).unref();
+        if (error instanceof ArbiterError && !wasAway(error) && !PASSING.includes(error.code))
+          return this.fail(error);
+        throw error;
       }
     }
   }
 
-  async #withdrawAll(): Promise<void> {
-    for (const terms of this.#seeks.keys()) await this.#withdraw(terms);
-  }
-
-  async #withdraw(terms: Terms): Promise<void> {
-    const id = this.#seeks.get(terms) ?? "";
-    this.#seeks.delete(terms);
-    await this.client.declineChallenge(id).catch((error: unknown) => {
-      this.complain(`the seek for ${terms.game} can't be withdrawn`, error);
-    });
+  /** Withdraws the seeks for some terms; each is forgotten once the server has said that it is no longer open. */
+  async #withdraw(unwanted: readonly Terms[]): Promise<void> {
+    for (const terms of unwanted) {
+      await this.client.declineChallenge(this.#seeks.get(terms) ?? "").catch((error: unknown) => {
+        const accepted = error instanceof ArbiterError && error.reason === "CHALLENGE_NOT_FOUND";
+        if (!accepted) throw error;
+      });
+      this.#seeks.delete(terms);
+    }
   }
 }
 

@@ -173,6 +173,37 @@ test("the bot's own seeks are kept open while there is room, and only then", asy
   ]);
 });
 
+test("what fails about the bot's seeks is done again, and no open seek is forgotten", async (t) => {
+  const bot = new Scripted();
+  bot.seeks = [{ game: "pods" }, { game: "hop-it" }];
+  bot.mostMatches = 1;
+  const { peer } = await playingOn(t, bot);
+  const failed = refusal("ARGUMENT_INVALID", "INTERNAL");
+  const old = { challenges: [{ challengeId: "old", challenger: "alice", terms: { game: "pods" } }] };
+  const lists = [failed, old];
+  const withdrawals = [failed, {}];
+  let made = 0;
+  peer.answers.ListChallenges = () => lists.shift();
+  peer.answers.CreateSeek = () => ({ seek: { challengeId: `s${++made}`, challenger: "alice" } });
+  peer.answers.DeclineChallenge = () => withdrawals.shift();
+  const asked = () =>
+    peer.asked.map(({ method, request }) => `${method} ${request.challengeId ?? ""}`.trim());
+  const stream = await peer.met();
+  await until(() => made === 1, "a seek for hop-it; the one for pods is there from before");
+  stream.say({ case: "challengeClosed", value: { challengeId: "old", matchId: "m1" } });
+  const expected = [
+    "ListChallenges",
+    "ListChallenges",
+    "CreateSeek",
+    "DeclineChallenge s1",
+    "DeclineChallenge s1",
+  ];
+  await until(() => asked().length === expected.length, "its withdrawal, twice");
+  assert.deepEqual(asked(), expected);
+  stream.say(match(), ended());
+  await until(() => made === 3, "two new seeks");
+});
+
 test("the seeks of a bot that plays elsewhere now are the other's", async (t) => {
   const bot = new Scripted();
   bot.seeks = [{ game: "pods" }];
