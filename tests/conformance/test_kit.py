@@ -121,6 +121,15 @@ def test_faults_on_the_raw_protocol_are_found() -> None:
     assert asyncio.run(find()) == RAW
 
 
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_a_bot_that_is_slow_is_not_taken_for_one_that_waits_after_an_outage() -> None:
+    bot = shlex.join((*FAULTY_BOT, "IsSlow"))
+    wanted = chosen(["reconnect.charge", "reconnect.charge-gap", "reconnect.charge-away"])
+    outcomes = asyncio.run(Kit(bot, PATIENT, stages=1).run(wanted))
+    assert [(one.verdict, one.why) for one in outcomes] == [(ClauseVerdict.PASSED, "")] * 3
+
+
 def test_every_chapter_has_a_fault() -> None:
     found = {name.partition(".")[0] for fails in faults().values() for name in fails}
     assert found == {item.chapter for item in clauses()}

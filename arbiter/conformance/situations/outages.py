@@ -19,7 +19,7 @@ AGAIN = (
 AT_ONCE = "These pauses, and those of calls and seeks, end with the hello of the next stream"
 OUTAGE_S = 12.0  #: longer than a client's timeout for a call
 ASKED_MS = 8_000  #: the pause that the server asks for: as long as a client tries a call, or a little less
-CHARGED_MS = 100  #: what a move may cost after an outage
+CHARGED_MS = 100  #: what a move may cost after an outage beyond what others cost this bot
 AWAY_S = 6.0  #: long enough for pauses of seconds
 OUTAGES = 6  #: a busy machine may delay a move of a bot that does not wait: the smallest charge counts
 
@@ -101,11 +101,16 @@ async def charge_away(testbed: Testbed) -> None:
 
 
 async def _charged_little(testbed: Testbed, outage: Callable[[Testbed, BotMatch], Awaitable[None]]) -> None:
-    """Check that the bot's move costs nearly nothing by its ledger after an outage during its turn."""
+    """Check that the bot's move costs hardly more by its ledger after an outage during its turn than before it.
+
+    A slow bot, or one on a busy machine, is charged for every move.
+    """
+    before: list[int] = []
     charged: list[int] = []
-    while min(charged, default=CHARGED_MS + 1) > CHARGED_MS and len(charged) < OUTAGES:
+    while len(charged) < OUTAGES:
         match = await testbed.match()
-        await match.goes_on()
+        await match.goes_on(2)  # what the bot asks at its second turn it asks again after the outage
+        before.append(await match.charged_ms(match.now.ply - 1))
         now_s = testbed.trace.now_s
         await outage(testbed, match)
         ply = match.now.ply
@@ -113,8 +118,9 @@ async def _charged_little(testbed: Testbed, outage: Callable[[Testbed, BotMatch]
         await match.goes_on(1, START_S)
         charged.append(await match.charged_ms(ply))
         await match.end()
-    if min(charged) > CHARGED_MS:
-        raise Failed(f"its moves after {OUTAGES} outages were charged {charged} ms, each more than {CHARGED_MS} ms")
+        if min(charged) <= max(before) + CHARGED_MS:
+            return
+    raise Failed(f"its moves after {OUTAGES} outages were charged {charged} ms, those before them {before} ms")
 
 
 async def _refused(testbed: Testbed, match: BotMatch) -> None:

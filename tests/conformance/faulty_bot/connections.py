@@ -7,7 +7,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import ClassVar
 
 from arbiter_client import addresses, channel, runner, seeking, session, slots
@@ -18,6 +18,7 @@ from arbiter_protos.v1.play_pb2 import PlayAct, PlayItem
 from tests.conformance.faulty_bot.fault import Fault, asked_once, replace
 
 LONG_S = 60.0  #: a pause that no clause waits for
+SLOW_S = 1.0  #: longer than the credit of a turn
 
 
 class ChangesWhatItRepeats(Fault):
@@ -113,6 +114,24 @@ class WaitsThoughTheServerIsBack(Fault):
             await asyncio.sleep(max(seconds, LONG_S))
 
         replace(channel.Connection, "rest", rest)
+
+
+class IsSlow(Fault):
+    """No fault: every call that the bot makes takes a second."""
+
+    def patch(self) -> None:
+        persist = channel.Connection.persist
+
+        async def slowly(
+            one: channel.Connection, attempt: Callable[[], Awaitable[object]], again: bool = True
+        ) -> object:
+            async def late() -> object:
+                await asyncio.sleep(SLOW_S)
+                return await attempt()
+
+            return await persist(one, late, again)
+
+        replace(channel.Connection, "persist", slowly)
 
 
 class KeepsItsSeeksOpen(Fault):
