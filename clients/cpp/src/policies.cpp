@@ -26,7 +26,7 @@ Policies::Policies(Bot& bot, Client& client, Timers& timers, const Callbacks& ca
 void Policies::meet(const std::string& player) {
   post([this, player] {
     player_ = player;
-    if (!own_.empty()) attempt("the open seeks can't be listed", [this] { look_around(); });
+    unknown_ = !own_.empty();
     tend();
   });
 }
@@ -36,7 +36,7 @@ void Policies::room_changed() {
   post([this] {
     if (passed_over_ && bot_.has_room()) {
       passed_over_ = false;
-      attempt("the open seeks can't be listed", [this] { look_around(); });
+      unknown_ = true;
     }
     tend();
   });

@@ -60,6 +60,8 @@ class Policies {
   void look_around();
   void adopt(const v1::Challenge& open);
   void tend();
+  void arrange();
+  void again(const ClientError& error);
   bool has_room_after(std::size_t first);
   bool is_open(const Seek& seek);
   void open(Seek& seek);
@@ -77,6 +79,8 @@ class Policies {
   std::vector<Seek> own_;
   std::set<std::string> refused_;  // tournaments
   bool passed_over_ = false;       // whether there were seeks while there was no room
+  bool unknown_ = false;           // whether the open seeks have to be listed
+  bool waiting_ = false;           // whether a timer will tend the seeks
 
   std::mutex mutex_;  // guards the following members
   bool stopped_ = false;

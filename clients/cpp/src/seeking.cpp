@@ -52,16 +52,42 @@ void Policies::adopt(const v1::Challenge& open) {
     own->id = open.challenge_id();
 }
 
+// Brings the open seeks up to date; what fails is tried again after a pause, or once the server is there again.
+void Policies::tend() {
+  try {
+    if (unknown_) look_around();
+    unknown_ = false;
+    arrange();
+  } catch (const ClientError& error) {
+    again(error);
+  }
+}
+
 // Opens the bot's own seeks while there is room for a match, and withdraws them while there is none. Any of them may
 // become a match: they are no more than the matches that are left.
-void Policies::tend() {
+void Policies::arrange() {
   std::stable_partition(own_.begin(), own_.end(), [](const Seek& seek) { return !seek.id.empty(); });
   for (std::size_t at = 0; at < own_.size(); ++at) {
     Seek& seek = own_[at];
     const bool wanted = has_room_after(at);
     if (wanted && seek.id.empty()) open(seek);
-    if (!wanted && is_open(seek)) attempt("a seek can't be withdrawn", [&] { withdraw(seek); });
+    if (!wanted && is_open(seek)) withdraw(seek);
   }
+}
+
+void Policies::again(const ClientError& error) {
+  const auto* const refusal = dynamic_cast<const ArbiterError*>(&error);
+  // The session says that a connection is lost.
+  log(refusal == nullptr ? Level::debug : Level::warning,
+      std::string("the bot's seeks can't be kept open: ") + error.what());
+  if (std::exchange(waiting_, true)) return;
+  const auto pause = refusal == nullptr ? RETRY : std::max<std::chrono::milliseconds>(RETRY, refusal->retry_after());
+  timers_.at(MonotonicClock::now() + pause, [this] {
+    post([this] {
+      waiting_ = false;
+      tend();
+    });
+  });
 }
 
 // Whether there is room for one more seek beside the first ones, as far as they are open.
@@ -82,22 +108,20 @@ bool Policies::is_open(const Seek& seek) {
 void Policies::open(Seek& seek) {
   try {
     seek.id = client_.create_seek(seek.terms).challenge_id();
-  } catch (const ClientError& error) {
-    const auto* const refusal = dynamic_cast<const ArbiterError*>(&error);
-    if (!was_away(std::current_exception())) {
-      fail_(std::current_exception());
-      return;
-    }
-    // The session says that a connection is lost.
-    log(refusal == nullptr ? Level::debug : Level::warning,
-        "no seek can be opened for " + seek.terms.game() + ": " + error.what());
-    const auto pause = refusal == nullptr ? RETRY : std::max<std::chrono::milliseconds>(RETRY, refusal->retry_after());
-    timers_.at(MonotonicClock::now() + pause, [this] { post([this] { tend(); }); });
+  } catch (const ClientError&) {
+    if (was_away(std::current_exception())) throw;
+    fail_(std::current_exception());
   }
 }
 
+// Forgets a seek only once the server has said that it is no longer open.
 void Policies::withdraw(Seek& seek) {
-  client_.decline_challenge(std::exchange(seek.id, ""));
+  try {
+    client_.decline_challenge(seek.id);
+  } catch (const ArbiterError& error) {
+    if (error.reason() != Reason::CHALLENGE_NOT_FOUND) throw;  // another player has accepted it meanwhile
+  }
+  seek.id.clear();
 }
 
 }  // namespace arbiter

@@ -263,7 +263,7 @@ struct Services {
     grpc::Status DeclineChallenge(grpc::ServerContext* context, const v1::DeclineChallengeRequest* request,
                                   v1::DeclineChallengeResponse*) override {
       peer.note("DeclineChallenge", *context, request->challenge_id(), request->reason());
-      return grpc::Status::OK;
+      return peer.failure("DeclineChallenge");
     }
 
     grpc::Status CreateSeek(grpc::ServerContext* context, const v1::CreateSeekRequest* request,
@@ -279,9 +279,11 @@ struct Services {
 
     grpc::Status ListChallenges(grpc::ServerContext*, const v1::ListChallengesRequest*,
                                 v1::ListChallengesResponse* response) override {
-      const std::lock_guard lock(peer.mutex_);
-      response->mutable_challenges()->Assign(peer.open.begin(), peer.open.end());
-      return grpc::Status::OK;
+      {
+        const std::lock_guard lock(peer.mutex_);
+        response->mutable_challenges()->Assign(peer.open.begin(), peer.open.end());
+      }
+      return peer.failure("ListChallenges");
     }
   } players;
 
@@ -321,14 +323,8 @@ struct Services {
 
     grpc::Status GetServerInfo(grpc::ServerContext*, const v1::GetServerInfoRequest*,
                                v1::GetServerInfoResponse* response) override {
-      const std::lock_guard lock(peer.mutex_);
-      if (!peer.info.empty()) {
-        const grpc::Status status = peer.info.front();
-        peer.info.pop_front();
-        return status;
-      }
       response->set_software("arbiter");
-      return grpc::Status::OK;
+      return peer.failure("GetServerInfo");
     }
   } server;
 
@@ -339,11 +335,7 @@ struct Services {
     grpc::Status EnterTournament(grpc::ServerContext* context, const v1::EnterTournamentRequest* request,
                                  v1::EnterTournamentResponse*) override {
       peer.note("EnterTournament", *context, request->tournament_id(), request->request_id());
-      const std::lock_guard lock(peer.mutex_);
-      if (peer.no_entry.empty()) return grpc::Status::OK;
-      const grpc::Status status = peer.no_entry.back();
-      peer.no_entry.pop_back();
-      return status;
+      return peer.failure("EnterTournament");
     }
   } tournaments;
 };
@@ -383,6 +375,15 @@ void Peer::note(const std::string& method, const grpc::ServerContextBase& contex
   const std::string authorization =
       sent == context.client_metadata().end() ? "" : std::string(sent->second.data(), sent->second.size());
   asked_.put({method, authorization, std::move(what), std::move(more)});
+}
+
+grpc::Status Peer::failure(const std::string& method) {
+  const std::lock_guard lock(mutex_);
+  std::deque<grpc::Status>& left = failures[method];
+  if (left.empty()) return grpc::Status::OK;
+  const grpc::Status status = left.front();
+  left.pop_front();
+  return status;
 }
 
 // ---- playing ----

@@ -145,12 +145,11 @@ class Peer : public v1::PlayService::CallbackService {
   ~Peer() override;
 
   std::string address;
-  std::map<std::string, v1::Match> matches;   ///< what GetMatch answers
-  std::map<std::string, std::string> tokens;  ///< players by token
-  std::vector<std::string> legal;             ///< what LegalMoves answers
-  std::vector<v1::Challenge> open;            ///< what ListChallenges answers
-  std::vector<grpc::Status> no_entry;         ///< what EnterTournament answers, before it enters anybody
-  std::deque<grpc::Status> info;              ///< what GetServerInfo answers, before it answers well
+  std::map<std::string, v1::Match> matches;                  ///< what GetMatch answers
+  std::map<std::string, std::string> tokens;                 ///< players by token
+  std::vector<std::string> legal;                            ///< what LegalMoves answers
+  std::vector<v1::Challenge> open;                           ///< what ListChallenges answers
+  std::map<std::string, std::deque<grpc::Status>> failures;  ///< what a method answers, before it answers well
   std::deque<std::pair<std::vector<v1::ObserveItem>, grpc::Status>> observed;  ///< streams of Observe
   std::deque<v1::ObserveRequest> observe_requests;
 
@@ -168,6 +167,7 @@ class Peer : public v1::PlayService::CallbackService {
   friend struct Services;
 
   void note(const std::string& method, const grpc::ServerContextBase& context, std::string what, std::string more = "");
+  grpc::Status failure(const std::string& method);
 
   Mailbox<std::shared_ptr<Stream>> streams_;
   Mailbox<Asked> asked_;

@@ -167,7 +167,8 @@ TEST(Bot, IsAskedAgainWhereACallFailedMeanwhileThoughItLostTheError) {
     int asked = 0;
   } bot;
   Table table(bot);
-  table.peer.info = {status_of(refusal(Reason::STORE_UNAVAILABLE, StatusCode::UNAVAILABLE, {{"retry_after_ms", "1"}}))};
+  table.peer.failures["GetServerInfo"] = {
+      status_of(refusal(Reason::STORE_UNAVAILABLE, StatusCode::UNAVAILABLE, {{"retry_after_ms", "1"}}))};
   table.stream->say({turn_item(0)});
   EXPECT_EQ(table.stream->read(Act::kMove).move().move(), "a");
   EXPECT_EQ(bot.asked, 2);
@@ -434,8 +435,9 @@ TEST(Bot, AnOutageInTheMiddleOfAThoughtCostsNothing) {
   } bot;
   bot.name = "asking";
   Table table(bot, [](PlayOptions& options) { options.patience = std::chrono::milliseconds(0); });
-  table.peer.info = {grpc::Status(StatusCode::UNAVAILABLE, "gone"),
-                     status_of(refusal(Reason::DRAINING, StatusCode::UNAVAILABLE, {{"retry_after_ms", "1"}}))};
+  table.peer.failures["GetServerInfo"] = {
+      grpc::Status(StatusCode::UNAVAILABLE, "gone"),
+      status_of(refusal(Reason::DRAINING, StatusCode::UNAVAILABLE, {{"retry_after_ms", "1"}}))};
   table.stream->say({turn_item(0)});
   EXPECT_EQ(table.stream->read(Act::kMove).move().move(), "arbiter");
 }

@@ -35,14 +35,14 @@ grpc::Status unavailable() {
 
 TEST(Client, TriesAgainWhileTheServerAsksForThat) {
   Peer peer;
-  peer.info = {unavailable(), grpc::Status(StatusCode::UNAVAILABLE, "gone")};
+  peer.failures["GetServerInfo"] = {unavailable(), grpc::Status(StatusCode::UNAVAILABLE, "gone")};
   Client client(options_for(peer));
   EXPECT_EQ(client.server_info().software(), "arbiter");
 }
 
 TEST(Client, GivesUpWhenItsPatienceIsOver) {
   Peer peer;
-  peer.info = {unavailable()};
+  peer.failures["GetServerInfo"] = {unavailable()};
   Client client(options_for(peer, std::chrono::milliseconds(0)));
   EXPECT_THROW(client.server_info(), ArbiterError);
 }

@@ -166,6 +166,23 @@ TEST(Policies, ItsOwnSeeksAreOpenWhileThereIsRoom) {
   playing.wait();
 }
 
+TEST(Policies, WhatFailsAboutItsSeeksIsDoneAgainAndNoOpenSeekIsForgotten) {
+  FixedBot bot;
+  bot.most_matches = 1;
+  bot.seeks = {seek("", "pods").terms(), seek("", "hop-it").terms()};
+  Peer peer;
+  peer.open = {seek("old", "pods", PLAYER)};
+  const grpc::Status failed(StatusCode::INTERNAL, "no");
+  peer.failures = {{"ListChallenges", {failed}}, {"DeclineChallenge", {failed}}};
+  Playing playing(bot, peer);
+  const auto stream = peer.stream();
+  stream->meet();
+  EXPECT_EQ(words(peer.asked()), "CreateSeek hop-it 1m+1s");  // the one for pods is there from before
+  stream->say({closed("old", "m1")});
+  EXPECT_EQ(words(peer.asked()), "DeclineChallenge seek-1 ");
+  EXPECT_EQ(words(peer.asked()), "DeclineChallenge seek-1 ");
+}
+
 TEST(Policies, TermsThatTheServerDoesNotTakeEndTheRun) {
   FixedBot bot;
   bot.seeks = {seek("", "pods").terms(), challenge("", "chess").terms()};
@@ -299,7 +316,7 @@ TEST(Policies, TournamentsThatSuitAreEntered) {
   FixedBot bot;
   bot.enter_tournaments = true;
   Peer peer;
-  peer.no_entry = {status_of(refusal(Reason::TOURNAMENT_CLOSED, StatusCode::FAILED_PRECONDITION))};
+  peer.failures["EnterTournament"] = {status_of(refusal(Reason::TOURNAMENT_CLOSED, StatusCode::FAILED_PRECONDITION))};
   const Logged logged;
   Playing playing(bot, peer);
   const auto stream = peer.stream();
