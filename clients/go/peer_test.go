@@ -40,6 +40,7 @@ type peer struct {
 	observing func(*pb.ObserveRequest, observeStream) error
 	ratings   map[string][]float64 // of versions by player, the newest first
 	made      atomic.Int64         // seeks
+	failing   atomic.Int64         // how many withdrawals fail first
 }
 
 // peerStream is one Play stream, seen from the server.
@@ -111,6 +112,9 @@ func (p *peer) Observe(request *pb.ObserveRequest, stream grpc.ServerStreamingSe
 
 func (p *peer) DeclineChallenge(_ context.Context, request *pb.DeclineChallengeRequest) (*pb.DeclineChallengeResponse, error) {
 	p.declined <- request
+	if p.failing.Add(-1) >= 0 {
+		return nil, status.Error(codes.Internal, "no")
+	}
 	return &pb.DeclineChallengeResponse{}, nil
 }
 

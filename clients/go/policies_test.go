@@ -101,6 +101,23 @@ func TestNoMoreSeeksAreMadeThanMatchesAreLeft(t *testing.T) {
 	}
 }
 
+func TestASeekIsKnownUntilItIsWithdrawn(t *testing.T) {
+	p := newPeer(t)
+	p.failing.Store(1)
+	bot := always("a")
+	bot.profile = Profile{Seeks: []Terms{{Game: "pods"}}, MostMatches: 1}
+	p.plays(bot, Options{})
+	stream := p.meet()
+	next(t, "seek", p.seeks)
+	stream.quiet()
+	stream.say(matchItem("m1", 0, 1))
+	for range 2 { // the first withdrawal fails
+		if withdrawn := next(t, "withdrawal", p.declined); withdrawn.GetChallengeId() != "s1" {
+			t.Errorf("withdrew %v", withdrawn)
+		}
+	}
+}
+
 func TestRatingsOfChallengersAreAskedForAndLimited(t *testing.T) {
 	p := newPeer(t)
 	p.ratings = map[string][]float64{"bob": {1500, 1900}, "carol": {1399.5}, "dave": {1601}}

@@ -253,7 +253,8 @@ class Peer(
         return player_pb2.AcceptChallengeResponse(match=match_pb2.Match(match_id=f"of-{request.challenge_id}"))
 
     async def DeclineChallenge(self, request: Any, context: Any) -> Any:  # noqa: N802
-        self.seeks.pop(request.challenge_id, None)
+        if not self.refusals.get("DeclineChallenge"):
+            self.seeks.pop(request.challenge_id, None)
         await self.answer("DeclineChallenge", request, context)
         return player_pb2.DeclineChallengeResponse()
 

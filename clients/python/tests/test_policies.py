@@ -286,6 +286,23 @@ async def test_a_seek_is_not_repeated_after_the_last_match(peer: Peer, message: 
     assert len(peer.requests("CreateSeek")) == 1
 
 
+async def test_what_fails_about_its_seeks_is_done_again_and_no_open_seek_is_forgotten(
+    peer: Peer, refuse: Refuse
+) -> None:
+    failed = refuse("ARGUMENT_INVALID", grpc.StatusCode.INTERNAL)
+    peer.refusals = {"ListChallenges": [failed], "DeclineChallenge": [failed]}
+    terms = player_pb2.Terms(game="hop-it")
+    peer.seeks["old"] = player_pb2.Challenge(challenge_id="old", challenger="alice", terms=terms)
+    async with stream_of(peer, Sociable(seeks=(PODS, HOP_IT), most_matches=1)) as stream:
+        await peer.until_asked("CreateSeek")
+        del peer.seeks["old"]
+        await stream.say(challenge_closed=play_pb2.ChallengeClosed(challenge_id="old", match_id="m1"))
+        await peer.until(lambda: not peer.seeks)
+    withdrawn = [request.challenge_id for request in peer.requests("DeclineChallenge")]
+    assert withdrawn == ["s1", "s1"]
+    assert len(peer.requests("CreateSeek")) == 1
+
+
 async def test_seeks_are_withdrawn_at_the_end(peer: Peer) -> None:
     async with stream_of(peer, Sociable(seeks=(PODS, HOP_IT))):
         await peer.until_asked("CreateSeek", 2)
