@@ -119,9 +119,10 @@ async def test_a_program_receives_a_match_its_turns_and_its_end(
         await stream.read("acknowledge")
     read = program.read()
     begin = read.index("match pods seat 1 time 1m+1s rated yes id m1 bob")
-    assert read[begin + 1 : begin + 5] == ["turn 0", "position after 0", "moves 2 a1 b1", "go"]
-    second = ["turn 2", "position after 2", "last 1 2 c2", "claimable no_progress", "moves 1 d4", "go"]
-    assert read[begin + 5 :] == [*second, "end won territory", "quit"]
+    assert read[begin + 1 : begin + 6] == ["turn 0", "position after 0", "played 0", "moves 2 a1 b1", "go"]
+    played = ["played 2 b1 c2", "last 1 2 c2"]
+    second = ["turn 2", "position after 2", *played, "claimable no_progress", "moves 1 d4", "go"]
+    assert read[begin + 6 :] == [*second, "end won territory", "quit"]
 
 
 async def test_a_crashed_program_is_restarted_and_gets_the_same_turn(

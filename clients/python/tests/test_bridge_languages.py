@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 
 import arbiter_client as arb
@@ -46,6 +47,42 @@ def test_any_line_of_a_program_is_read_or_refused(line: str) -> None:
             language.choice(line)
         with suppress(bridge.NotUnderstood):
             language.introduction(line, bridge.Introduction())
+
+
+def asked(seat: int, own: str, both: str, start: str = "", moves: tuple[str, ...] = ()) -> bridge.Question:
+    """Return a turn in a match with 10 and 8 seconds on the clocks of the program and its opponent."""
+    mine, theirs = arb.Clock(10_000, 10_000, 0, 0), arb.Clock(8_000, 8_000, 0, 0)
+    clocks = () if own == "none" else (mine, theirs) if seat == 1 else (theirs, mine)
+    match = arb.LiveMatch("m1", "pods", seat, "bob", own, both, start_position=start, moves=moves)
+    turn = arb.Turn("pods", seat, 2, "p", (), clocks, 0, 0, "", False, "bob", (), None, (), 0, 1, match)
+    return bridge.Question(turn, None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("seat", "own", "both", "increments"),
+    [
+        (1, "1m+1s", "1m+1s", (1_000, 1_000)),
+        (1, "5m+2s", "5m+2s:300ms/move", (2_000, 300)),
+        (2, "1m+3x10s", "5m:1m+3x10s", (10_000, 0)),
+        (1, "none", "none", None),
+    ],
+)
+def test_increments_are_the_programs_own_and_its_opponents(
+    seat: int, own: str, both: str, increments: tuple[int, int] | None
+) -> None:
+    question = asked(seat, own, both)
+    (as_json,) = map(json.loads, JSON.question(question))
+    assert as_json["increments_ms"] == (None if increments is None else list(increments))
+    clocks = [] if increments is None else ["clocks 10000 8000", f"increments {increments[0]} {increments[1]}"]
+    assert WORDS.question(question) == ["turn 2", "position p", *clocks, "played 0", "go"]
+
+
+def test_a_turn_has_all_moves_of_the_match_and_the_position_from_which_they_begin() -> None:
+    question = asked(1, "none", "none", "start here", ("a1", "b2"))
+    assert WORDS.question(question) == ["turn 2", "position p", "start start here", "played 2 a1 b2", "go"]
+    (turn,) = map(json.loads, JSON.question(question))
+    (match,) = map(json.loads, JSON.match(question.turn.match))
+    assert (turn["played"], match["start_position"]) == (["a1", "b2"], "start here")
 
 
 def test_json_introduces_itself_in_one_object() -> None:

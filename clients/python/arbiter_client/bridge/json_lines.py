@@ -53,6 +53,7 @@ class JsonLines:
                 opponent=match.opponent,
                 time_control=match.time_control,
                 rated=match.rated,
+                start_position=match.start_position,
             )
         ]
 
@@ -65,7 +66,9 @@ class JsonLines:
                 ply=turn.ply,
                 position=turn.position,
                 clocks_ms=question.clocks_ms,
+                increments_ms=question.increments_ms,
                 left_ms=question.left_ms,
+                played=turn.match.moves,
                 last_moves=[{"ply": last.ply, "seat": last.seat, "move": last.move} for last in turn.last_moves],
                 draw_offered=turn.draw_offered,
                 draw_claim=turn.draw_claim,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from arbiter_client.bot import Choice
+from arbiter_client.think_time import each_move_ms
 from arbiter_client.values.match import Result, ResultKind
 from arbiter_client.values.play import LiveMatch, Turn
 
@@ -72,6 +73,15 @@ class Question:
             return None
         mine, theirs = self.turn.seat - 1, 2 - self.turn.seat
         return self.turn.clocks[mine].remaining_ms, self.turn.clocks[theirs].remaining_ms
+
+    @property
+    def increments_ms(self) -> tuple[int, int] | None:
+        """The time that is added for every move, as of `each_move_ms`, by the same order; None without clocks."""
+        if self.clocks_ms is None:
+            return None
+        by_seat = self.turn.match.match_time_control.split(":")
+        theirs = by_seat[2 - self.turn.seat] if len(by_seat) == 2 else by_seat[0]
+        return each_move_ms(self.turn.match.time_control), each_move_ms(theirs)
 
 
 class Language(Protocol):

@@ -63,8 +63,14 @@ class Words:
         if question.clocks_ms is not None:
             mine, theirs = question.clocks_ms
             lines.append(f"clocks {mine} {theirs}")
+        if question.increments_ms is not None:
+            mine, theirs = question.increments_ms
+            lines.append(f"increments {mine} {theirs}")
         if question.left_ms is not None:
             lines.append(f"left {question.left_ms}")
+        if turn.match.start_position:
+            lines.append(f"start {turn.match.start_position}")
+        lines.append(" ".join(("played", str(len(turn.match.moves)), *turn.match.moves)))
         lines += [f"last {recent.ply} {recent.seat} {recent.move}" for recent in turn.last_moves]
         if turn.draw_offered:
             lines.append("offered")
