@@ -20,6 +20,7 @@ def test_it_says_what_illegal_moves_cost(client: str) -> None:
     [
         ("go", "go", "arbiter.LocalMatch(", "readme_test.go"),
         ("typescript", "ts", "localMatch(", "tests/local_match.test.ts"),
+        ("rust", "rust", "local_match(", "tests/all/local_match.rs"),
         ("java", "java", "localMatch(", "src/test/java/arbiter/client/LocalMatchTest.java"),
     ],
 )

@@ -91,7 +91,7 @@ impl Client {
                 None => (String::new(), TokenFrom::Nowhere),
             },
         };
-        let tls = options.tls.clone().or_else(Tls::from_environment);
+        let tls = options.tls.clone().or_else(|| Tls::from_environment().filter(|_| !options.no_tls));
         let patience = options.patience.unwrap_or(usual_patience);
         let connection = Connection::new(addresses, &token, tls.as_ref(), options.timeout, patience)?;
         let who = Who { name, credentials, token: from };

@@ -6,7 +6,7 @@
 //!
 //! Earlier versions wrote TOML, and `credentials.toml`: such a file is read, and rewritten.
 
-mod text;
+pub(crate) mod text;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};

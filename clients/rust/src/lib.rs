@@ -27,6 +27,7 @@ mod environment;
 mod errors;
 mod events;
 mod hooks;
+mod local_match;
 #[cfg(feature = "cli")]
 mod log;
 mod opening_book;
@@ -68,6 +69,7 @@ pub use client::{Client, Event, News, Observation, Observed};
 pub use credentials::Credentials;
 pub use errors::{ArbiterError, BotError, Error, Reason};
 pub use hooks::Hooks;
+pub use local_match::{LocalOptions, local_match};
 pub use opening_book::OpeningBook;
 pub use options::{OnError, Options};
 pub use plain_text::plain_text;

@@ -58,8 +58,11 @@ impl OpeningBook {
         found
     }
 
-    /// Returns one of the moves for a turn by lot; `None`: think.
+    /// Returns one of the moves for a turn by lot; `None`: think. A match from a position of its own is in no book.
     pub fn move_for(&self, turn: &Turn) -> Option<&str> {
+        if !turn.live.start_position().is_empty() {
+            return None;
+        }
         fastrand::choice(self.moves(&turn.game, &turn.moves))
     }
 }

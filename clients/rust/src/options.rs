@@ -4,9 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::mpsc::UnboundedSender;
+
 use crate::channel::Tls;
 use crate::hooks::Hooks;
 use crate::profile::Profile;
+use crate::values::FinishedMatch;
 
 /// The cost of a bot's error in its turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,6 +60,10 @@ pub struct Options {
     pub profile: Option<Profile>,
     /// Functions of the program for its metrics.
     pub hooks: Option<Arc<dyn Hooks>>,
+    /// Gets the end of each match, once the bot has been told of it.
+    pub(crate) ends: Option<UnboundedSender<FinishedMatch>>,
+    /// Whether it is plain text, without regard to the environment.
+    pub(crate) no_tls: bool,
 }
 
 impl Options {
@@ -99,6 +106,8 @@ impl Default for Options {
             on_error: OnError::default(),
             profile: None,
             hooks: None,
+            ends: None,
+            no_tls: false,
         }
     }
 }

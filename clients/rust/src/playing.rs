@@ -81,7 +81,7 @@ pub async fn play_until(bot: impl Bot, options: Options, stop: impl Future<Outpu
     let (halt, halted) = watch::channel(false);
     let session = Session::new(profile, client, outbox.clone(), events.clone(), hooks, halted).run();
     let runner = Runner::new(caller, outbox.clone(), slots, thinkers, policies, events.clone());
-    let runner = runner.run(inbox, options.matches);
+    let runner = runner.telling(options.ends).run(inbox, options.matches);
     tokio::pin!(session, runner);
     let outcome = tokio::select! {
         ended = &mut session => return ended,

@@ -24,7 +24,7 @@ use crate::proto::play_item::Item;
 use crate::proto::{AnswerDrawAct, ClaimDrawAct, MoveAct, OfferDrawAct, ResignAct};
 use crate::slots::MatchSlots;
 use crate::turn::{Told, Turn};
-use crate::values::DrawOffer;
+use crate::values::{DrawOffer, FinishedMatch};
 use ends::Ends;
 use seats::{Seat, Seats};
 pub(crate) use thinking::Thinkers;
@@ -66,6 +66,12 @@ impl Runner {
             ends: Ends::default(),
             tasks: Tasks::default(),
         }
+    }
+
+    /// Lets a listener, if there is one, have the end of each match after the bot.
+    pub(crate) fn telling(mut self, listener: Option<UnboundedSender<FinishedMatch>>) -> Runner {
+        self.ends.listener = listener;
+        self
     }
 
     /// Plays until so many matches have ended and been acknowledged and no other is under way, or it is stopped. Fails

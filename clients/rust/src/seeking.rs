@@ -206,7 +206,7 @@ impl Seeker {
 /// Returns whether an open seek has the given terms. Terms that were left to the server match anything.
 fn fits(seek: &Challenge, terms: &Terms) -> bool {
     let said = seek.terms.clone().unwrap_or_default();
-    let alike = said.game == terms.game && said.rated == terms.rated;
+    let alike = said.game == terms.game && said.rated == terms.rated && said.position == terms.position;
     let timely = terms.time_control.is_empty() || same(&terms.time_control, &said.time_control);
     alike && timely && (terms.seat == 0 || said.seat == terms.seat)
 }

@@ -99,7 +99,7 @@ impl Turn {
 
     /// Returns the line of play that leads to this turn, to ask [`Client::play_moves`] or [`Client::legal_moves`] about.
     pub fn line(&self) -> Line {
-        Line { moves: self.moves.to_vec(), ..Line::of(&self.game) }
+        Line { moves: self.moves.to_vec(), position: self.live.start_position(), ..Line::of(&self.game) }
     }
 
     /// Returns how long the bot may still think, from now, before its flag falls; `None` without a limit.

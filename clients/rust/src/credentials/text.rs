@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Tokens by server address and player name.
-pub(super) type Entries = BTreeMap<String, BTreeMap<String, String>>;
+pub(crate) type Entries = BTreeMap<String, BTreeMap<String, String>>;
 
 const EXPECTED: &str = r#"it is no credentials file: expected {"HOST:PORT": {"NAME": "TOKEN"}}"#;
 
 /// Returns the entries of a text, and whether it is of the older kind, TOML; or a sentence on what is wrong.
-pub(super) fn parse(text: &str) -> Result<(Entries, bool), String> {
+pub(crate) fn parse(text: &str) -> Result<(Entries, bool), String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     match text.trim_start().chars().next() {
         None => Ok((Entries::new(), false)),

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use log::info;
+use tokio::sync::mpsc::UnboundedSender;
 
 use super::Runner;
 use crate::events::Event;
@@ -16,6 +17,7 @@ pub(super) struct Ends {
     waiting: VecDeque<End>,
     count: u64,
     told: u64,
+    pub(super) listener: Option<UnboundedSender<FinishedMatch>>,
 }
 
 struct End {
@@ -68,7 +70,7 @@ impl Runner {
         }
         let seat = seats.into_iter().find(|seat| seat.live.seat == message.seat);
         let (live, begun) = seat.map_or((None, None), |seat| (Some(seat.live), seat.begun));
-        let (caller, events) = (self.caller.clone(), self.events.clone());
+        let (caller, events, listener) = (self.caller.clone(), self.events.clone(), self.ends.listener.clone());
         self.tasks.spawn(async move {
             if let Some(mut begun) = begun {
                 let _ = begun.wait_for(|begun| *begun).await; // or the callback is gone, and with it the run
@@ -81,7 +83,11 @@ impl Runner {
                 Some(_) => "drawn",
             };
             info!("{} has ended: {how}, by {}", finished.match_id, finished.result.reason);
+            let heard = listener.map(|listener| (listener, finished.clone()));
             caller.callback("ended", (), move |bot| bot.ended(&finished)).await;
+            if let Some((listener, finished)) = heard {
+                let _ = listener.send(finished); // nobody listens any more
+            }
             let _ = events.send(Event::EndTold { number }); // the run has ended
         });
     }

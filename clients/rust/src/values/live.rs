@@ -31,6 +31,7 @@ struct Told {
     rated: bool,
     label: String,
     opening_plies: i32,
+    start_position: String,
     brought_to: i32,
     moves: Arc<Vec<String>>,
 }
@@ -73,6 +74,11 @@ impl LiveMatch {
         self.told().opening_plies
     }
 
+    /// Returns the start position, from which the moves begin; empty for the game's initial one.
+    pub fn start_position(&self) -> String {
+        self.told().start_position.clone()
+    }
+
     /// Returns all moves up to the bot's latest turn, and its own answer once that has been played.
     pub fn moves(&self) -> Arc<Vec<String>> {
         self.told().moves.clone()
@@ -102,6 +108,7 @@ impl LiveMatch {
         told.rated = message.rated;
         told.label.clone_from(&message.label);
         told.opening_plies = message.opening_plies;
+        told.start_position.clone_from(&message.start_position);
     }
 
     pub(crate) fn end(&self) {

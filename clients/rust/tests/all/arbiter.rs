@@ -13,6 +13,11 @@ use crate::peer::soon;
 
 const MANIFEST: &str = env!("CARGO_MANIFEST_DIR");
 
+/// Returns the arbiter's command.
+pub fn command() -> String {
+    std::env::var("ARBITER_COMMAND").unwrap_or_else(|_| format!("{MANIFEST}/../../.venv/bin/arbiter"))
+}
+
 /// A server process on a folder; it ends with the test.
 pub struct Arbiter {
     folder: TempDir,
@@ -56,8 +61,7 @@ impl Arbiter {
     }
 
     fn run(&mut self) {
-        let command =
-            std::env::var("ARBITER_COMMAND").unwrap_or_else(|_| format!("{MANIFEST}/../../.venv/bin/arbiter"));
+        let command = command();
         let log = std::fs::File::options().append(true).create(true).open(self.folder.path().join("server.log"));
         let store = format!("sqlite:///{}/arbiter.db", self.folder.path().display());
         let mut process = Command::new(&command)

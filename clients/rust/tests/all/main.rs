@@ -5,6 +5,7 @@ mod arbiter;
 mod bots;
 mod calls;
 mod choices;
+mod local_match;
 mod logged;
 mod matches;
 mod peer;
