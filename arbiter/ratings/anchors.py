@@ -48,7 +48,7 @@ def checked(anchors: Iterable[tuple[str, float]]) -> Anchors:
         for there in (player, name):
             if found.get(there, rating) != rating:
                 both = f"{there} = {found[there]:g} and {player} = {rating:g}"
-                raise _invalid(both, "the anchors", "one rating for each version: leave one of these two out")
+                raise _invalid(both, "the anchors", "one rating for each version: leave one of these two out", of="")
         found[player] = rating
     return found
 

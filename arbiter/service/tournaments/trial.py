@@ -63,9 +63,12 @@ class PairTest:
                 self._pairs = self._pairs.with_pair(pair.half_points)
                 self._standing = judge(self._pairs, self._hypotheses)
 
-    def answer(self) -> str:
-        """Return the reason why the trial ends, as text for the record; '' while it goes on."""
-        said = self._said()
+    def answer(self, *, older: bool = False) -> str:
+        """Return the reason why the trial ends, as text for the record; '' while it goes on.
+
+        older: in the words of older servers, which named the accepted hypothesis as if it were the difference.
+        """
+        said = self._said(older)
         if not said:
             return ""
         standing, counts = self._standing, ", ".join(map(str, self._pairs))
@@ -85,14 +88,12 @@ class PairTest:
             return MOST_REPEATS
         return min(MOST_REPEATS, max(self._openings.values()) * len(self._openings))
 
-    def _said(self) -> str:
+    def _said(self, older: bool) -> str:
         """Return the verdict, or why there will be none; '' while the trial goes on."""
         tournament = self._tournament
         a, b = sides(tournament)
         if self.verdict is not Verdict.UNDECIDED:
-            elo = self._hypotheses.elo1 if self.verdict is Verdict.H1 else self._hypotheses.elo0
-            unit = "normalised Elo" if self._hypotheses.normalised else "Elo"
-            return f"{self.verdict.value}: {a} is {elo:g} {unit} above {b} from the openings of this trial"
+            return f"{self.verdict.value}: {self._meaning(a, b, older)} from the openings of this trial"
         if self._in_a_row >= self._enough_repeats():
             last = f"last {self._in_a_row} pairs of games were all" if self._in_a_row > 1 else "last pair of games was"
             return (
@@ -109,3 +110,13 @@ class PairTest:
             return f"undecided: {' and '.join(gone)} withdrew"
         most = tournament.spec.options.most_meetings
         return f"undecided at the end of options.most_meetings, {most}" if len(tournament.meetings) >= most else ""
+
+    def _meaning(self, a: str, b: str, older: bool) -> str:
+        """Return what a verdict means: it says on which side of a bound the difference is, and not how large it is."""
+        hypotheses, is_better = self._hypotheses, self.verdict is Verdict.H1
+        unit = "normalised Elo" if hypotheses.normalised else "Elo"
+        if older:
+            return f"{a} is {hypotheses.elo1 if is_better else hypotheses.elo0:g} {unit} above {b}"
+        if is_better:
+            return f"{a} is better than {b} by more than {hypotheses.elo0:g} {unit}"
+        return f"{a} is not better than {b} by {hypotheses.elo1:g} {unit}"

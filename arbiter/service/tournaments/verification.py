@@ -70,7 +70,7 @@ async def verify(
     if tournament.end is None:
         raise TournamentError(len(lines) - 1, "expected the end of the tournament, found the standings")
     try:
-        faults = [*violations(events), *_trial_faults(tournament)]
+        faults = [*violations(events), *trial_faults(tournament)]
         table = await final_table(tournament, rater)
     except Exception as error:  # a hostile log may contradict itself in any way
         raise TournamentError(0, f"the events can't follow each other: {error!r}") from error
@@ -83,10 +83,10 @@ async def verify(
     return VerifiedTournament(tournament, table, matches, signed, broken_by_hand(events))
 
 
-def _trial_faults(tournament: Tournament) -> list[str]:
+def trial_faults(tournament: Tournament) -> list[str]:
     """Return what is wrong with the end of a trial: its test is computed again.
 
-    Older ones end undecided in silence, or wait for absent players to the last meeting.
+    Older ones end undecided in silence, wait for absent players to the last meeting, or say the verdict in other words.
     """
     end = tournament.end
     if end is None or not formats.of(tournament.spec).ends_by_test or end.end not in (ev.End.DECIDED, ev.End.COMPLETE):
@@ -95,7 +95,7 @@ def _trial_faults(tournament: Tournament) -> list[str]:
     for each in (test, PairTest(tournament, patient=True)):
         wanted = ev.End.DECIDED if each.has_decided else ev.End.COMPLETE
         said = ("",) if end.end is ev.End.COMPLETE else ()
-        if end.end is wanted and end.note in (each.answer(), *said):
+        if end.end is wanted and end.note in (each.answer(), each.answer(older=True), *said):
             return []
     return [f"the trial ends {end.end.value} with {end.note!r}, but its test says {test.answer() or 'nothing'!r}"]
 

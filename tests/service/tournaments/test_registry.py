@@ -61,7 +61,9 @@ async def test_a_trial_ends_when_its_test_is_decided() -> None:
     log = await contest.ended(await contest.start(spec))
     assert log.tournament.end is not None
     assert log.tournament.end.end is ev.End.DECIDED
-    assert log.tournament.end.note.startswith("h0: p000 is 0 Elo above p001 from the openings of this trial;")
+    assert log.tournament.end.note.startswith(
+        "h0: p000 is not better than p001 by 400 Elo from the openings of this trial;"
+    )
     assert len(log.tournament.meetings) < 100
 
 

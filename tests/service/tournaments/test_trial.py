@@ -13,10 +13,11 @@ import pytest
 
 from arbiter.ratings.sprt import Verdict
 from arbiter.service.tournaments.trial import MOST_REPEATS, PairTest
+from arbiter.service.tournaments.verification import trial_faults
 from arbiter.testing.clock import run
 from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments import commands as do
-from arbiter.tournaments.events import End
+from arbiter.tournaments.events import End, Ended
 from arbiter.tournaments.game_ends import Winner
 from arbiter.tournaments.meetings import ScheduledGame
 from arbiter.tournaments.spec import Format, Openings, Options, Spec
@@ -195,3 +196,22 @@ def test_an_undecided_trial_says_where_its_test_stands() -> None:
     assert end.end is End.COMPLETE, "it has no verdict"
     assert end.note.startswith("undecided at the end of options.most_meetings, 1; log-likelihood ratio ")
     assert re.search(r"bounds -2.944 and 2.944, pairs with 0 to 2 points: \d, \d, \d, \d, \d$", end.note)
+
+
+@pytest.mark.parametrize(
+    ("better", "words", "older"),
+    [
+        ("p000", "h1: p000 is better than p001 by more than 0 Elo", "h1: p000 is 60 Elo above p001"),
+        ("p001", "h0: p000 is not better than p001 by 60 Elo", "h0: p000 is 0 Elo above p001"),
+    ],
+)
+def test_a_verdict_says_on_which_side_of_a_bound_the_difference_is(better: str, words: str, older: str) -> None:
+    def play(game: ScheduledGame) -> Ending:
+        return Ending(1 if game.seat1 == better else 2, 1.0, str(game.number))
+
+    tournament_run, test = trial(SPEC, play)
+    assert test.answer().startswith(f"{words} from the openings of this trial; ")
+    assert test.answer(older=True).startswith(f"{older} from the openings of this trial; ")
+    for note, faults in ((test.answer(), 0), (test.answer(older=True), 0), (f"{words} by chance", 1)):
+        tournament_run.tournament.end = Ended(0, End.DECIDED, note=note)
+        assert len(trial_faults(tournament_run.tournament)) == faults, "records of older servers hold, too"
