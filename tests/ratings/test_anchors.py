@@ -75,7 +75,10 @@ def test_right_anchors_are_seldom_called_contradicted() -> None:
 @pytest.mark.parametrize(
     ("anchors", "named"),
     [
-        ([("ann", 1.0), ("ann@1", 2.0)], "ann = 1 and ann@1 = 2"),
+        (
+            [("ann", 1.0), ("ann@1", 2.0)],
+            "'ann = 1 and ann@1 = 2' is not allowed in the anchors: expected one rating for each version",
+        ),
         ([("ann", 1.0), ("ann", 2.0)], "ann = 1 and ann = 2"),
         ([("", 1.0)], "NAME@VERSION"),
         ([("@1", 1.0)], "NAME@VERSION"),
