@@ -281,7 +281,7 @@ def challenges(plan: Plan) -> Plan | None:
         (pairs_only_its_own_players, {}, 288, {"Whoever is free is paired"}, free_play),
         (counts_a_stream_from_when_it_is_open, {Fault.LOCKED: 10.0, Fault.MOVE: 30.0}, 3, {WAIT}, anything),
         (begins_no_late_turn_again, {Fault.LOCKED: 10.0}, 4, {WAIT}, anything),
-        (counts_a_wait_from_the_last_request, {Fault.LOCKED: 10.0, Fault.MOVE: 30.0}, 60, {WAIT}, anything),
+        (counts_a_wait_from_the_last_request, OFTEN_HELD, 69, {WAIT}, anything),
         (takes_who_waits_elsewhere_for_absent, OFTEN_HELD, 10, {WAIT}, anything),
         (takes_who_has_come_elsewhere_for_absent, HELD, 21, {WAIT}, anything),
         (completes_no_challenge, {Fault.ACCEPTING: 1.0}, 1, {"A challenge ends in one way"}, challenges),

@@ -23,6 +23,7 @@ from arbiter.testing.simulation.invariants.servers import clocks_agree, thoughts
 from arbiter.testing.simulation.invariants.tournaments import free_play_ends_in_time
 from arbiter.testing.simulation.invariants.waits import (
     AGAIN_MS,
+    NOTICED_MS,
     nobody_is_absent_whom_the_log_keeps,
     waits_for_the_log_are_charged_to_nobody,
 )
@@ -308,6 +309,25 @@ def test_a_wait_begins_before_servers_send_a_player_away(
     streams[:] = [*(each for each in streams if each.player != sent.player), first, last]
     case.history.holds.append(LogHold(began_ms, ended_ms))
     assert bool(list(waits_for_the_log_are_charged_to_nobody(case))) is is_found
+
+
+@pytest.mark.parametrize("excuse", ["", "the log was free meanwhile", "it has had a stream"])
+def test_a_player_who_goes_from_server_to_server_waits_as_long_as_the_log_is_locked(
+    evidence_of_servers: Evidence, excuse: str
+) -> None:
+    case, match_id, event = with_a_wait(evidence_of_servers)
+    began_ms, ended_ms = (event["ledger"][name] - NOON_MS for name in ("started", "arrived"))
+    sent = next(each for each in case.history.handed if (each.match_id, each.true_ms) == (match_id, ended_ms))
+    first = AskedStream(sent.player, 1, sent.process + 1, asked_ms=began_ms, over_ms=ended_ms - 500)
+    first.cut_ms = first.over_ms
+    first.begun_ms = began_ms if excuse == "it has had a stream" else None
+    last = AskedStream(sent.player, 0, sent.process, asked_ms=ended_ms - 100, begun_ms=ended_ms)
+    streams = case.history.asked_streams
+    streams[:] = [*(each for each in streams if each.player != sent.player), first, last]
+    case.history.holds[:] = [LogHold(began_ms - NOTICED_MS, ended_ms)]
+    if excuse == "the log was free meanwhile":
+        case.history.holds[:] = [LogHold(began_ms - NOTICED_MS, ended_ms - 300), LogHold(ended_ms - 200, ended_ms)]
+    assert bool(list(waits_for_the_log_are_charged_to_nobody(case))) is not bool(excuse)
 
 
 @pytest.mark.parametrize("gives_up", [False, True])

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from arbiter.config import Limits
 from arbiter.service.play.waits import SILENCE_MS
+from arbiter.service.sharing.news import RARE_S
 from arbiter.testing.clock import NOON_MS
 from arbiter.testing.simulation.invariants.clocks import Control
 from arbiter.testing.simulation.invariants.evidence import RecordedEvent, RunEvidence, Violation
@@ -21,6 +22,7 @@ SLACK_MS: Final = 50  #: so much longer a wait has to be: clocks differ, and mes
 MET_MS: Final = 1_000  #: for so much of a wait the log must have been locked
 AGAIN_MS: Final = 2_000  #: a player who asks for a stream so soon after its last one was ended has not been away
 KEPT_MS: Final = SILENCE_MS + SLACK_MS  #: a request that was given up after so long was in vain
+NOTICED_MS: Final = round(1_000 * RARE_S) + SLACK_MS  #: so soon a server notices that the log is locked
 WRONG_MS: Final = 20  #: a server whose clock is wrong by more can't measure a wait
 
 
@@ -46,7 +48,7 @@ def waits_for_the_log_are_charged_to_nobody(case: RunEvidence) -> Iterator[Viola
     """Check that a turn that its player got late, because the log was locked, began again before it was charged.
 
     The wait begins with the turn, or when its player asks for the stream on which it gets it; with an earlier one, if
-    servers have sent the player away.
+    servers have sent the player away, or if it was not told of the turn and the log has been locked ever since.
     """
     if not case.history.holds:
         return
@@ -120,7 +122,10 @@ def _late(case: RunEvidence, turn: Turn, got: list[SentTurn]) -> str:
         asked = _asked(case, sent)
         if asked is None or asked.asked_ms is None:
             continue
-        began_ms = max(sent.true_ms - (sent.at_ms - turn.since), _first_asked_ms(case, asked))
+        first_ms = _first_asked_ms(case, asked)
+        if case.plan.replicas > 1 and not any(other.true_ms < sent.true_ms for other in got):
+            first_ms = _first_kept_ms(case, asked, first_ms)
+        began_ms = max(sent.true_ms - (sent.at_ms - turn.since), first_ms)
         if (
             _is_long(case, began_ms, sent.true_ms)
             and not any(began_ms - SLACK_MS <= other.true_ms < sent.true_ms for other in got)
@@ -196,6 +201,23 @@ def _first_asked_ms(case: RunEvidence, asked: AskedStream) -> float:
         got_none = was_sent_away or (each.process == asked.process and _was_in_vain(each))
         if got_none and 0 <= first_ms - each.over_ms <= AGAIN_MS:
             first_ms = each.asked_ms
+    return first_ms
+
+
+def _first_kept_ms(case: RunEvidence, asked: AskedStream, first_ms: float) -> float:
+    """Return since when a player has asked for its stream while the log was locked, whichever servers it has asked.
+
+    first_ms: since when it has asked by the rule for one server. A server knows since when the log is silent, and not
+    what was asked of the others. So this holds only for a player who was not told of its turn before.
+    """
+    for hold in case.history.holds:
+        if not hold.began_ms <= first_ms <= hold.ended_ms:
+            continue
+        for each in sorted(case.history.asked_streams, key=lambda each: each.asked_ms or 0.0, reverse=True):
+            if each.player != asked.player or each.asked_ms is None or each.asked_ms >= first_ms:
+                continue
+            if each.begun_ms is None and first_ms - (each.over_ms or first_ms) <= AGAIN_MS:
+                first_ms = min(first_ms, max(each.asked_ms, hold.began_ms + NOTICED_MS))
     return first_ms
 
 
