@@ -90,7 +90,7 @@ async def test_play_goes_on_whatever_happens_to_the_bus(postgres: str, tmp_path:
 async def play_through(made: Servers, nats: Nats, network: Network) -> None:
     servers = made.servers
     token = next(server.admin_token for server in servers if server.admin_token)
-    async with arb.Client(addresses(servers, 0), token=token) as client:
+    async with arb.Client(addresses(servers, 0), token=token, patience_s=LONGEST_S) as client:
         bots = {name: Slow() for name in PLAYERS}
         tokens = {name: (await client.create_token(name)).secret for name in PLAYERS}
         playing = [

@@ -16,7 +16,7 @@ from arbiter.runtime.loopback import free_port
 from tests.bus.nats import Nats
 from tests.e2e.processes import Server
 from tests.observability.test_metrics import read, value
-from tests.processes import descendants, holds, until
+from tests.processes import WAIT_S, descendants, holds, until
 from tests.store.postgres import Cluster
 from tests.store.test_processes import servers
 
@@ -90,7 +90,7 @@ def test_an_operator_exports_archives_and_backs_up_while_servers_run(server: Ser
 
 def play_matches(server: Server) -> None:
     """Have two players play matches; each call goes to one of the servers."""
-    with server.client() as organiser:
+    with server.client(WAIT_S) as organiser:
         tokens = {name: organiser.register_player(name).token for name in ("anna", "ben")}
         for number in range(MATCHES):
             match = organiser.create_match(
@@ -101,7 +101,7 @@ def play_matches(server: Server) -> None:
                 request_id=str(number),
             )
             for ply, (name, move) in enumerate(MOVES):
-                with arb.BlockingClient(server.address, token=tokens[name]) as player:
+                with arb.BlockingClient(server.address, token=tokens[name], patience_s=WAIT_S) as player:
                     until(lambda player=player, match=match, ply=ply: player.get_match(match.match_id).ply == ply)  # type: ignore[misc]
                     player.submit_move(match.match_id, ply, move)
             until(lambda match=match: organiser.get_match(match.match_id).result is not None)  # type: ignore[misc]

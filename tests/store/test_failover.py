@@ -363,7 +363,10 @@ def test_arbiter_serve_starts_any_number_of_times_on_one_store(postgres: str, tm
             server.start()
             stack.callback(server.stop)
         token = next(server.admin_token for server in servers if server.admin_token)
-        first, second = (stack.enter_context(arb.BlockingClient(server.address, token=token)) for server in servers)
+        first, second = (
+            stack.enter_context(arb.BlockingClient(server.address, token=token, patience_s=LONGEST_S))
+            for server in servers
+        )
         for name in ("alice", "bob"):
             first.create_token(name)
         match = second.create_match("hop-it", ("alice", "bob"), time_control="1m")

@@ -85,7 +85,7 @@ async def test_play_goes_on_whichever_process_is_killed(own_postgres: None, fold
 
 async def play_through(server: Server) -> None:
     """Play while a server and the database are killed, and while all stop and start again."""
-    async with arb.Client(server.address, token=server.admin_token) as client:
+    async with arb.Client(server.address, token=server.admin_token, patience_s=WAIT_S) as client:
         bots = {name: Slow(THINKS_S) for name in PLAYERS}
         tokens = {name: (await client.create_token(name)).secret for name in PLAYERS}
         tasks = [asyncio.create_task(arb.play(bot, server.address, token=tokens[name])) for name, bot in bots.items()]
@@ -155,7 +155,7 @@ async def test_the_process_that_has_the_page_alone_is_killed_and_no_player_notic
 
 async def play_beside_the_page(server: Server, page: Page) -> None:
     """Let two bots play while a person plays another bot at the page, whose process is killed."""
-    async with arb.Client(server.address, token=server.admin_token) as client:
+    async with arb.Client(server.address, token=server.admin_token, patience_s=WAIT_S) as client:
         tokens = {name: (await client.create_token(name)).secret for name in PLAYERS[:2]}
         playing = [
             asyncio.create_task(arb.play(Slow(THINKS_S), server.address, token=token)) for token in tokens.values()

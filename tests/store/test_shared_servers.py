@@ -57,7 +57,7 @@ class Observer:
         self.task = asyncio.create_task(self._observe(addresses, token))
 
     async def _observe(self, addresses: str, token: str) -> None:
-        async with arb.Client(addresses, token=token) as client:
+        async with arb.Client(addresses, token=token, patience_s=LONGEST_S) as client:
             async for event in client.observe_all("0", with_record=True):
                 self.seen.append(event)
                 self.kinds[json.loads(event.record)["kind"]] += 1
@@ -96,7 +96,7 @@ def addresses(servers: list[CrashingServer], first: int) -> str:
 
 async def play_through(servers: list[CrashingServer]) -> None:
     token = next(server.admin_token for server in servers if server.admin_token)
-    async with arb.Client(addresses(servers, 0), token=token) as client:
+    async with arb.Client(addresses(servers, 0), token=token, patience_s=LONGEST_S) as client:
         bots = {name: Slow() for name in PLAYERS}
         tokens = {name: (await client.create_token(name)).secret for name in PLAYERS}
         playing = [

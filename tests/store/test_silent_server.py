@@ -102,7 +102,7 @@ async def test_players_of_a_silent_server_go_on_at_another_one_and_nobody_is_cha
 
 async def play_through(lines: Lines, stopped: bool, first: str, second: str, token: str) -> None:
     """Have anna play at the first server until it falls silent, and ben at the second one."""
-    async with arb.Client(second, token=token) as client, asyncio.TaskGroup() as group:
+    async with arb.Client(second, token=token, patience_s=LONGEST_S) as client, asyncio.TaskGroup() as group:
         tokens = {name: (await client.create_token(name)).secret for name in PLAYERS}
         anna, ben = Thinker(), Slow()
         playing = [
