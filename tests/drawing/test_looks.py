@@ -99,18 +99,27 @@ def test_no_name_of_a_cell_and_no_height_is_under_a_piece(variant: str) -> None:
     else:
         x, y = (UNIT * part for part in NAME_SPOTS[game.board.tile][0])
         half, high = 0.63 * NAME_SIZE, 0.365 * NAME_SIZE
-    over = element("rect", x=x - half, y=y - high, width=2 * half, height=2 * high, fill="#808080")
     for name, symbol in known.items():
         if re.fullmatch(r"[A-Z][0-9-]*[.].*" if game.board.tile is Tile.SQUARE else r"[A-Z][0-9-]*[.].*|p[12]", name):
-            assert _picture(symbol.drawn) == _picture(symbol.drawn + over), name
-    middle = element("rect", x=-half, y=-high, width=2 * half, height=2 * high, fill="#808080")
-    assert _picture(known["p1"].drawn) != _picture(known["p1"].drawn + middle), "the comparison finds what is covered"
+            assert _is_beside(symbol.drawn, x, y, half, high), name
+    assert not _is_beside(known["p1"].drawn, 0.0, 0.0, half, high), "the comparison finds what is covered"
 
 
-def _picture(drawn: str) -> bytes:
+def _is_beside(drawn: str, x: float, y: float, half: float, high: float) -> bool:
+    """Return whether what is drawn lies beside a rectangle around (x, y): it looks the same with it on top."""
+    frame = {"x": x - half, "y": y - high, "width": 2 * half, "height": 2 * high, "fill": "#808080"}
     ground = element("rect", x=-40.0, y=-40.0, width=80.0, height=80.0, fill="#808080")
-    whole = element("svg", element("style", css(LIGHT)), ground, drawn, xmlns=NS[1:-1], viewBox="-40 -40 80 80")
-    return bytes(svg_to_bytes(svg_string=whole, width=320))
+    view = f"{x - half - 1} {y - high - 1} {2 * half + 2} {2 * high + 2}"  # all that the rectangle can change
+    pictures = [
+        bytes(
+            svg_to_bytes(
+                svg_string=element("svg", element("style", css(LIGHT)), ground, each, xmlns=NS[1:-1], viewBox=view),
+                width=round(4 * (2 * half + 2)),
+            )
+        )
+        for each in (drawn, drawn + element("rect", **frame))
+    ]
+    return pictures[0] == pictures[1]
 
 
 @pytest.mark.parametrize(("size", "stars"), [(9, 5), (13, 5), (19, 9)])
