@@ -1,17 +1,21 @@
-"""One server and one browser for all tests of a file."""
+"""One server and one browser for all tests of a file, and one compilation of each template for all tests."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from functools import partial
+from types import CodeType
 
 import pytest
 import pytest_asyncio
+from jinja2 import BytecodeCache, Environment
+from jinja2.bccache import Bucket
 from playwright.async_api import async_playwright
 
 from arbiter.bootstrap import open_world
 from arbiter.runtime.loopback import free_port
 from arbiter.testing.served import Served, served
+from arbiter.web import rendering
 from tests.clients.toolchains import require
 from tests.web.chromium import Open, opened
 
@@ -30,3 +34,27 @@ async def browser(server: Served) -> AsyncIterator[Open]:
         chromium = await tools.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         yield partial(opened, chromium, server)
         await chromium.close()
+
+
+class CompiledTemplates(BytecodeCache):
+    """The code of templates, for all servers of a process: most tests start one of their own."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[str, CodeType | None]] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Set the code of a template, unless it is not known, or of another source."""
+        source, code = self._known.get(bucket.key, ("", None))
+        if source == bucket.checksum:
+            bucket.code = code
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep the code of a template."""
+        self._known[bucket.key] = bucket.checksum, bucket.code
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _templates_are_compiled_once() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rendering, "Environment", partial(Environment, bytecode_cache=CompiledTemplates()))
+        yield
