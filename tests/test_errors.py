@@ -68,7 +68,8 @@ MAKERS = {"Refusal", "_ends_with", "end_stream"}  #: what takes a reason and its
 def made() -> Iterator[tuple[str, Reason, set[str]]]:
     """Yield each place of `arbiter` that names a reason and its facts: where, the reason, the names of the facts."""
     for path in sorted(ROOT.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)) if "Reason." in text else ():
             if not isinstance(node, ast.Call) or not node.args or any(word.arg is None for word in node.keywords):
                 continue
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")

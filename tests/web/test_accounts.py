@@ -44,7 +44,7 @@ async def token_of(page: Site, player: str, *scopes: Scope) -> str:
     return (await accounts.create_token(operator, player, scopes, ""))[1]
 
 
-async def sign_in(page: Site, token: str, onward: str = "/games") -> httpx.Response:
+async def sign_in(page: Site, token: str, onward: str = "/leaderboard") -> httpx.Response:
     form = form_of(await page.get("/sign-in"))
     return await post(page, "/sign-in", form=form, token=token, onward=onward)
 
@@ -52,10 +52,10 @@ async def sign_in(page: Site, token: str, onward: str = "/games") -> httpx.Respo
 async def test_a_session_begins_with_a_token_and_ends_for_good(page: Site) -> None:
     token = await token_of(page, "alice")
     answer = await sign_in(page, token)
-    assert (answer.status_code, answer.headers["location"]) == (303, "/games")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/leaderboard")
     session = page.browser.cookies["arbiter-session"]
     assert session != token
-    shown = await page.get("/games")
+    shown = await page.get("/leaderboard")
     assert "alice" in Elements(shown.text).words
     assert token not in shown.text
     assert session not in shown.text
@@ -64,7 +64,7 @@ async def test_a_session_begins_with_a_token_and_ends_for_good(page: Site) -> No
     assert (await post(page, "/sign-out", form=form_of(shown))).status_code == 303
     assert "arbiter-session" not in page.browser.cookies
     page.browser.cookies.update(stolen)
-    again = await page.browser.get("/games")
+    again = await page.browser.get("/leaderboard")
     assert "Sign out" not in again.text
     assert "Sign out" not in (await page.browser.get("/")).text
     assert (await page.server.arbiter.accounts.authenticate(token)).player == "alice"  # the token itself is still valid
@@ -103,10 +103,10 @@ async def test_scripts_and_other_sites_get_no_cookie(page: Site, scheme: str) ->
 )
 async def test_a_form_from_another_site_is_refused(page: Site, path: str, forged: dict[str, str]) -> None:
     await sign_in(page, await token_of(page, "alice"))
-    form = form_of(await page.get("/games"))
+    form = form_of(await page.get("/leaderboard"))
     answer = await post(page, path, forged, form=form, token="x", name="mallory")
     assert answer.status_code == 403
-    assert "Sign out" in (await page.get("/games")).text
+    assert "Sign out" in (await page.get("/leaderboard")).text
 
 
 @pytest.mark.parametrize("form", ["", "x", "ä", "0" * 64])
@@ -188,7 +188,7 @@ async def test_the_operator_chooses_who_may_register(tmp_path: Path, registratio
 async def test_a_session_that_was_ended_elsewhere_is_anonymous(page: Site) -> None:
     await sign_in(page, await token_of(page, "alice"))
     await page.server.arbiter.accounts.suspend("alice", True)
-    for path in ("/", "/games"):
+    for path in ("/", "/leaderboard"):
         answer = await page.browser.get(path, follow_redirects=True)
         assert answer.status_code in (200, 403), path
         assert "Sign out" not in answer.text
@@ -226,10 +226,10 @@ async def test_a_session_is_no_token_and_signs_out_everywhere(page: Site) -> Non
     assert (await post(page, "/sign-out-everywhere", form=form)).headers["location"] == "/sign-in"
     for ended in (secret, elsewhere):
         page.browser.cookies.set("arbiter-session", ended)
-        assert "Sign out" not in (await page.get("/games")).text
+        assert "Sign out" not in (await page.get("/leaderboard")).text
         page.browser.cookies.clear()
     await sign_in(page, token)
-    assert "Sign out" in (await page.get("/games")).text
+    assert "Sign out" in (await page.get("/leaderboard")).text
 
 
 async def account(page: Site, player: str, act: str, **fields: str) -> httpx.Response:

@@ -62,22 +62,22 @@ async def test_an_organiser_pairs_a_round_by_hand(page: Site) -> None:
     assert "That breaks a rule" not in rematch.text, "the round goes on, so only the pair is known; they have not met"
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"what": "pair", "about": "bob", "round": "1"},
-        {"what": "pair", "about": "", "round": "1"},
-        {"what": "pair", "about": "alice bob", "round": "x"},
-        {"what": "bye", "about": "alice", "round": ""},
-        {"what": "forbid", "about": "alice"},
-        {"what": "pair-round", "round": "0"},
-    ],
+WRONG = (
+    {"what": "pair", "about": "bob", "round": "1"},
+    {"what": "pair", "about": "", "round": "1"},
+    {"what": "pair", "about": "alice bob", "round": "x"},
+    {"what": "bye", "about": "alice", "round": ""},
+    {"what": "forbid", "about": "alice"},
+    {"what": "pair-round", "round": "0"},
 )
-async def test_what_the_form_can_not_mean_is_refused(page: Site, wrong: dict[str, str]) -> None:
+
+
+async def test_what_the_form_can_not_mean_is_refused(page: Site) -> None:
     await sign_in(page, "org", *ORGANISER)
     for name in ("alice", "bob"):
         await page.server.caller(name)
     where = await make(page)
     await post(page, where, act="enter-all", names="alice bob", request="in")
-    refused = await post(page, where, act="correct", request="w", **wrong)
-    assert refused.status_code == 400, wrong
+    for wrong in WRONG:
+        refused = await post(page, where, act="correct", request="w", **wrong)
+        assert refused.status_code == 400, wrong

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.rpc.servers import ONE_OR_TWO
-from tests.web.site import Site, site
+from tests.web.site import SITES, Site, site
 from tests.web.test_organising import ORGANISER, make, post, sign_in
 
 
-@pytest.fixture(params=ONE_OR_TWO)
+@pytest.fixture(params=SITES)
 async def page(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Site]:
     async with site(tmp_path, request.param) as served:
         yield served

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 
+import pytest
+
 from arbiter.matches import Receipt
 from arbiter.matches.commands import Play, Resign
 from arbiter.matches.events import Moved
@@ -125,6 +127,7 @@ async def test_a_person_plays_at_the_page_against_a_bot_at_another_server() -> N
     assert [result.match_id for result in alice.results] == [match.id]
 
 
+@pytest.mark.long
 @virtually
 async def test_the_page_takes_requests_to_tournaments_and_leaves_the_rest_to_others() -> None:
     [one], page = await with_page()

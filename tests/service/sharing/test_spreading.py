@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from arbiter.config import Limits
 from arbiter.errors import Reason
 from arbiter.service.play.sessions import SENT_ON_AGAIN_MS
@@ -41,6 +43,7 @@ class Roamer:
             self.went += 1
 
 
+@pytest.mark.long
 @virtually
 async def test_a_server_with_far_more_than_its_share_sends_idle_bots_on() -> None:
     made = await servers(3)
