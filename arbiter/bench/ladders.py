@@ -30,7 +30,7 @@ from arbiter.bench.report import Progress, Report
 from arbiter.bench.server_process import CALL_S, ServerProcess, started
 from arbiter.bench.stores import NewStore
 
-LONG_S: Final = 20 * CALL_S  #: a start that reads a log of a million games takes minutes
+LONG_S: Final = 5 * CALL_S  #: a start that reads a log of a million games takes minutes
 
 
 class _Costs(NamedTuple):

@@ -107,7 +107,7 @@ def test_no_name_of_a_cell_and_no_height_is_under_a_piece(variant: str) -> None:
 
 def _is_beside(drawn: str, x: float, y: float, half: float, high: float) -> bool:
     """Return whether what is drawn lies beside a rectangle around (x, y): it looks the same with it on top."""
-    frame = {"x": x - half, "y": y - high, "width": 2 * half, "height": 2 * high, "fill": "#808080"}
+    over = element("rect", x=x - half, y=y - high, width=2 * half, height=2 * high, fill="#808080")
     ground = element("rect", x=-40.0, y=-40.0, width=80.0, height=80.0, fill="#808080")
     view = f"{x - half - 1} {y - high - 1} {2 * half + 2} {2 * high + 2}"  # all that the rectangle can change
     pictures = [
@@ -117,7 +117,7 @@ def _is_beside(drawn: str, x: float, y: float, half: float, high: float) -> bool
                 width=round(4 * (2 * half + 2)),
             )
         )
-        for each in (drawn, drawn + element("rect", **frame))
+        for each in (drawn, drawn + over)
     ]
     return pictures[0] == pictures[1]
 
