@@ -18,7 +18,7 @@ FUZZED := tests/rpc/test_fuzz.py tests/games/test_fuzz.py tests/matches/test_fuz
 MDFORMAT := git ls-files '*.md' ':!arbiter/games/texts' | xargs $(BIN)/mdformat --wrap 120 --compact-tables --number
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native dist demo quick quick-tests test whole-test every-test compiled-tests check every-check format gen golden pictures capacity coverage bench soak clean
+.PHONY: help setup native dist demo quick quick-tests test whole-test every-test compiled-tests check every-check format gen golden pictures capacity coverage bench soak clean $(addprefix soak-,goldens simulation servers marked compiled kills seeds players properties fuzzing clocks budget)
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -188,20 +188,41 @@ KILLS ?= 1000
 SEEDS ?= 2000
 MINUTES ?= 10
 PLAYERS ?= 500
-soak: $(if $(NATIVE),native,setup) ## run the long tests: make soak KILLS=1000 SEEDS=2000 MINUTES=10 PLAYERS=500
+SOAK := goldens simulation servers marked $(if $(NATIVE),compiled) kills seeds players properties fuzzing clocks budget
+soak: $(if $(NATIVE),native,setup) ## run the long tests: make soak KILLS=1000 SEEDS=2000 MINUTES=10 PLAYERS=500; what has passed is left out
 	$(BIN)/python -m tests.needs
-	$(BIN)/python -m tests.generators.goldens tests/golden slow
-	$(BIN)/arbiter simulate --seed 1000 --seeds 1000000 --minutes $(MINUTES)
-	$(BIN)/arbiter simulate --replicas 3 --seed 1000 --seeds 1000000 --minutes $(MINUTES)
-	$(BIN)/pytest --soak -m "soak and not kills and not seeds and not players" --timeout 0
-	$(if $(NATIVE),$(NATIVE) $(BIN)/pytest -m "not interpreted" $(COMPILED_MODULES) tests/e2e/test_kill.py --kills 13 --timeout 0)
-	$(BIN)/pytest --soak -m kills --kills $(KILLS) --timeout 0
-	$(BIN)/pytest --soak -m seeds --seeds $(SEEDS) --timeout 0
-	$(BIN)/pytest --soak -m players --players $(PLAYERS) --timeout 0
-	$(BIN)/pytest -m "hypothesis and not toolchain" --hypothesis-profile whole --timeout 0
-	$(BIN)/pytest $(FUZZED) --hypothesis-profile soak --timeout 0
-	$(BIN)/arbiter bench clocks
-	$(BIN)/arbiter bench budget
+	@$(MAKE) --no-print-directory --keep-going $(addprefix soak-,$(SOAK))
+	rm -rf build/soak
+
+# $(call soaked,PART,COMMAND): run a part, unless it has passed on the same code with the same numbers.
+SOAKED_CODE = $(shell { git rev-parse HEAD; git diff HEAD; } | sha256sum | cut -c 1-40) $(KILLS) $(SEEDS) $(MINUTES) $(PLAYERS)
+soaked = @mkdir -p build/soak; [ "$$(cat build/soak/$(1) 2>/dev/null)" = "$(SOAKED_CODE)" ] || { echo "soak-$(1)"; \
+  $(call timed,soak-$(1),$(2)); echo "$(SOAKED_CODE)" > build/soak/$(1); }
+soak-goldens:
+	$(call soaked,goldens,$(BIN)/python -m tests.generators.goldens tests/golden slow)
+soak-simulation:
+	$(call soaked,simulation,$(BIN)/arbiter simulate --seed 1000 --seeds 1000000 --minutes $(MINUTES))
+soak-servers:
+	$(call soaked,servers,$(BIN)/arbiter simulate --replicas 3 --seed 1000 --seeds 1000000 --minutes $(MINUTES))
+soak-marked:
+	$(call soaked,marked,$(BIN)/pytest --soak -m "soak and not kills and not seeds and not players" --timeout 0)
+soak-compiled:
+	$(call soaked,compiled,$(NATIVE) $(BIN)/pytest -m "not interpreted" $(COMPILED_MODULES) tests/e2e/test_kill.py \
+	  --kills 13 --timeout 0)
+soak-kills: # its output says how many kills have hit a server that served
+	$(call soaked,kills,$(BIN)/pytest --soak -s -m kills --kills $(KILLS) --timeout 0)
+soak-seeds:
+	$(call soaked,seeds,$(BIN)/pytest --soak -m seeds --seeds $(SEEDS) --timeout 0)
+soak-players:
+	$(call soaked,players,$(BIN)/pytest --soak -m players --players $(PLAYERS) --timeout 0)
+soak-properties:
+	$(call soaked,properties,$(BIN)/pytest -m "hypothesis and not toolchain" --hypothesis-profile whole --timeout 0)
+soak-fuzzing:
+	$(call soaked,fuzzing,$(BIN)/pytest $(FUZZED) --hypothesis-profile soak --timeout 0)
+soak-clocks:
+	$(call soaked,clocks,$(BIN)/arbiter bench clocks)
+soak-budget:
+	$(call soaked,budget,$(BIN)/arbiter bench budget)
 
 clean: ## remove the environment, distributions and caches
 	rm -rf $(VENV) $(DIST) arbiter-demo

@@ -22,6 +22,18 @@ PARTS = {
     "long-compiled": "the long tests of the compiled modules",
     "short-compiled": "their short tests",
     "again": "what failed is played again",
+    "soak-goldens": "`make soak-goldens`",
+    "soak-simulation": "`make soak-simulation`",
+    "soak-servers": "`make soak-servers`",
+    "soak-marked": "`make soak-marked`",
+    "soak-compiled": "`make soak-compiled`",
+    "soak-kills": "`make soak-kills`",
+    "soak-seeds": "`make soak-seeds`",
+    "soak-players": "`make soak-players`",
+    "soak-properties": "`make soak-properties`",
+    "soak-fuzzing": "`make soak-fuzzing`",
+    "soak-clocks": "`make soak-clocks`",
+    "soak-budget": "`make soak-budget`",
 }
 HEAD = "| part | minutes | of a processor |\n| -- | -- | -- |\n"
 
