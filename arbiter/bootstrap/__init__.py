@@ -5,6 +5,7 @@ from arbiter.bootstrap.backup import Copied, backup_store, restore_store
 from arbiter.bootstrap.examination import examine
 from arbiter.bootstrap.exporting import Exporting, open_export
 from arbiter.bootstrap.findings import Finding, Grade
+from arbiter.bootstrap.growth import growth_of_logs
 from arbiter.bootstrap.serving import RunningServer, api_servers, gate_of, serving, started
 from arbiter.bootstrap.store import (
     Store,
@@ -41,6 +42,7 @@ __all__ = [
     "create_tokens",
     "examine",
     "gate_of",
+    "growth_of_logs",
     "migrate_store",
     "open_export",
     "open_record",

@@ -10,7 +10,6 @@ import asyncio
 import platform
 import socket
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
@@ -22,6 +21,7 @@ from arbiter import __version__
 from arbiter.bootstrap.bus import make_bus
 from arbiter.bootstrap.certificates import as_served, in_files
 from arbiter.bootstrap.findings import Finding, Grade
+from arbiter.bootstrap.growth import LEAST_BYTES, growth_of_store
 from arbiter.bootstrap.tracing import tracing
 from arbiter.bus.addresses import shown as shown_bus
 from arbiter.config import Settings
@@ -36,11 +36,7 @@ from arbiter.service.gate.addresses import host_and_port, is_loopback
 from arbiter.store.database import may_be_shared, shown
 from arbiter.store.looking import StoreState, look
 
-LEAST_BYTES: Final = 256 << 20  #: free space, below which a disk is as good as full
 FEW_BYTES: Final = 2 << 30  #: free space, below which it is noted
-LEAST_DAYS: Final = 0.5  #: of records, from which on a store's growth is said
-SOON_FULL_DAYS: Final = 60  #: a disk that is full sooner is noted
-LONG_DAYS: Final = 3_650  #: nobody needs to know what is full later
 SLOW_FLUSH_MS: Final = 10.0
 SLOW_ROUND_TRIP_MS: Final = 5.0
 CLOCKS_APART_MS: Final = 1_000.0
@@ -71,7 +67,7 @@ def examine(settings: Settings) -> Examination:
     else:
         served, newest = state.served, state.records
         found += [*as_served(settings)] if served else []
-        found += [*_store(settings, state), *_growth(settings, state), *_keys(settings, state)]
+        found += [*_store(settings, state), *filter(None, [growth_of_store(state)]), *_keys(settings, state)]
     found += [*_permissions(settings), *_disk(settings), _open_files(settings), _clock()]
     return Examination(tuple(found), served, newest)
 
@@ -285,32 +281,6 @@ def _disk(settings: Settings) -> Iterator[Finding]:
         advice = "use a faster disk: the acknowledgement of each move waits for a flush" if slow else ""
         text = f"a flush to the disk takes {flush:.2f} ms"
         yield Finding("disk", Grade.NOTE if slow else Grade.GOOD, text, advice)
-
-
-def _growth(settings: Settings, state: StoreState) -> Iterator[Finding]:
-    """Say how fast the store has grown lately, and when its disk is full if that goes on."""
-    if not state.recent or state.recent_days < LEAST_DAYS:
-        return
-    a_day = state.recent / state.recent_days
-    bytes_a_day = a_day * state.bytes / state.records
-    days = "day" if state.recent_days < 2 else f"{state.recent_days:.0f} days"
-    text = (
-        f"the store has {state.bytes / 1e6:,.1f} MB, and has grown by {a_day:,.0f} records a day "
-        f"({bytes_a_day / 1e6:,.1f} MB) in the last {days}"
-    )
-    if not settings.store.startswith("sqlite"):
-        yield Finding("growth", Grade.GOOD, f"{text}; compare this with the room on the database's disk")
-        return
-    free, _ = machine.space(Path(settings.store.partition(":///")[2]).absolute().parent)
-    left = (free - LEAST_BYTES) / bytes_a_day
-    if left > LONG_DAYS:
-        yield Finding("growth", Grade.GOOD, f"{text}; its disk has room for more than {LONG_DAYS // 365} years of that")
-        return
-    when = datetime.now(UTC) + timedelta(days=max(0.0, left))
-    soon = left < SOON_FULL_DAYS
-    advice = "make room, or move old matches to the archive: arbiter archive --days N" if soon else ""
-    grade = Grade.NOTE if soon else Grade.GOOD
-    yield Finding("growth", grade, f"{text}; if that goes on, its disk is full on {when:%Y-%m-%d}", advice)
 
 
 def _open_files(settings: Settings) -> Finding:

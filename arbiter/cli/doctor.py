@@ -10,7 +10,7 @@ from typing import Annotated, Final
 from cyclopts import Parameter
 
 from arbiter import __version__
-from arbiter.bootstrap import Finding, Grade, examine
+from arbiter.bootstrap import Finding, Grade, examine, growth_of_logs
 from arbiter.cli.counts import counted
 from arbiter.cli.failure import FAILED, Failure
 from arbiter.cli.metrics_text import LOG_PLACE, Interval, Sample, read, separated
@@ -37,6 +37,7 @@ def doctor(
     keys: KeysOption = None,
     config: ConfigOption = None,
     tls_root: Path | None = None,
+    logs: Path | None = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """Look at a configuration and everything that a server needs, say what is wrong, and what to do.
@@ -51,9 +52,13 @@ def doctor(
         one store with commas: then it also compares their versions, and how far they have read the log. [default: as
         the server's settings, if a server serves the store]
     :param tls_root: Trust this certificate (PEM), for metrics with https.
+    :param logs: Say when the disk of this folder of logs is full, by what was logged in the last week: that of a run's
+        bots, or of the server's log.
     :param json: Print JSON: a list of objects with subject, grade (good, note, wrong), text and advice.
     """
     found = list(_findings(metrics, store, keys, config, tls_root))
+    if logs is not None:
+        found.append(growth_of_logs(logs))
     if json:
         write_json([each._asdict() for each in found])
     else:

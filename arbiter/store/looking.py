@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 from statistics import median
 from typing import Final, NamedTuple
 
@@ -32,8 +33,9 @@ class StoreState(NamedTuple):
     unsafe: settings by which it could lose what it has acknowledged, a clause each. silent_ms: for each server that
     shares it, the time since its last heartbeat, the longest first; a killed one counts until another cleans up.
     lock_waits: who waits for a lock of the database for LONG_WAIT_S, and who holds it, a clause each. bytes: that it
-    takes on its disk. recent: how many of its records are of the RECENT_DAYS up to the last one, or of as many days as
-    it has records of; recent_days: their number, 0.0 if there is no record.
+    takes on its disk. folder: where its files are, None if that is not known here. recent: how many of its records are
+    of the RECENT_DAYS up to the last one, or of as many days as it has records of; recent_days: their number, 0.0 if
+    there is no record.
     """
 
     database: str
@@ -49,6 +51,7 @@ class StoreState(NamedTuple):
     silent_ms: tuple[float, ...] = ()
     lock_waits: tuple[str, ...] = ()
     bytes: int = 0
+    folder: Path | None = None
     recent: int = 0
     recent_days: float = 0.0
 
@@ -97,6 +100,7 @@ def _state(engine: Engine) -> StoreState:
             _silent_ms(connection) if version == newest() else (),
             tuple(dialect.lock_waits(connection, LONG_WAIT_S)),
             dialect.size(connection),
+            dialect.folder(connection),
             recent,
             recent_days,
         )

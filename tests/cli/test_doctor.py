@@ -6,14 +6,17 @@ import asyncio
 import fcntl
 import json
 import math
+import os
 import shlex
 import socket
 import sqlite3
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -108,7 +111,12 @@ def test_a_store_that_a_server_uses_is_not_opened(arbiter: Arbiter, settings: Se
         ),
         (None, 1_000, "good", "(100.0 MB) in the last 7 days; if that goes on, its disk is full on "),
         (None, 1, "good", "its disk has room for more than 10 years of that"),
-        ("postgresql://arbiter@/arbiter", 10_000, "good", "compare this with the room on the database's disk"),
+        (
+            "postgresql://arbiter@/arbiter",
+            10_000,
+            "good",
+            "MB) in the last 7 days; if that goes on, it takes 375.0 GB in a year: is there room on",
+        ),
     ],
 )
 def test_it_says_when_the_disk_is_full(
@@ -123,11 +131,38 @@ def test_it_says_when_the_disk_is_full(
 ) -> None:
     newest = database.newest()
     size = megabytes * 1_000_000
-    state = StoreState("SQLite 3", newest, newest, records=1_000, bytes=size, recent=700, recent_days=7.0)
+    folder = None if store else tmp_path
+    growth: dict[str, Any] = {"bytes": size, "folder": folder, "recent": 700, "recent_days": 7.0}
+    state = StoreState("SQLite 3", newest, newest, records=1_000, **growth)
     monkeypatch.setattr(examination, "look", lambda url: state)
     options = ("--store", store or settings.store, "--keys", str(tmp_path / "arbiter.keys"))
     found_grade, text, advice = found(arbiter, *options)[1]["growth"]
     assert (found_grade, words in text, "arbiter archive" in advice) == (grade, True, grade == "note"), text
+
+
+@pytest.mark.parametrize(
+    ("free", "grade", "words"), [(1 << 50, "good", "more than 10 years"), (300 << 20, "note", "full on 2")]
+)
+def test_it_says_when_the_disk_of_logs_is_full(
+    arbiter: Arbiter,
+    settings: Settings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    free: int,
+    grade: str,
+    words: str,
+) -> None:
+    logs, now_s = tmp_path / "logs", time.time()
+    assert found(arbiter, "--store", settings.store, "--logs", str(logs))[1]["logs"][0] == "note"
+    for days in (0, 1, 4, 9):
+        (logs / f"day-{days}").mkdir(parents=True)
+        (logs / f"day-{days}" / "m1.log").write_bytes(bytes(2_000_000))
+        os.utime(logs / f"day-{days}" / "m1.log", (now_s, now_s - days * 86_400 - 1))
+    monkeypatch.setattr(machine, "space", lambda folder: machine.Space(free, free))
+    found_grade, text, advice = found(arbiter, "--store", settings.store, "--logs", str(logs))[1]["logs"]
+    assert (found_grade, bool(advice)) == (grade, grade == "note")
+    assert f"{logs} has 6.0 MB of logs of the last 4 days; " in text
+    assert words in text
 
 
 def on_store(statement: str) -> Callable[[Path], None]:

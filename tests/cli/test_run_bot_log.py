@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import stat
 from pathlib import Path
 
 import pytest
 
+from arbiter.cli.tournament_run import processes
 from arbiter.cli.tournament_run.bot_log import HOLD_MS, LONGEST_LINE, BotLog
+from arbiter.cli.tournament_run.folder import Folder
+from arbiter.cli.tournament_run.processes import Processes
 
 
 @pytest.fixture
@@ -156,3 +160,24 @@ def test_matches_are_in_folders_by_the_day_on_which_they_began(bot_log: BotLog) 
     assert found == ["2023-11-14/m0.log", "2023-11-16/m1.log"]
     assert bot_log.file("m0") == folder / "2023-11-14" / "m0.log", "also once it is forgotten"
     assert stat.S_IMODE((folder / "2023-11-14").stat().st_mode) == 0o700
+
+
+async def test_output_is_removed_after_so_many_days(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    day_ms = 86_400_000
+    monkeypatch.setattr(processes, "HOLD_MS", 0)
+    monkeypatch.setattr(processes, "now_ms", lambda: 20 * day_ms)
+    folder = Folder(tmp_path, "plan.toml")
+    run = Processes(folder, 0, 0, {}, dict.fromkeys(("ann", "ben")), None, print)  # type: ignore[arg-type]
+    for days, left in ((0, {0, 15, 17, 18, 20}), (2, {18, 20})):
+        for bot_log in run.bot_logs.values():
+            for day in (0, 15, 17, 18, 20):
+                bot_log.begun(f"m{day}", day * day_ms)
+                bot_log.ended(f"m{day}", day * day_ms + 2)
+                bot_log.wrote(f"line {day}\n".encode(), day * day_ms + 1)
+            bot_log.close(21 * day_ms)
+        writing = asyncio.create_task(run.write_bot_logs(days))
+        kept_days = {f"1970-01-{1 + day:02}" for day in left}
+        while any({each.name for each in folder.notes(name).iterdir()} != kept_days for name in run.bot_logs):  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        writing.cancel()
+    run._engines.close()

@@ -241,7 +241,7 @@ def test_an_option_changes_what_a_demo_plays(demo: Begin, option: str) -> None:
     assert plays() != plays(option, DEMO[option])
 
 
-RUN = {"--directory": "elsewhere", "--concurrency": "7", "--port": "7", "--export": "there"}
+RUN = {"--directory": "elsewhere", "--concurrency": "7", "--port": "7", "--export": "there", "--log-days": "7"}
 """Options of `arbiter tournament run`, with a value."""
 
 

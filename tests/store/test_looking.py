@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import insert
+from sqlalchemy.engine import make_url
 
 from arbiter.store.database import opened
 from arbiter.store.looking import DAY_MS, look
 from arbiter.store.tables import event
+from tests.store.postgres import Cluster
 
 BEGAN_MS = 1_700_000_000_000
 
@@ -45,3 +47,14 @@ def test_an_empty_store_and_damaged_records(tmp_path: Path) -> None:
     with opened(url) as engine, engine.begin() as connection:
         connection.execute(insert(event), [record(number, BEGAN_MS, b"rubbish") for number in (1, 2, 3)])
     assert look(url)[-2:] == (0, 0.0)
+
+
+@pytest.mark.long
+def test_the_folder_of_a_database_is_known_to_roles_that_may_read_its_settings(cluster: Cluster, postgres: str) -> None:
+    folder = look(postgres).folder
+    assert folder is not None
+    assert (folder / "PG_VERSION").exists()
+    database = str(make_url(postgres).database)
+    cluster.ask("CREATE ROLE small LOGIN", database)
+    cluster.ask("GRANT SELECT ON ALL TABLES IN SCHEMA public TO small", database)
+    assert look(postgres.replace("//arbiter@", "//small@")).folder is None

@@ -13,8 +13,10 @@ Of a match the first lines are saved, and at its end the last ones; between them
 from __future__ import annotations
 
 import os
+import re
+import shutil
 from collections import deque
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -25,6 +27,7 @@ HOLD_MS: Final = 2_000
 SLICE_MS: Final = 100  #: of this time, as many lines wait as a match keeps
 START: Final = "start"
 _OWNER_ONLY: Final = 0o600
+_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 class _Match(NamedTuple):
@@ -156,6 +159,12 @@ class BotLog:
         if under_way:
             return named or under_way
         return [max(begun, key=lambda match: match.ended_ms or 0).match_id] if begun else [START]
+
+    def remove_before(self, day: date) -> None:
+        """Remove the folders of the days (UTC) before one, with the output of their matches."""
+        for folder in self._folder.iterdir():
+            if _DAY.fullmatch(folder.name) and folder.name < day.isoformat():
+                shutil.rmtree(folder)
 
     def _lines(self) -> _Lines:
         return _Lines(self._cap_bytes, self._cap_bytes // LAST_SHARE)

@@ -43,6 +43,7 @@ def run(
     no_sandbox: Annotated[bool, Parameter(negative=())] = False,
     export_: Annotated[Path | None, Parameter(name="--export")] = None,
     port: int = 0,
+    log_days: int = 0,
 ) -> int:
     """Run a tournament; `arbiter.cli.tournament` has its help text.
 
@@ -55,6 +56,7 @@ def run(
     :param no_sandbox: Run the bots with all your permissions.
     :param export_: Write the standings, the tournament's log and all transcripts into this folder at the end.
     :param port: The port that the arbiter listens on. [default: a free one]
+    :param log_days: Remove the output of bots in matches that began more than so many days ago; 0 keeps all.
     """
     if no_sandbox and sandbox == "require":
         raise Failure("say either --sandbox require or --no-sandbox")
@@ -63,6 +65,8 @@ def run(
         raise Failure(f"{games} games at once are too few: at least 1")
     if not 0 <= port <= 65535:
         raise Failure(f"{port} is not a port: expected 1 to 65535, or 0 for a free one")
+    if log_days < 0:
+        raise Failure(f"{log_days} days of bots' output are too few: at least 1, or 0 to keep all of it")
     file = once(read_all(specification))
     if len(file.bots) < 2:
         number = "one bot" if file.bots else "no bots"
@@ -74,7 +78,7 @@ def run(
     folder = (
         _run_to_resume(newest(runs, PLAN), file) if resume else begin(runs, PLAN, text_of(specification.read_bytes()))
     )
-    terms = RunSettings(port, games, walls, specification.resolve().parent, specification.resolve())
+    terms = RunSettings(port, games, walls, specification.resolve().parent, specification.resolve(), log_days)
     again = ["arbiter", "tournament", "run", str(specification), "--resume"]
     again += ["--directory", str(directory)] if directory else []
     with folder.held() as lock, logged(folder.log("run")):

@@ -42,7 +42,8 @@ MOST_FALSE_STARTS: Final = 3  #: for a bot that has not connected yet
 class RunSettings(NamedTuple):
     """Settings of a run on this machine: port (0: a free one), games at once, sandbox or None, the bots' folder.
 
-    file: the specification of the run, which bots cannot read, because it contains the environments of all of them.
+    log_days: for how many days the bots' output is kept, 0 for ever. file: the specification of the run, which bots
+    cannot read, because it contains the environments of all of them.
     """
 
     port: int
@@ -50,6 +51,7 @@ class RunSettings(NamedTuple):
     sandbox: Sandbox | None
     base: Path
     file: Path | None = None
+    log_days: int = 0
 
 
 class Run(Protocol):
@@ -93,7 +95,7 @@ class Host:
             await processes.serve()
             await stack.enter_async_context(self._group)
             stack.callback(self._done)
-            for work in (processes.watch_server(), processes.write_bot_logs(), self._view.run()):
+            for work in (processes.watch_server(), processes.write_bot_logs(self._terms.log_days), self._view.run()):
                 self._tasks.append(self._group.create_task(work))
             client = arb.Client(processes.address, token=self._organiser, tls=arb.NO_TLS, patience_s=START_PATIENCE_S)
             self.client = await stack.enter_async_context(client)

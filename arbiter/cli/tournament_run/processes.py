@@ -11,6 +11,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from types import TracebackType
 from typing import Any, Final, NamedTuple, NoReturn, Self
@@ -251,12 +252,20 @@ class Processes:
         while data := await bot.output.read(PIECE):
             bot_log.wrote(data, now_ms())
 
-    async def write_bot_logs(self) -> NoReturn:
-        """Save the bots' output, a moment after it was written."""
+    async def write_bot_logs(self, days: int) -> NoReturn:
+        """Save the bots' output, a moment after it was written. What is older than so many days is removed; 0: never.
+
+        It is looked for at the start, and once a day.
+        """
+        removed_on: date | None = None
         while True:
             await asyncio.sleep(HOLD_MS / 1_000)
+            today = datetime.fromtimestamp(now_ms() / 1_000, UTC).date()
             for bot_log in self.bot_logs.values():
                 bot_log.keep(now_ms() - HOLD_MS)
+                if days and today != removed_on:
+                    await asyncio.to_thread(bot_log.remove_before, today - timedelta(days))
+            removed_on = today
 
     # -- the end -------------------------------------------------------------------------------------------------
 

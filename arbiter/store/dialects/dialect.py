@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sqlalchemy import Connection, Engine
@@ -98,6 +99,9 @@ class Dialect(Protocol):
 
     def size(self, connection: Connection) -> int:
         """Return how many bytes a store takes on its disk; of a database that others use too, all of it."""
+
+    def folder(self, connection: Connection) -> Path | None:
+        """Return the folder of a store's files; None if they are on another machine, or nobody says where."""
 
     def unsafe_settings(self, connection: Connection) -> list[str]:
         """Return the settings by which a power cut could take commits that were reported, a clause each."""

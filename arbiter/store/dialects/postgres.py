@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from typing import Any, Final
 
 from sqlalchemy import Connection, Engine, event
@@ -54,6 +55,7 @@ from arbiter.store.tables import Numbered
 _AFTER: Final = (
     "SELECT sequence, match_id, revision, body, subject, seal FROM event WHERE sequence > %s ORDER BY sequence LIMIT %s"
 )
+_THIS_MACHINE: Final = ("", "localhost", "127.0.0.1", "::1")
 _SAFETY: Final = ("fsync", "full_page_writes")
 
 
@@ -199,6 +201,15 @@ class Postgres(Dialect):
     def size(self, connection: Connection) -> int:
         """Return how many bytes the database takes on its disk."""
         return int(connection.exec_driver_sql("SELECT pg_database_size(current_database())").scalar_one())
+
+    def folder(self, connection: Connection) -> Path | None:
+        """Return the folder of PostgreSQL's data, if it runs on this machine, and the role may know."""
+        host = driver_of(connection).info.host
+        if not host.startswith("/") and host not in _THIS_MACHINE:
+            return None
+        query = "SELECT current_setting('data_directory') WHERE pg_has_role('pg_read_all_settings', 'MEMBER')"
+        said = connection.exec_driver_sql(query).scalar()
+        return Path(said) if said and Path(said).is_dir() else None
 
     def unsafe_settings(self, connection: Connection) -> list[str]:
         """Return the settings of the database by which a power cut could take commits that were reported."""

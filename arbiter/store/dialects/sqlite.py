@@ -246,6 +246,10 @@ class Sqlite(Dialect):
         )
         return int(pages) * int(page)
 
+    def folder(self, connection: Connection) -> Path | None:
+        """Return the folder of the file."""
+        return Path(str(connection.engine.url.database)).absolute().parent
+
     def unsafe_settings(self, connection: Connection) -> list[str]:
         """Return no clauses: `engine` sets what decides whether a commit survives a power cut."""
         return []
