@@ -210,7 +210,7 @@ soak-compiled:
 	$(call soaked,compiled,$(NATIVE) $(BIN)/pytest -m "not interpreted" $(COMPILED_MODULES) tests/e2e/test_kill.py \
 	  --kills 13 --timeout 0)
 soak-kills: # its output says how many kills have hit a server that served
-	$(call soaked,kills,$(BIN)/pytest --soak -s -m kills --kills $(KILLS) --timeout 0)
+	$(call soaked,kills,$(BIN)/pytest --soak -m kills --kills $(KILLS) -s --timeout 0)
 soak-seeds:
 	$(call soaked,seeds,$(BIN)/pytest --soak -m seeds --seeds $(SEEDS) --timeout 0)
 soak-players:

@@ -57,7 +57,8 @@ def test_the_table_names_each_module_with_a_long_form_and_no_other() -> None:
 def test_the_long_form_of_each_scale_is_run() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for scale in SCALES:
-        assert f"\t$(BIN)/pytest --soak -m {scale} --{scale} $({scale.upper()}) " in makefile
+        run = f"$(call soaked,{scale},$(BIN)/pytest --soak -m {scale} --{scale} $({scale.upper()}) "
+        assert run in makefile
 
 
 @pytest.mark.parametrize(
