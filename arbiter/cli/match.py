@@ -131,7 +131,7 @@ def show(match_id: str, /, *, ply: int | None = None, connection: Connection | N
     say(f"{match.match_id}: {' against '.join(players)}, {match.game}, {match.time_control}{rated}{label}")
     say(f"{words.phase(match)}; ply {match.ply}, revision {match.revision}")
     for seat, clock in enumerate(match.clocks, 1):
-        say(f"clock of {_in_seat(match, seat)}: {clock_text(clock.remaining_ms)}")
+        say(f"clock of {words.in_seat(match.players, seat, match.game)}: {clock_text(clock.remaining_ms)}")
     line = _line(match)
     if ply is not None:
         last = _last(match, line, ply)
@@ -143,13 +143,6 @@ def show(match_id: str, /, *, ply: int | None = None, connection: Connection | N
         say(f"opening: {_moves(match, line, 0, match.opening_plies)}")
     if match.ply > match.opening_plies:
         say(f"moves: {_moves(match, line, match.opening_plies, match.ply)}")
-
-
-def _in_seat(match: arb.Match, seat: int) -> str:
-    """Return a player with the name of its seat: `alice (White)`, or `alice` if the rules only number the seats."""
-    player, name = match.players[seat - 1], words.seat_name(match.game, seat)
-    numbered = name == f"seat {seat}"
-    return words.named(match.players, seat) if numbered else f"{player} ({name})"
 
 
 def _line(match: arb.Match) -> Line | None:

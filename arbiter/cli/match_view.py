@@ -58,7 +58,7 @@ def first(match: arb.Match) -> MatchView:
 def after(view: MatchView, event: arb.MatchEvent) -> MatchView:
     """Return the view after an event."""
     what = event.what
-    line = words.happening(event, view.players, _written(view, what))
+    line = words.happening(event, view.players, view.variant, _written(view, what))
     view = replace(view, lines=(*view.lines, line)[-SHOWN_LINES:])
     if isinstance(what, arb.MatchCreated):
         return _opened(_at(view, what.position) if what.position else view, what.opening)

@@ -122,7 +122,8 @@ class Person(arb.Bot):
             match.position,
             words.result(finished.result, players, match.game),
         )
-        say(words.result(finished.result, players, match.game).replace("you wins", "You win"), "bold")
+        ended = words.result(finished.result, players, match.game)
+        say(f"Y{ended[1:].replace(' wins:', ' win:', 1)}" if ended.startswith("you ") else ended, "bold")
 
     def _check_over(self) -> None:
         if self._match_of.get(self._awaited, "") in self._ended:

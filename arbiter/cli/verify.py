@@ -22,6 +22,7 @@ from arbiter.keys.key_ring import holds
 from arbiter.matches import transcript
 from arbiter.matches.commands import ResultKind
 from arbiter.matches.events import Ended
+from arbiter.matches.match import Match
 from arbiter.matches.signing import PublicKey, checking, id_of_key, key_bytes, read_keys
 from arbiter.matches.transcript import TranscriptError, Verified
 
@@ -133,13 +134,13 @@ def _summary(file: Path, verified: Verified) -> str:
     )
     return (
         f"{file} holds: match {match.id}, {match.created.game}, {' against '.join(match.players)}, "
-        f"{match.created.time}; {_result(ended, match.players)}, {instant(ended.at)}. {moves} in {events} {checked}; "
+        f"{match.created.time}; {_result(ended, match)}, {instant(ended.at)}. {moves} in {events} {checked}; "
         f"the chain is unbroken; signed by key {verified.signature.statement.key}."
     )
 
 
-def _result(ended: Ended, players: tuple[str, str]) -> str:
+def _result(ended: Ended, match: Match) -> str:
     reason = ended.reason.replace("_", " ")
     if ended.result is ResultKind.WIN:
-        return f"{words.named(players, ended.winner)} won ({reason})"
+        return f"{words.in_seat(match.players, ended.winner, match.created.game)} won ({reason})"
     return f"{'drawn' if ended.result is ResultKind.DRAW else 'void'} ({reason})"

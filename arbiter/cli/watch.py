@@ -63,23 +63,24 @@ def watch(
 
 
 def _watch_all(client: arb.BlockingClient, after_token: str, label: str) -> None:
-    players: dict[str, tuple[str, ...]] = {}
+    seen: dict[str, tuple[tuple[str, ...], str]] = {}  # players and variant, by match
     for event in client.observe_all(after_token, label):
         if isinstance(event.what, arb.MatchCreated):
-            players[event.match_id] = event.what.players
-        elif event.match_id not in players:
-            players[event.match_id] = client.get_match(event.match_id).players
-        line = words.happening(event, players[event.match_id])
+            seen[event.match_id] = event.what.players, event.what.game
+        elif event.match_id not in seen:
+            match = client.get_match(event.match_id)
+            seen[event.match_id] = match.players, match.game
+        line = words.happening(event, *seen[event.match_id])
         write_line(f"{_time_of_day(event.at_ms)}  {event.match_id}  {line}")
-        if len(players) > REMEMBERED:
-            del players[next(iter(players))]
+        if len(seen) > REMEMBERED:
+            del seen[next(iter(seen))]
 
 
 def _watch_plainly(client: arb.BlockingClient, match_id: str) -> None:
     view = match_view.first(client.get_match(match_id))
     for event in client.observe(match_id):
         view = match_view.after(view, event)
-        write_line(f"{_time_of_day(event.at_ms)}  {words.happening(event, view.players)}")
+        write_line(f"{_time_of_day(event.at_ms)}  {words.happening(event, view.players, view.variant)}")
     if view.game is not None:
         write_text(f"\n{match_view.board(view, colour=False)}")
 

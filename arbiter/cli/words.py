@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 import arbiter_client as arb
 from arbiter_client.values.correction import Decision
 
-from arbiter.errors import Refusal
 from arbiter.games import registry
 from arbiter.tournaments.corrections import (
     Award,
@@ -49,11 +48,11 @@ def phase(match: arb.Match) -> str:
 
 
 def result(ended: arb.Result, players: Sequence[str], game: str = "") -> str:
-    """Return how a match ended: `alice wins: territory`, `a draw: repetition`, `void: aborted (a note)`."""
+    """Return how a match ended: `alice (White) wins: checkmate`, `a draw: repetition`, `void: aborted (a note)`."""
     reason = ended.reason.replace("_", " ") or "no reason given"
     note = f" ({ended.note})" if ended.note else ""
     if ended.kind is arb.ResultKind.WIN:
-        return f"{named(players, ended.winner, game)} wins: {reason}{note}"
+        return f"{in_seat(players, ended.winner, game)} wins: {reason}{note}"
     return f"{'a draw' if ended.kind is arb.ResultKind.DRAW else 'void'}: {reason}{note}"
 
 
@@ -68,18 +67,25 @@ def named(players: Sequence[str], seat: int, game: str = "") -> str:
     return name if players.count(name) == 1 else f"{name} ({seat_name(game, seat)})"
 
 
+def in_seat(players: Sequence[str], seat: int, game: str) -> str:
+    """Return a player with the name of its seat: `alice (White)`, or `alice` if the rules only number the seats."""
+    name = seat_name(game, seat)
+    if name == f"seat {seat}" or not 0 < seat <= len(players):
+        return named(players, seat)
+    return f"{players[seat - 1]} ({name})"
+
+
 def seat_name(game: str, seat: int) -> str:
     """Return the name of a seat by the rules of a variant: `White`, or `seat 1` if it has none or is not known here."""
-    try:
-        return registry.game(game).facts.seat_name(seat)
-    except Refusal:
-        return f"seat {seat}"
+    name = registry.seats(game)[seat - 1] if seat in (1, 2) else str(seat)
+    return f"seat {seat}" if name == str(seat) else name
 
 
-def happening(event: arb.MatchEvent, players: Sequence[str], move: str = "") -> str:
+def happening(event: arb.MatchEvent, players: Sequence[str], game: str = "", move: str = "") -> str:
     """Describe an event in one line; an unknown kind is shown by its name.
 
-    move: a move that was played as people read it, with its number, if that is known.
+    game: the variant, whose rules name the seats. move: a move that was played as people read it, with its number, if
+    that is known.
     """
     what = event.what
     if isinstance(what, arb.MatchCreated):
@@ -89,21 +95,21 @@ def happening(event: arb.MatchEvent, players: Sequence[str], move: str = "") -> 
         opening = f", from {', '.join(filter(None, begun))}" if any(begun) else ""
         return f"{what.game}: {' against '.join(what.players)}, {what.time_control}{rated}{label}{opening}"
     if isinstance(what, arb.TurnStarted):
-        return f"the clock of {named(players, what.turn)} starts"
+        return f"the clock of {named(players, what.turn, game)} starts"
     if isinstance(what, arb.MovePlayed):
         spent = f" in {seconds(what.ledger.charged_ms)}" if what.ledger else ""
-        return f"{move or f'{what.ply + 1}. {what.move}'} by {named(players, what.seat)}{spent}"
+        return f"{move or f'{what.ply + 1}. {what.move}'} by {named(players, what.seat, game)}{spent}"
     if isinstance(what, arb.StrikeCounted):
-        return f"{what.move!r} of {named(players, what.seat)} is refused: {what.reason}, strike {what.strikes}"
+        return f"{what.move!r} of {named(players, what.seat, game)} is refused: {what.reason}, strike {what.strikes}"
     if isinstance(what, arb.RequestRejected):
-        return f"{what.command} of {named(players, what.seat)} is refused: {what.words}"
+        return f"{what.command} of {named(players, what.seat, game)} is refused: {what.words}"
     if isinstance(what, arb.Interrupted):
         return f"interrupted: {what.reason}; no clock runs"
     if isinstance(what, arb.Result):
-        return result(what, players)
+        return result(what, players, game)
     if isinstance(what, arb.SeatEvent):
         version = f", version {what.version}" if what.version else ""
-        return _SEAT_EVENTS.get(event.kind, "{}: " + event.kind).format(named(players, what.seat)) + version
+        return _SEAT_EVENTS.get(event.kind, "{}: " + event.kind).format(named(players, what.seat, game)) + version
     return event.kind
 
 
@@ -175,7 +181,7 @@ def _game_happening(event: arb.TournamentEvent, games: Mapping[int, arb.PairedGa
     what = event.what
     if not isinstance(what, arb.GameBegun | arb.GameEnded | arb.GameVoided | arb.GameRuled):
         return event.kind
-    players = games[what.number].players if what.number in games else ()
+    players, variant = (games[what.number].players, games[what.number].game) if what.number in games else ((), "")
     game = ", ".join([f"game {what.number}", *([" against ".join(players)] if players else [])])
     if isinstance(what, arb.GameBegun):
         return f"{game} begins: match {what.match_id}"
@@ -186,7 +192,7 @@ def _game_happening(event: arb.TournamentEvent, games: Mapping[int, arb.PairedGa
     if isinstance(what, arb.GameVoided):
         return f"{game} is void ({reason}): attempt {what.attempt}"
     if what.winner:
-        return f"{game}: {named(players, what.winner)} wins ({reason})"
+        return f"{game}: {in_seat(players, what.winner, variant)} wins ({reason})"
     return f"{game}: {'lost by both' if what.cause == 'absence' or not what.match_id else 'a draw'} ({reason})"
 
 

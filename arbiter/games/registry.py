@@ -96,6 +96,14 @@ def _build(variant: str) -> AnyGame:
     return kind(**values)
 
 
+def seats(variant: str) -> tuple[str, str]:
+    """Return the names of the two seats by the rules of a variant; their numbers if its game is not installed."""
+    try:
+        return game(variant).facts.seats
+    except Refusal:
+        return "1", "2"
+
+
 def rules_text(game: AnyGame) -> str:
     """Return the rules as Markdown: the file `texts/ID.md` beside the game's module, or '' if there is none."""
     package = type(game).__module__.rpartition(".")[0] or type(game).__module__

@@ -19,6 +19,7 @@ from starlette.responses import Response
 
 from arbiter.plain_text import plain
 from arbiter.service.gate.admission import Call
+from arbiter.service.gate.games import seats
 from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.matches import MatchQuery
 from arbiter.service.gate.pages import PageRequest
@@ -76,7 +77,7 @@ class Feeds:
     def _match(self, row: MatchSummary) -> Entry:
         assert row.end is not None
         players = [self._gate.accounts.shown(each) for each in (row.player_1, row.player_2)]
-        title = f"{players[0]} – {players[1]}, {row.game}: {result_words(row.end, players)}"
+        title = f"{players[0]} – {players[1]}, {row.game}: {result_words(row.end, players, seats(row.game))}"
         return Entry(f"match/{row.match_id}", title, row.end.ended_ms, f"matches/{row.match_id}")
 
     def _events(self, tournament: Tournament) -> Iterator[Entry]:

@@ -8,6 +8,7 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from arbiter.games.contract import Facts
 from arbiter.matches.match import Match
 from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.matches import MatchQuery
@@ -65,7 +66,9 @@ class OwnBotPages:
         match = await self._gate.matches.get(call, match_id)
         viewer = await self._templates.viewer(request)
         async with self._gate.matches.transcript(call, match_id) as parts:
-            lines = [log_line(orjson.loads(line)) async for part in parts for line in part.splitlines()]
+            lines = [
+                log_line(orjson.loads(line), match.game.facts) async for part in parts for line in part.splitlines()
+            ]
         own = [seat for seat, name in enumerate(match.players, 1) if name == viewer.player]
         return await self._templates.page(
             request,
@@ -87,16 +90,16 @@ def fault_of(item: Any, player: str) -> str:
     return FAULTS.get(end.cause, "") if at_fault else ""
 
 
-def log_line(event: dict[str, Any]) -> LogLine | None:
+def log_line(event: dict[str, Any], facts: Facts) -> LogLine | None:
     """Return a line of a record as a line of the log; None if it is not an event."""
     kind = event.get("kind")
     if kind is None or "at" not in event:
         return None
-    text, bad = _said(kind, event)
+    text, bad = _said(kind, event, facts)
     return LogLine(event.get("revision", 0), event["at"], event.get("seat") or 0, kind.replace("_", " "), text, bad)
 
 
-def _said(kind: str, event: dict[str, Any]) -> tuple[str, bool]:
+def _said(kind: str, event: dict[str, Any], facts: Facts) -> tuple[str, bool]:
     """Return the event in words, and whether it was a fault."""
     match kind:
         case "created":
@@ -113,17 +116,17 @@ def _said(kind: str, event: dict[str, Any]) -> tuple[str, bool]:
         case "rejected":
             return f"{event['asked']['command']}: {event['reason']}: {event['message']}", True
         case "ended":
-            return _end(event), event["party"] == "player" and event["cause"] in FAULTS
+            return _end(event, facts), event["party"] == "player" and event["cause"] in FAULTS
         case "interrupted":
             return str(event["reason"]).replace("_", " "), False
         case _:
             return "", False
 
 
-def _end(event: dict[str, Any]) -> str:
+def _end(event: dict[str, Any], facts: Facts) -> str:
     said = f"{'void' if event['result'] == 'void' else 'draw'}: {event['reason']}"
     if event["winner"]:
-        said = f"seat {event['winner']} wins: {event['reason']}"
+        said = f"{facts.seat_name(event['winner'])} wins: {event['reason']}"
     late = event.get("late")
     if late is not None:
         said += f"; {late['move']} came too late: {_ledger(late['ledger'])}"

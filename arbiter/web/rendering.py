@@ -16,6 +16,7 @@ from starlette.responses import HTMLResponse
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.match import Match
 from arbiter.plain_text import plain, plain_json
+from arbiter.service.gate.games import seats
 from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.rights import Action, within
 from arbiter.service.ports.journal import MatchSummary
@@ -96,7 +97,8 @@ class Templates:
         """Return the result of a match in a list, or that the match is under way."""
         if isinstance(item, Match) or item.end is None:
             return "under way"
-        return result_words(item.end, [self._gate.accounts.shown(each) for each in (item.player_1, item.player_2)])
+        players = [self._gate.accounts.shown(each) for each in (item.player_1, item.player_2)]
+        return result_words(item.end, players, seats(item.game))
 
     async def viewer(self, request: Request) -> Viewer:
         """Return the viewer. A browser whose session has ended is a visitor."""

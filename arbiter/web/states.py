@@ -43,7 +43,7 @@ class Played(NamedTuple):
     shown: str = ""
 
 
-def result_words(end: MatchEnd | Ended, players: Sequence[str], seats: Sequence[str] = ("1", "2")) -> str:
+def result_words(end: MatchEnd | Ended, players: Sequence[str], seats: Sequence[str]) -> str:
     """Return the result of a match: `alice (White) wins: checkmate`, `a draw: repetition`, `void: aborted`.
 
     seats: their names by the rules of the game; a number says nothing, and is left out.

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
+from arbiter.service.gate.games import seats
 from arbiter.tournaments import formats
 from arbiter.tournaments.early_leavers import early_leavers
 from arbiter.tournaments.game_ends import GameResult
@@ -136,7 +137,7 @@ def game_list(
 
 
 def ending(tournament: Tournament, game: ScheduledGame, result: GameResult, called: Callable[[str], str] = str) -> str:
-    """Return how a game ended, with the newest ruling on it: `ann wins: territory`, `1–0, changed to 0–1 by org: why`.
+    """Return how a game ended, and its newest ruling: `ann (White) wins: time`, `1–0, changed to 0–1 by org: why`.
 
     It is as played: a ruling that lets the result stand is added.
     """
@@ -145,7 +146,9 @@ def ending(tournament: Tournament, game: ScheduledGame, result: GameResult, call
         return ruling
     who = "both lost" if result.lost_by_both else "a draw"
     if result.winner:
-        who = f"{called(game.seat1 if result.winner == 1 else game.seat2)} wins"
+        seat = seats(game.game)[result.winner - 1]
+        name = called(game.seat1 if result.winner == 1 else game.seat2)
+        who = f"{name}{'' if seat.isdecimal() else f' ({seat})'} wins"
     return f"{who}: {result.reason.replace('_', ' ')}{f' ({ruling})' if ruling else ''}"
 
 

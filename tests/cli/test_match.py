@@ -136,7 +136,7 @@ def test_a_player_against_itself(server: Server, arbiter: Arbiter) -> None:
 
 def test_a_match_is_judged_once(arbiter: Arbiter, match_id: str) -> None:
     ran = arbiter("match", "adjudicate", match_id, "--winner", "2", "--note", "alice left")
-    assert ran.out == f"{match_id}: bob wins: adjudicated (alice left)\n"
+    assert ran.out == f"{match_id}: bob (Humpback) wins: adjudicated (alice left)\n"
     assert arbiter("match", "abort", match_id).code == 1
 
 
@@ -273,13 +273,13 @@ def test_a_finished_match_is_shown_after_any_of_its_moves(server: Server, arbite
     assert "--ply is for matches that have" in arbiter("watch", match_id, "--ply", "3").complaint
     arbiter("match", "adjudicate", match_id, "--winner", "1", "--note", "late")
     over = arbiter("match", "show", match_id).out
-    assert "pods(size=3) – alice wins: adjudicated (late)\n" in over
+    assert "pods(size=3) – alice (Orca) wins: adjudicated (late)\n" in over
     assert " to move" not in over
     before = arbiter("match", "show", match_id, "--ply", "2").out
     assert "after ply 2, e3:\n" in before
     assert "pods(size=3) – Orca to move\n" in before
     assert "it has had 3 moves" in arbiter("match", "show", match_id, "--ply", "4").complaint
-    assert "alice wins" in arbiter("watch", match_id, "--ply", "3").out
+    assert "alice (Orca) wins" in arbiter("watch", match_id, "--ply", "3").out
     assert arbiter("watch", match_id, "--ply", "2").out.startswith("pods(size=3) – Orca to move\n")
     assert "say one from 0 to 3" in arbiter("watch", match_id, "--ply", "4").complaint
 

@@ -134,14 +134,14 @@ def test_on_a_server(server: Server, arbiter: Arbiter) -> None:
     ran = plays("resign\n", "hop-it", "--as", "zoe", "--against", "random", **where)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "hop-it against zoe-random, without clocks; you are White." in ran.stdout
-    assert arbiter("match", "list", "--player", "zoe").out.count("zoe-random wins: resignation") == 1
+    assert arbiter("match", "list", "--player", "zoe").out.count("zoe-random (Black) wins: resignation") == 1
     assert arbiter("player", "show", "--as", "zoe").code == 0
 
     arbiter("token", "create", "rudi", "--save")
     with server.bot("random", "rudi"):
         ran = plays("resign\n", "hop-it", "--as", "zoe", "--opponent", "rudi", "--seat", "2", **where)
     assert "you are Black." in ran.stdout
-    assert "rudi wins: resignation" in ran.stdout
+    assert "rudi (White) wins: resignation" in ran.stdout
 
     ran = plays("", "hop-it", "--as", "zoe", "--opponent", "nobody", **where)
     assert (ran.returncode, ran.stderr) == (1, "arbiter: there is no player 'nobody' here\n")

@@ -354,7 +354,11 @@ PAIRED = {3: arb.PairedGame(3, ("ann", "ben"), "pods(size=5)")}
             "game 3, ann against ben: org rules ½–0: an engine",
         ),
         ("ruled", arb.GameRuled(3, "stands", (), "", "org"), "game 3, ann against ben: org rules stands"),
-        ("game_ended", arb.GameEnded(3, "m3", 2, "no_show", "absence"), "game 3, ann against ben: ben wins (no show)"),
+        (
+            "game_ended",
+            arb.GameEnded(3, "m3", 2, "no_show", "absence"),
+            "game 3, ann against ben: ben (Humpback) wins (no show)",
+        ),
         (
             "game_ended",
             arb.GameEnded(3, "", 0, "walkover", "absence"),

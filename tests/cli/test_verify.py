@@ -32,7 +32,10 @@ def test_the_signature_of_a_server_is_verified_offline(arbiter: Arbiter, match_i
     assert arbiter("key", "export", "--out", str(keys)).out == f"1 public key in {keys}\n"
     ran = arbiter("verify", str(file), "--key", str(keys))
     assert ran.code == 0
-    assert f"{file} holds: match {match_id}, pods(size=5), alice against bob, 90s; bob won (adjudicated)" in ran.out
+    assert (
+        f"{file} holds: match {match_id}, pods(size=5), alice against bob, 90s; bob (Humpback) won (adjudicated)"
+        in ran.out
+    )
     file.write_bytes(file.read_bytes().replace(b"alice left", b"alice lost"))
     assert "line 4: signature.head is" in arbiter("verify", str(file), "--key", str(keys)).complaint
     arbiter("transcript", match_id, "--out", str(file))

@@ -219,7 +219,7 @@ def test_keys_step_through_a_finished_match(server: Server, arbiter: Arbiter) ->
 
         until(b"q leaves", b"ply 0 of 3")
         os.write(ours, b"\x1b[C\x1b[F")
-        until(b"ply 3 of 3", b"walter wins: adjudicated (late)")
+        until(b"ply 3 of 3", b"walter (Orca) wins: adjudicated (late)")
         os.write(ours, b"q")
         assert process.wait(WAIT_S) == 0
     os.close(ours)

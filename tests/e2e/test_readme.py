@@ -38,7 +38,7 @@ def test_a_match_in_fifteen_lines(server: Server) -> None:
         watched = server.arbiter(*watch.replace("MATCH", match[0]).split()[1:])
         assert "alice" in watched
     shown = server.arbiter("match", "show", match[0])
-    assert re.search(r"alice wins|bob wins|draw", shown)
+    assert re.search(r"(alice|bob)( \(\w+\))? wins|draw", shown)
     transcript = server.arbiter("transcript", match[0])
     assert transcript.count('"kind":"moved"') >= 2
     assert server.stop() == 0

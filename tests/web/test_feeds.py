@@ -68,7 +68,7 @@ async def test_the_feed_of_a_player_has_its_results(servers: int, tmp_path: Path
         for name in ("alice", "bob"):
             [entry] = entries(await served.get(f"/players/{name}/results.atom"))
             assert entry.link == f"http://page/matches/{match.id}"
-            assert entry.title == "alice – bob, hop-it: bob wins: resignation"
+            assert entry.title == "alice – bob, hop-it: bob (Black) wins: resignation"
         assert "/players/bob/results.atom" in (await served.get("/players/bob")).text
 
 

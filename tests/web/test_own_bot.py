@@ -70,7 +70,7 @@ async def test_an_author_reads_the_log_of_a_match_of_its_bot(page: Site) -> None
     assert f"/matches/{match.id}/log" in (await page.get("/bot")).text
     shown = await page.get(f"/matches/{match.id}/log")
     words = Elements(shown.text).words
-    for part in ("created", "started", match.moves[0], "charged", "seat 2 wins: resignation"):
+    for part in ("created", "started", match.moves[0], "charged", "Black wins: resignation"):
         assert part in words
     assert (await page.get("/matches/none/log")).status_code == 404
 

@@ -22,6 +22,11 @@ A = TypeVar("A")
 P = TypeVar("P")
 
 
+def seats(variant: str) -> tuple[str, str]:
+    """Return the names of the two seats by the rules of a variant; their numbers if its game is not installed."""
+    return registry.seats(variant)
+
+
 class LineAt(NamedTuple):
     """The end of a line of play that starts from a position; '' is the initial position."""
 
