@@ -295,6 +295,30 @@ class Retention(_Section):
     )
 
 
+class WebHookSettings(_Section):
+    """Deliveries of the events of tournaments to addresses that organisers give; see deploy/WEBHOOKS.md."""
+
+    of_tournament: Count = Field(default=5, ge=0, description="web hooks of one tournament; 0: there are none here")
+    body_bytes: int = Field(
+        default=65_536, ge=1_024, le=16_777_216, description="the largest body; a longer one goes without its record"
+    )
+    timeout_ms: Milliseconds = Field(
+        default=10_000, ge=100, le=300_000, description="time in which a receiver must have answered"
+    )
+    tries: int = Field(
+        default=40, ge=1, le=10_000, description="attempts at a delivery in vain, after which a web hook stops"
+    )
+    pause_ms: Milliseconds = Field(
+        default=5_000, ge=1, description="pause after the first attempt in vain; it doubles with each further one"
+    )
+    longest_pause_ms: Milliseconds = Field(default=3_600_000, ge=1, description="the longest of these pauses")
+    networks: tuple[Proxy, ...] = Field(
+        default=(),
+        description="an address or network inside that web hooks may reach, such as 10.1.0.0/16; `*` for all; without "
+        "this, only public addresses",
+    )
+
+
 class RatingSettings(_Section):
     """How ratings are computed; see `arbiter.ratings.fit`."""
 
@@ -413,6 +437,7 @@ class Settings(BaseSettings):
     credit: Credit = Credit()
     retention: Retention = Retention()
     ratings: RatingSettings = RatingSettings()
+    web_hooks: WebHookSettings = WebHookSettings()
 
     @property
     def has_page_alone(self) -> bool:

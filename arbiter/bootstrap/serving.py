@@ -99,7 +99,7 @@ def api_servers(
         MatchServicer(gate.matches, unread, limits, meter),
         PlayServicer(streams),
         PlayerServicer(gate.players, gate.accounts),
-        TournamentServicer(gate.tournaments, gate.series, unread, limits),
+        TournamentServicer(gate.tournaments, gate.series, gate.web_hooks, unread, limits),
         RatingServicer(gate.ratings),
     )
     rpc = None
@@ -165,7 +165,7 @@ async def serving(
             watch_for_stalls(arbiter.stalls, arbiter.sessions, arbiter.matches, settings.limits, stalls_log, meter)
         )
         completing = asyncio.create_task(arbiter.challenges.complete_always())
-        duties = (*arbiter.life.duties(), *_upkeep(settings, opened_world, certificate))
+        duties = (*arbiter.life.duties(), arbiter.deliveries.run(), *_upkeep(settings, opened_world, certificate))
         sharing += [asyncio.create_task(duty) for duty in duties]
         for player in await unknown_anchors(arbiter):
             log.warning(

@@ -18,6 +18,7 @@ from arbiter.matches import time_control
 from arbiter.matches.clock import CreditRules
 from arbiter.matches.policy import Policy
 from arbiter.ratings import anchors
+from arbiter.runtime.web_hook_sender import HttpSender
 from arbiter.service.alone import OtherServers
 from arbiter.service.cut_off import CutOff, CutOffListener
 from arbiter.service.gate.readiness import Readiness
@@ -57,12 +58,14 @@ from arbiter.service.sharing.following import Listener as LogListener
 from arbiter.service.sharing.replica import Replica
 from arbiter.service.tournaments.calls import TournamentCalls
 from arbiter.service.tournaments.capacity import Capacity
+from arbiter.service.tournaments.deliveries import Deliveries
 from arbiter.service.tournaments.files import TournamentFiles
 from arbiter.service.tournaments.log import Listener as TournamentListener
 from arbiter.service.tournaments.ports import Dependencies
 from arbiter.service.tournaments.registry import TournamentRegistry
 from arbiter.service.tournaments.series_tables import SeriesTables
 from arbiter.service.tournaments.standings_cache import StandingsCache
+from arbiter.service.tournaments.web_hooks import TournamentWebHooks
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,7 @@ class Arbiter(UseCases):
     log_listeners: list[LogListener]
     acts: PlayActs
     delivery: Delivery
+    deliveries: Deliveries
     life: Life
     stalls: StallDetector
 
@@ -234,8 +238,8 @@ class _Parts:
         return Ratings(self.journal, self.clock, self.world.rating, self.anchors, log("arbiter.ratings"))
 
     @cached_property
-    def tournaments(self) -> TournamentRegistry:
-        dependencies = Dependencies(
+    def of_tournaments(self) -> Dependencies:
+        return Dependencies(
             self.journal,
             self.world.store.snapshots,
             self.matches,
@@ -249,7 +253,10 @@ class _Parts:
             self.others,
             log("arbiter.tournaments"),
         )
-        return TournamentRegistry(dependencies, self.world.ids, self.limits, self.listeners.tournaments)
+
+    @cached_property
+    def tournaments(self) -> TournamentRegistry:
+        return TournamentRegistry(self.of_tournaments, self.world.ids, self.limits, self.listeners.tournaments)
 
     @cached_property
     def tournament_files(self) -> TournamentFiles:
@@ -262,6 +269,11 @@ class _Parts:
     @cached_property
     def series(self) -> SeriesTables:
         return SeriesTables(self.journal, self.tournaments, self.tables, self.limits.series_tournaments)
+
+    @cached_property
+    def deliveries(self) -> Deliveries:
+        hooks, settings = self.directory.web_hooks, self.settings.web_hooks
+        return Deliveries(self.of_tournaments, self.tournaments, hooks, HttpSender(settings), settings)
 
     @cached_property
     def calls(self) -> TournamentCalls:
@@ -289,11 +301,13 @@ def _subscribe(parts: _Parts) -> None:
     hear.adoptions += (delivery.match_adopted,)
     hear.revivals += (tournaments.match_revived,)
     hear.tournaments += (parts.series.tournament_changed, parts.calls.tournament_changed)
+    hear.tournaments += (parts.deliveries.tournament_changed,)
     hear.first_items += (parts.calls.first_items, _Warming(parts.world.rules).first_items)
     hear.shut_out += (parts.sessions.shut_out, parts.streams.shut_out)
     hear.cut_off += (parts.sessions.cut_all, parts.streams.end_all, parts.readiness.cut_off_changed)
     hear.cut_off_over += (parts.readiness.cut_off_changed,)
     hear.log += (*parts.begun.log_listeners, tournaments.log_grown, parts.series.log_grown)
+    hear.log += (parts.deliveries.log_grown,)
     hear.notices += (parts.accounts.hear, parts.challenges.hear)
 
 
@@ -330,6 +344,7 @@ def wire(settings: Settings, world: World) -> Arbiter:
         tournament_files=parts.tournament_files,
         tables=parts.tables,
         series=parts.series,
+        web_hooks=TournamentWebHooks(parts.deliveries, world.ids, world.clock),
         ratings=parts.ratings,
         streams=parts.streams,
         readiness=parts.readiness,
@@ -338,6 +353,7 @@ def wire(settings: Settings, world: World) -> Arbiter:
         log_listeners=parts.listeners.log,
         acts=parts.acts,
         delivery=parts.delivery,
+        deliveries=parts.deliveries,
         life=parts.begun.life,
         stalls=parts.stalls,
     )

@@ -57,6 +57,7 @@ COMMANDS: Final = (
     Command("simulate", "simulate:run", GAMES, "Play matches with faults in virtual time: is every promise kept?"),
     Command("match", "match:app", SERVER, "Make matches, look at them, judge them."),
     Command("tournament", "tournament_corrections:app", SERVER, "Make tournaments, enter them, watch them."),
+    Command("web-hook", "web_hooks:app", SERVER, "Have the events of a tournament delivered to an address by HTTP."),
     Command(
         "transcript",
         "transcript:transcript",

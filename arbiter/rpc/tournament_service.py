@@ -13,6 +13,7 @@ from arbiter.rpc.unread import Unread
 from arbiter.service.gate.pages import PageRequest
 from arbiter.service.gate.series import SeriesGate
 from arbiter.service.gate.tournaments import Change, EntryRequest, TournamentGate
+from arbiter.service.gate.web_hooks import WebHookGate
 from arbiter.wire.corrections import correct_of, later_message, place_change_message, round_message, ruling_of
 from arbiter.wire.tournaments import (
     correction_of,
@@ -24,14 +25,18 @@ from arbiter.wire.tournaments import (
     tournament_message,
     wanted_of,
 )
+from arbiter.wire.web_hooks import web_hook_message
 
 
 class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
     """Tournaments."""
 
-    def __init__(self, tournaments: TournamentGate, series: SeriesGate, unread: Unread, limits: Limits) -> None:
+    def __init__(
+        self, tournaments: TournamentGate, series: SeriesGate, hooks: WebHookGate, unread: Unread, limits: Limits
+    ) -> None:
         self._tournaments = tournaments
         self._series = series
+        self._hooks = hooks
         self._unread = unread
         self._limits = limits
 
@@ -167,6 +172,36 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
         async with self._tournaments.file(call_of(context), request.tournament_id) as parts:
             async for lines in parts:
                 await writer.write(pb.ExportTournamentResponse(lines=lines))
+
+    # -- web hooks -----------------------------------------------------------------------------------------------
+
+    async def CreateWebHook(  # noqa: N802
+        self, request: pb.CreateWebHookRequest, context: Context
+    ) -> pb.CreateWebHookResponse:
+        """Make a web hook of a tournament."""
+        made = await self._hooks.create(call_of(context), request.tournament_id, request.url, request.request_id)
+        return pb.CreateWebHookResponse(web_hook=web_hook_message(made), secret=made.secret)
+
+    async def ListWebHooks(  # noqa: N802
+        self, request: pb.ListWebHooksRequest, context: Context
+    ) -> pb.ListWebHooksResponse:
+        """List the web hooks of a tournament."""
+        found = await self._hooks.list(call_of(context), request.tournament_id)
+        return pb.ListWebHooksResponse(web_hooks=map(web_hook_message, found))
+
+    async def RetryWebHook(  # noqa: N802
+        self, request: pb.RetryWebHookRequest, context: Context
+    ) -> pb.RetryWebHookResponse:
+        """Make the next attempt of a web hook now."""
+        hook = await self._hooks.retry(call_of(context), request.tournament_id, request.web_hook_id)
+        return pb.RetryWebHookResponse(web_hook=web_hook_message(hook))
+
+    async def DeleteWebHook(  # noqa: N802
+        self, request: pb.DeleteWebHookRequest, context: Context
+    ) -> pb.DeleteWebHookResponse:
+        """Remove a web hook."""
+        hook = await self._hooks.delete(call_of(context), request.tournament_id, request.web_hook_id)
+        return pb.DeleteWebHookResponse(web_hook=web_hook_message(hook))
 
 
 _Changing = (

@@ -24,6 +24,7 @@ from arbiter.service.ports.directory import (
 from arbiter.service.ports.notices import SHOWN, Notice, NoticeKind
 from arbiter.store import tables
 from arbiter.store.reader import Reader
+from arbiter.store.web_hooks import SqlWebHooks
 from arbiter.store.writer import Writer
 
 NOTICES_KEPT: Final = 10_000
@@ -41,6 +42,7 @@ class SqlDirectory:
         self._writer = writer
         self._reader = reader
         self._claim = claim
+        self.web_hooks: Final = SqlWebHooks(writer, reader, claim)
 
     def _lock(self, connection: Connection) -> None:
         """Keep other servers from counting or numbering until this transaction is over."""
@@ -134,6 +136,7 @@ class SqlDirectory:
         removals = (
             delete(tables.player_name).where(tables.player_name.c.player == name),
             delete(tables.token).where(tables.token.c.player == name),
+            delete(tables.web_hook).where(tables.web_hook.c.creator == name),
             delete(tables.challenge).where(
                 or_(challenges.challenger == name, challenges.opponent == name), challenges.state != "accepting"
             ),
@@ -218,11 +221,8 @@ class SqlDirectory:
     async def sessions(self, player: str) -> list[Token]:
         """Return a player's sessions that are not revoked, the longest unused first."""
         token = tables.token.c
-        query = (
-            select(tables.token)
-            .where(token.player == player, token.session, ~token.revoked)
-            .order_by(token.used_ms, token.token_id)
-        )
+        mine = token.player == player, token.session, ~token.revoked
+        query = select(tables.token).where(*mine).order_by(token.used_ms, token.token_id)
         return await self._reader.read(
             lambda connection: [found for row in connection.execute(query) if (found := _token(row))]
         )

@@ -252,6 +252,28 @@ challenge = Table(
     Index("challenge_open", "state", "opponent"),
 )
 
+#: Where events of a tournament are delivered, and how far that has come; see `arbiter.service.ports.web_hooks`.
+web_hook = Table(
+    "web_hook",
+    metadata,
+    Column("hook_id", Name, primary_key=True),
+    Column("tournament_id", Name, nullable=False),
+    Column("url", Text, nullable=False),
+    Column("secret", String(100), nullable=False),
+    Column("creator", Name, nullable=False),
+    Column("request_id", String(100), nullable=False),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("revision", BigInteger, nullable=False),
+    Column("tries", Integer, nullable=False),
+    Column("due_ms", BigInteger, nullable=False),
+    Column("error", Text, nullable=False),
+    Column("delivered_ms", BigInteger, nullable=False),
+    Column("stopped", Boolean, nullable=False),
+    UniqueConstraint("creator", "request_id", name="web_hook_of_request"),
+    Index("web_hook_by_tournament", "tournament_id"),
+    Index("web_hook_by_due", "due_ms"),
+)
+
 #: A server that shares the store. seen_ms: when it said so last, in the database's time; heir: who deals with its end;
 #: session: the database's process id of the session that holds the store for it, 0 for a server of a version before.
 replica = Table(

@@ -66,6 +66,8 @@ class OrganiserPages:
         try:
             if sent.get("act", "") in ("rule", "preview", "correct", "preview-correct"):
                 return await self._decide(request, sent)
+            if sent.get("act", "") in ("create-hook", "retry-hook", "delete-hook"):
+                return await self._change_hooks(request, sent)
             await self._act(call_of(request), tournament_id, sent)
         except Refusal as refusal:
             return await self._pages.tournament(request, refusal)
@@ -83,6 +85,17 @@ class OrganiserPages:
         if not preview:
             return RedirectResponse(f"/tournaments/{tournament_id}", 303)
         return await self._pages.tournament(request, preview=(decided, sent))
+
+    async def _change_hooks(self, request: Request, sent: Mapping[str, str]) -> Response:
+        """Make a web hook and show its secret; or let one be tried again, or remove it."""
+        call, hooks, tournament_id = call_of(request), self._gate.web_hooks, request.path_params["tournament"]
+        page = f"/tournaments/{tournament_id}"
+        if sent["act"] == "create-hook":
+            made = await hooks.create(call, tournament_id, sent.get("url", "").strip(), sent.get("request", ""))
+            return await self._templates.secret(request, "web hook", made.secret, page)
+        change = hooks.retry if sent["act"] == "retry-hook" else hooks.delete
+        await change(call, tournament_id, sent.get("hook", ""))
+        return RedirectResponse(page, 303)
 
     async def _act(self, call: Call, tournament_id: str, sent: Mapping[str, str]) -> None:
         tournaments, change = self._gate.tournaments, Change(tournament_id, sent.get("request", ""))

@@ -100,6 +100,16 @@ class Templates:
         players = [self._gate.accounts.shown(each) for each in (item.player_1, item.player_2)]
         return result_words(item.end, players, seats(item.game))
 
+    async def secret(
+        self, request: Request, what: str, secret: str, onward: str, player: str = "", scopes: str = ""
+    ) -> HTMLResponse:
+        """Show a secret that was just made, and is not shown again. onward: the address of the page after it."""
+        page = await self.page(
+            request, "secret.html", what=what, secret=secret, onward=onward, player=player, scopes=scopes
+        )
+        page.headers["cache-control"] = "no-store"
+        return page
+
     async def viewer(self, request: Request) -> Viewer:
         """Return the viewer. A browser whose session has ended is a visitor."""
         if not session_of(request):

@@ -51,7 +51,9 @@ class TokenPages:
             token, secret = await self._gate.players.create_token(call, player, wanted, note)
         except Refusal as refusal:
             return await self._list(request, refusal)
-        return await self._secret(request, "token", secret, token.player, ", ".join(token.scopes))
+        return await self._templates.secret(
+            request, "token", secret, "/tokens", player=token.player, scopes=", ".join(token.scopes)
+        )
 
     async def revoke(self, request: Request) -> Response:
         """Revoke a token: its holder is signed out, and its streams end."""
@@ -72,7 +74,7 @@ class TokenPages:
             secret = await self._gate.players.invite(call_of(request))
         except Refusal as refusal:
             return await self._list(request, refusal)
-        return await self._secret(request, "invitation", secret, "", "")
+        return await self._templates.secret(request, "invitation", secret, "/tokens")
 
     async def _list(self, request: Request, refusal: Refusal | None = None) -> Response:
         viewer = await self._templates.viewer(request)
@@ -94,10 +96,3 @@ class TokenPages:
             scopes=SCOPES,
             wrong=refusal.message if refusal is not None else "",
         )
-
-    async def _secret(self, request: Request, what: str, secret: str, player: str, scopes: str) -> Response:
-        page = await self._templates.page(
-            request, "secret.html", what=what, secret=secret, player=player, scopes=scopes
-        )
-        page.headers["cache-control"] = "no-store"
-        return page

@@ -82,6 +82,7 @@ class TournamentPages:
             changes={change.name for change in EntryChange if allowed(tournament, change)},
             cautions=await self._gate.tournaments.cautions(tournament) if coming else (),
             connected=[view.player.shown for view in connected],
+            hooks=await self._gate.web_hooks.list(call, name) if powers.runs else (),
             wrong=refusal.message if refusal is not None else "",
             request_id=secrets.token_urlsafe(12),
             ruled={**NO_RULING, **(preview[1] if preview is not None else {})},

@@ -40,7 +40,7 @@ NOWHERE = "127.0.0.1:1"  #: no server listens there, so that every call fails
 # Commands that need no server and end by themselves; and commands that call a server, which does not exist here.
 OFFLINE = ("games", "show", "verify")
 ASKING = (
-    *("match", "transcript", "key", "player", "token", "tournament", "watch"),
+    *("match", "transcript", "key", "player", "token", "tournament", "watch", "web-hook"),
     *("leaderboard", "rating", "compare"),
 )
 LEFT_OUT = {

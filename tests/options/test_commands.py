@@ -338,6 +338,13 @@ ASKED: dict[tuple[str, str], list[str]] = {
     ("token create", "NAME"): ["ben"],
     ("token create", "--scope"): ["admin"],
     ("token create", "--note"): ["for the cup"],
+    ("web-hook create", "TOURNAMENT_ID"): ["t7", "p1"],
+    ("web-hook create", "URL"): ["p0", "https://example.net"],
+    ("web-hook list", "TOURNAMENT_ID"): ["t7"],
+    ("web-hook retry", "TOURNAMENT_ID"): ["t7", "p1"],
+    ("web-hook retry", "WEB_HOOK_ID"): ["p0", "w7"],
+    ("web-hook delete", "TOURNAMENT_ID"): ["t7", "p1"],
+    ("web-hook delete", "WEB_HOOK_ID"): ["p0", "w7"],
     ("token list", "PLAYER"): ["ben"],
     ("token revoke", "TOKEN_ID"): ["t7"],
 }

@@ -89,6 +89,10 @@ TABLE = {
     "TournamentService.GetStandings": {"any": ANY_TOKEN},
     "TournamentService.GetSeries": {"any": ANY_TOKEN},
     "TournamentService.ExportTournament": {"any": ANY_TOKEN},
+    "TournamentService.CreateWebHook": RUNS,
+    "TournamentService.ListWebHooks": RUNS,
+    "TournamentService.RetryWebHook": RUNS,
+    "TournamentService.DeleteWebHook": RUNS,
     "RatingService.GetLeaderboard": {"any": ANY_TOKEN},
     "RatingService.GetRating": {"any": ANY_TOKEN},
     "RatingService.ComparePlayers": {"any": ANY_TOKEN},
@@ -361,6 +365,8 @@ async def make_tournament_request(factory: Factory, method: str, relation: str) 
         case "GetTournament" | "GetStandings" | "GetSeries" | "ExportTournament":
             asked: Message = getattr(pb, f"{method}Request")(tournament_id=await factory.tournament(factory.erin))
             return asked
+        case "CreateWebHook" | "ListWebHooks" | "RetryWebHook" | "DeleteWebHook":
+            return await web_hook_request(factory, method, relation)
         case "GetRating":
             return GetMessageClass(METHODS["RatingService.GetRating"].input_type)(player="bob")
         case "ComparePlayers":
@@ -368,6 +374,18 @@ async def make_tournament_request(factory: Factory, method: str, relation: str) 
         case _:  # calls without an argument
             found = next(found for name, found in METHODS.items() if name.partition(".")[2] == method)
             return GetMessageClass(found.input_type)()
+
+
+async def web_hook_request(factory: Factory, method: str, relation: str) -> Message:
+    """Return a request about the web hooks of a tournament, as `make_request` does."""
+    create = await factory.changing(tournament_pb2.CreateWebHookRequest, relation, url="https://example.org/hook")
+    if method == "CreateWebHook":
+        return create
+    made = await factory.stubs.tournaments.CreateWebHook(create, metadata=factory.by(relation))
+    asked: Message = getattr(tournament_pb2, f"{method}Request")(tournament_id=made.web_hook.tournament_id)
+    if isinstance(asked, tournament_pb2.RetryWebHookRequest | tournament_pb2.DeleteWebHookRequest):
+        asked.web_hook_id = made.web_hook.web_hook_id
+    return asked
 
 
 IN_VAIN = {  # matches of these tests refuse this to both seats, and tournaments a ruling that says nothing

@@ -18,8 +18,10 @@ from arbiter.service.ports.bus import Message, Report
 from arbiter.service.ports.directory import Directory
 from arbiter.service.ports.journal import Append, Record, StoreFailed, Subject
 from arbiter.service.ports.replicas import Replicas
+from arbiter.service.ports.web_hooks import WebHooks
 from arbiter.store.directory import SqlDirectory
 from arbiter.store.replicas import SqlReplicas
+from arbiter.store.web_hooks import SqlWebHooks
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.memory import MemoryBroker, MemoryJournal, MemoryReplicas
 from arbiter.testing.simulation.disk import Disk
@@ -34,6 +36,7 @@ from arbiter.testing.simulation.store_line import (
     ReplicasOverLine,
     SharedDisk,
     StoreCalls,
+    WebHooksOverLine,
 )
 
 
@@ -230,7 +233,11 @@ class TestLockedLog:
 
 @pytest.mark.parametrize(
     ("over_line", "port", "adapter"),
-    [(DirectoryOverLine, Directory, SqlDirectory), (ReplicasOverLine, Replicas, SqlReplicas)],
+    [
+        (DirectoryOverLine, Directory, SqlDirectory),
+        (WebHooksOverLine, WebHooks, SqlWebHooks),
+        (ReplicasOverLine, Replicas, SqlReplicas),
+    ],
 )
 @virtually
 async def test_what_writes_over_a_line_is_what_writes_in_a_real_store(
@@ -242,7 +249,7 @@ async def test_what_writes_over_a_line_is_what_writes_in_a_real_store(
         turns.append(None)
 
     over = over_line(StoreCalls(Line(Random(1), always()), in_turn), Mock(spec=port))
-    methods = [name for name in vars(port) if not name.startswith("_")]
+    methods = [name for name, each in vars(port).items() if not name.startswith("_") and callable(each)]
     assert methods
     for name in methods:
         turns.clear()

@@ -20,6 +20,7 @@ from arbiter.service.gate.series import SeriesGate
 from arbiter.service.gate.server import ServerGate
 from arbiter.service.gate.tournaments import TournamentGate
 from arbiter.service.gate.use_cases import UseCases
+from arbiter.service.gate.web_hooks import WebHookGate
 from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.log import Logger
 from arbiter.service.ports.rules import RulesWorker
@@ -57,6 +58,7 @@ class Gate:
         self.browsers = BrowserGate(admission, accounts, limits.session_ms)
         self.tournaments = TournamentGate(admission, streams, use_cases, limits)
         self.series = SeriesGate(admission, use_cases.series)
+        self.web_hooks = WebHookGate(admission, use_cases.tournaments, use_cases.web_hooks)
         self.ratings = RatingGate(admission, streams, ratings, accounts, limits)
 
     def end_streams(self, refusal: Refusal) -> None:

@@ -69,6 +69,10 @@ class Action(StrEnum):
     GET_STANDINGS = auto()
     GET_SERIES = auto()
     EXPORT_TOURNAMENT = auto()
+    CREATE_WEB_HOOK = auto()
+    LIST_WEB_HOOKS = auto()
+    RETRY_WEB_HOOK = auto()
+    DELETE_WEB_HOOK = auto()
     GET_LEADERBOARD = auto()
     GET_RATING = auto()
     COMPARE_PLAYERS = auto()
@@ -161,6 +165,10 @@ RIGHTS: Final[Mapping[Action, Row]] = {
     Action.GET_STANDINGS: _READ,
     Action.GET_SERIES: _READ,
     Action.EXPORT_TOURNAMENT: _READ,
+    Action.CREATE_WEB_HOOK: _RUN,
+    Action.LIST_WEB_HOOKS: _RUN,  # an address may be a secret itself
+    Action.RETRY_WEB_HOOK: _RUN,
+    Action.DELETE_WEB_HOOK: _RUN,
     Action.GET_LEADERBOARD: _READ,
     Action.GET_RATING: _READ,
     Action.COMPARE_PLAYERS: _READ,

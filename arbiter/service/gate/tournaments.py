@@ -221,10 +221,10 @@ class TournamentGate:
         caller = await self._admission.caller(call, action)
         tournament = await self._tournament(change)
         name = self._accounts.names.key(player or caller.player)
-        relation = _relation(caller, tournament, Relation.OWN_TOURNAMENT)
+        relation = relation_to(caller, tournament, Relation.OWN_TOURNAMENT)
         if name == caller.player and not allowed(caller, action, relation):
             relation = Relation.OWN
-        _check(caller, action, relation, tournament)
+        check_organises(caller, action, relation, tournament)
         return caller, tournament, name
 
     # -- life ----------------------------------------------------------------------------------------------------
@@ -301,7 +301,7 @@ class TournamentGate:
         """Return the caller, if it may run a tournament. Raises Refusal SCOPE_MISSING."""
         caller = await self._admission.caller(call, action)
         tournament = await self._tournament(change)
-        _check(caller, action, _relation(caller, tournament, Relation.OWN), tournament)
+        check_organises(caller, action, relation_to(caller, tournament, Relation.OWN), tournament)
         return caller
 
     async def _tournament(self, change: Change) -> Tournament:
@@ -312,7 +312,7 @@ class TournamentGate:
     def powers(self, player: str, scopes: frozenset[str], tournament: Tournament) -> Powers:
         """Return what a player may do with a tournament, by a token with these scopes. A page offers it."""
         caller = Caller(player, NO_TOKEN, scopes)
-        own, entry = (_relation(caller, tournament, kind) for kind in (Relation.OWN, Relation.OWN_TOURNAMENT))
+        own, entry = (relation_to(caller, tournament, kind) for kind in (Relation.OWN, Relation.OWN_TOURNAMENT))
         return Powers(
             allowed(caller, Action.START_TOURNAMENT, own),
             allowed(caller, Action.ENTER_TOURNAMENT, entry),
@@ -361,7 +361,7 @@ class TournamentGate:
 
 def _check_rating(caller: Caller, tournament: Tournament, action: Action, rating: int) -> None:
     """Raise Refusal ARGUMENT_INVALID unless a caller may seed a player by a rating."""
-    organises = allowed(caller, action, _relation(caller, tournament, Relation.OWN_TOURNAMENT))
+    organises = allowed(caller, action, relation_to(caller, tournament, Relation.OWN_TOURNAMENT))
     if not 0 <= rating <= (HIGHEST_RATING if organises else 0):
         raise argument_invalid(
             rating, "rating", f"0; an organiser may also give whole Elo points up to {HIGHEST_RATING}"
@@ -375,12 +375,12 @@ def _byes(rounds: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted(set(rounds)))
 
 
-def _relation(caller: Caller, tournament: Tournament, own: Relation) -> Relation:
+def relation_to(caller: Caller, tournament: Tournament, own: Relation) -> Relation:
     """Return the relation of a caller to a tournament: `own` if the caller has created it."""
     return own if caller.player == tournament.created.creator else Relation.OTHERS
 
 
-def _check(caller: Caller, action: Action, relation: Relation, tournament: Tournament) -> None:
+def check_organises(caller: Caller, action: Action, relation: Relation, tournament: Tournament) -> None:
     """Raise Refusal SCOPE_MISSING unless a caller may do something to a tournament."""
     creator = tournament.created.creator
     check_relation(caller, action, relation, f"tournament {tournament.id}", f"its creator ({creator})")

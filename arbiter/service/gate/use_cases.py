@@ -19,6 +19,7 @@ from arbiter.service.tournaments.files import TournamentFiles
 from arbiter.service.tournaments.registry import TournamentRegistry
 from arbiter.service.tournaments.series_tables import SeriesTables
 from arbiter.service.tournaments.standings_cache import StandingsCache
+from arbiter.service.tournaments.web_hooks import TournamentWebHooks
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class UseCases:
     tournament_files: TournamentFiles
     tables: StandingsCache
     series: SeriesTables
+    web_hooks: TournamentWebHooks
     ratings: Ratings
     streams: OpenStreams
     readiness: Readiness

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol
 
 from arbiter.service.ports.notices import Notice
+from arbiter.service.ports.web_hooks import WebHooks
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +157,10 @@ class Directory(Protocol):
     challenge also store a notice, in the same transaction. Entries that have a limit are then counted under a lock.
     """
 
+    @property
+    def web_hooks(self) -> WebHooks:
+        """The web hooks that players have made."""
+
     async def add_player(self, player: Player, token: Token | None, invitation: str = "") -> bool:
         """Store a player with its first token. If an invitation is given (its digest), use it up.
 
@@ -185,7 +190,8 @@ class Directory(Protocol):
     async def delete_player(self, name: str, neutral: str) -> Player | None:
         """Remove all that is stored of a player beside the records; show it under a neutral name, and suspend it.
 
-        Removed are its description, what its bot has said of itself, its tokens, its challenges and its further names.
+        Removed are its description, what its bot has said of itself, its tokens, its challenges, its web hooks and its
+        further names.
         Returns None if there is no such player.
         """
 

@@ -85,6 +85,7 @@ class ReportingDirectory:
     def __init__(self, directory: Directory, news: News) -> None:
         self._directory = directory
         self._news = news
+        self.web_hooks: Final = directory.web_hooks
         self.add_player: Final = directory.add_player
         self.player: Final = directory.player
         self.players: Final = directory.players

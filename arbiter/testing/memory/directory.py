@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from arbiter.service.ports.directory import (
     SHOWING,
@@ -20,6 +20,7 @@ from arbiter.service.ports.directory import (
     profile_of,
 )
 from arbiter.service.ports.notices import SHOWN, Notice, NoticeKind
+from arbiter.testing.memory.web_hooks import MemoryWebHooks
 
 T = TypeVar("T")
 
@@ -35,6 +36,7 @@ class MemoryDirectory:
         self._invitations: set[str] = set()
         self._challenges: dict[str, Challenge] = {}
         self._notices: list[Notice] = []
+        self.web_hooks: Final = MemoryWebHooks(self.before)
 
     async def before(self) -> None:
         """Run before every operation: yield to the event loop once, as real directories do. May raise StoreFailed."""
@@ -106,6 +108,7 @@ class MemoryDirectory:
             for key, each in self._challenges.items()
             if name not in (each.challenger, each.opponent) or each.state == "accepting"
         }
+        self.web_hooks.forget_player(name)
         player = self._players[name]
         self._players[name] = Player(name, player.created_ms, acknowledged=player.acknowledged, **erased(neutral))
         self._note(NoticeKind.SHUT_OUT, "", name)

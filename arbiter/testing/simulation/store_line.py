@@ -20,6 +20,7 @@ from arbiter.service.ports.directory import Directory
 from arbiter.service.ports.environment import TimeReading
 from arbiter.service.ports.journal import StoredRecord, StoreFailed
 from arbiter.service.ports.replicas import Replicas
+from arbiter.service.ports.web_hooks import WebHooks
 from arbiter.testing.clock import NOON_MS
 from arbiter.testing.memory import MemoryJournal
 from arbiter.testing.simulation.disk import Chance, Disk, Job
@@ -114,6 +115,19 @@ class StoreCalls:
         return self.reading(in_turn)
 
 
+class WebHooksOverLine:
+    """The web hooks at the other end of a line, as `DirectoryOverLine`."""
+
+    def __init__(self, calls: StoreCalls, hooks: WebHooks) -> None:
+        self.add: Final = calls.writing(hooks.add)
+        self.get: Final = calls.reading(hooks.get)
+        self.of_tournament: Final = calls.reading(hooks.of_tournament)
+        self.active: Final = calls.reading(hooks.active)
+        self.due: Final = calls.reading(hooks.due)
+        self.change: Final = calls.writing(hooks.change)
+        self.remove: Final = calls.writing(hooks.remove)
+
+
 class DirectoryOverLine:
     """The directory at the other end of a line; `arbiter.service.ports` says why it names every method.
 
@@ -122,6 +136,7 @@ class DirectoryOverLine:
 
     def __init__(self, calls: StoreCalls, directory: Directory) -> None:
         reading, writing = calls.reading, calls.writing
+        self.web_hooks: Final = WebHooksOverLine(calls, directory.web_hooks)
         self.add_player: Final = writing(directory.add_player)
         self.player: Final = reading(directory.player)
         self.players: Final = reading(directory.players)

@@ -4680,6 +4680,546 @@ func (x *Faults) GetWalkovers() int32 {
 	return 0
 }
 
+// An address to which the events of a tournament are delivered.
+type WebHook struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The web hook; the ids of its deliveries begin with it.
+	WebHookId string `protobuf:"bytes,1,opt,name=web_hook_id,json=webHookId,proto3" json:"web_hook_id,omitempty"`
+	// The tournament.
+	TournamentId string `protobuf:"bytes,2,opt,name=tournament_id,json=tournamentId,proto3" json:"tournament_id,omitempty"`
+	// The address.
+	Url string `protobuf:"bytes,3,opt,name=url,proto3" json:"url,omitempty"`
+	// When it was made, UTC epoch milliseconds.
+	CreatedMs int64 `protobuf:"varint,4,opt,name=created_ms,json=createdMs,proto3" json:"created_ms,omitempty"`
+	// The last record of the tournament's log that needs no delivery any more, by its revision.
+	DeliveredRevision int64 `protobuf:"varint,5,opt,name=delivered_revision,json=deliveredRevision,proto3" json:"delivered_revision,omitempty"`
+	// When a delivery was accepted last, UTC epoch milliseconds; 0 if none was.
+	DeliveredMs int64 `protobuf:"varint,6,opt,name=delivered_ms,json=deliveredMs,proto3" json:"delivered_ms,omitempty"`
+	// How often the next delivery was attempted in vain, or is being attempted.
+	Tries int32 `protobuf:"varint,7,opt,name=tries,proto3" json:"tries,omitempty"`
+	// When it is attempted again, UTC epoch milliseconds; 0 if nothing waits for another attempt.
+	NextTryMs int64 `protobuf:"varint,8,opt,name=next_try_ms,json=nextTryMs,proto3" json:"next_try_ms,omitempty"`
+	// Why the last attempt failed; empty if it did not.
+	Error string `protobuf:"bytes,9,opt,name=error,proto3" json:"error,omitempty"`
+	// Whether it has stopped, because of too many attempts in vain, or because the receiver wants no more (status 410).
+	Stopped       bool `protobuf:"varint,10,opt,name=stopped,proto3" json:"stopped,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WebHook) Reset() {
+	*x = WebHook{}
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[53]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WebHook) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WebHook) ProtoMessage() {}
+
+func (x *WebHook) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[53]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WebHook.ProtoReflect.Descriptor instead.
+func (*WebHook) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{53}
+}
+
+func (x *WebHook) GetWebHookId() string {
+	if x != nil {
+		return x.WebHookId
+	}
+	return ""
+}
+
+func (x *WebHook) GetTournamentId() string {
+	if x != nil {
+		return x.TournamentId
+	}
+	return ""
+}
+
+func (x *WebHook) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+func (x *WebHook) GetCreatedMs() int64 {
+	if x != nil {
+		return x.CreatedMs
+	}
+	return 0
+}
+
+func (x *WebHook) GetDeliveredRevision() int64 {
+	if x != nil {
+		return x.DeliveredRevision
+	}
+	return 0
+}
+
+func (x *WebHook) GetDeliveredMs() int64 {
+	if x != nil {
+		return x.DeliveredMs
+	}
+	return 0
+}
+
+func (x *WebHook) GetTries() int32 {
+	if x != nil {
+		return x.Tries
+	}
+	return 0
+}
+
+func (x *WebHook) GetNextTryMs() int64 {
+	if x != nil {
+		return x.NextTryMs
+	}
+	return 0
+}
+
+func (x *WebHook) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
+func (x *WebHook) GetStopped() bool {
+	if x != nil {
+		return x.Stopped
+	}
+	return false
+}
+
+// Makes a web hook.
+type CreateWebHookRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Makes repeated requests harmless: 1 to 100 characters.
+	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The tournament.
+	TournamentId string `protobuf:"bytes,2,opt,name=tournament_id,json=tournamentId,proto3" json:"tournament_id,omitempty"`
+	// The address: http or https, at most 500 characters of ASCII, without user, password and fragment.
+	Url           string `protobuf:"bytes,3,opt,name=url,proto3" json:"url,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateWebHookRequest) Reset() {
+	*x = CreateWebHookRequest{}
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[54]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateWebHookRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateWebHookRequest) ProtoMessage() {}
+
+func (x *CreateWebHookRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[54]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateWebHookRequest.ProtoReflect.Descriptor instead.
+func (*CreateWebHookRequest) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{54}
+}
+
+func (x *CreateWebHookRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *CreateWebHookRequest) GetTournamentId() string {
+	if x != nil {
+		return x.TournamentId
+	}
+	return ""
+}
+
+func (x *CreateWebHookRequest) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+// The web hook was made.
+type CreateWebHookResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The web hook.
+	WebHook *WebHook `protobuf:"bytes,1,opt,name=web_hook,json=webHook,proto3" json:"web_hook,omitempty"`
+	// The key of its signatures, which no other call returns: "whsec_" and the base 64 of 32 bytes.
+	Secret        string `protobuf:"bytes,2,opt,name=secret,proto3" json:"secret,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateWebHookResponse) Reset() {
+	*x = CreateWebHookResponse{}
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[55]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateWebHookResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateWebHookResponse) ProtoMessage() {}
+
+func (x *CreateWebHookResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[55]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateWebHookResponse.ProtoReflect.Descriptor instead.
+func (*CreateWebHookResponse) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{55}
+}
+
+func (x *CreateWebHookResponse) GetWebHook() *WebHook {
+	if x != nil {
+		return x.WebHook
+	}
+	return nil
+}
+
+func (x *CreateWebHookResponse) GetSecret() string {
+	if x != nil {
+		return x.Secret
+	}
+	return ""
+}
+
+// Lists the web hooks of a tournament.
+type ListWebHooksRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tournament.
+	TournamentId  string `protobuf:"bytes,1,opt,name=tournament_id,json=tournamentId,proto3" json:"tournament_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListWebHooksRequest) Reset() {
+	*x = ListWebHooksRequest{}
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[56]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListWebHooksRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListWebHooksRequest) ProtoMessage() {}
+
+func (x *ListWebHooksRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[56]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListWebHooksRequest.ProtoReflect.Descriptor instead.
+func (*ListWebHooksRequest) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{56}
+}
+
+func (x *ListWebHooksRequest) GetTournamentId() string {
+	if x != nil {
+		return x.TournamentId
+	}
+	return ""
+}
+
+// The web hooks of a tournament.
+type ListWebHooksResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The web hooks, the oldest first.
+	WebHooks      []*WebHook `protobuf:"bytes,1,rep,name=web_hooks,json=webHooks,proto3" json:"web_hooks,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListWebHooksResponse) Reset() {
+	*x = ListWebHooksResponse{}
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[57]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListWebHooksResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListWebHooksResponse) ProtoMessage() {}
+
+func (x *ListWebHooksResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[57]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListWebHooksResponse.ProtoReflect.Descriptor instead.
+func (*ListWebHooksResponse) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{57}
+}
+
+func (x *ListWebHooksResponse) GetWebHooks() []*WebHook {
+	if x != nil {
+		return x.WebHooks
+	}
+	return nil
+}
+
+// Makes the next attempt of a web hook now.
+type RetryWebHookRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tournament.
+	TournamentId string `protobuf:"bytes,1,opt,name=tournament_id,json=tournamentId,proto3" json:"tournament_id,omitempty"`
+	// The web hook.
+	WebHookId     string `protobuf:"bytes,2,opt,name=web_hook_id,json=webHookId,proto3" json:"web_hook_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RetryWebHookRequest) Reset() {
+	*x = RetryWebHookRequest{}
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[58]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RetryWebHookRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RetryWebHookRequest) ProtoMessage() {}
+
+func (x *RetryWebHookRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[58]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RetryWebHookRequest.ProtoReflect.Descriptor instead.
+func (*RetryWebHookRequest) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{58}
+}
+
+func (x *RetryWebHookRequest) GetTournamentId() string {
+	if x != nil {
+		return x.TournamentId
+	}
+	return ""
+}
+
+func (x *RetryWebHookRequest) GetWebHookId() string {
+	if x != nil {
+		return x.WebHookId
+	}
+	return ""
+}
+
+// The next attempt is made.
+type RetryWebHookResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The web hook, just before the attempt.
+	WebHook       *WebHook `protobuf:"bytes,1,opt,name=web_hook,json=webHook,proto3" json:"web_hook,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RetryWebHookResponse) Reset() {
+	*x = RetryWebHookResponse{}
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[59]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RetryWebHookResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RetryWebHookResponse) ProtoMessage() {}
+
+func (x *RetryWebHookResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[59]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RetryWebHookResponse.ProtoReflect.Descriptor instead.
+func (*RetryWebHookResponse) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{59}
+}
+
+func (x *RetryWebHookResponse) GetWebHook() *WebHook {
+	if x != nil {
+		return x.WebHook
+	}
+	return nil
+}
+
+// Removes a web hook.
+type DeleteWebHookRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tournament.
+	TournamentId string `protobuf:"bytes,1,opt,name=tournament_id,json=tournamentId,proto3" json:"tournament_id,omitempty"`
+	// The web hook.
+	WebHookId     string `protobuf:"bytes,2,opt,name=web_hook_id,json=webHookId,proto3" json:"web_hook_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteWebHookRequest) Reset() {
+	*x = DeleteWebHookRequest{}
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[60]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteWebHookRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteWebHookRequest) ProtoMessage() {}
+
+func (x *DeleteWebHookRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[60]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteWebHookRequest.ProtoReflect.Descriptor instead.
+func (*DeleteWebHookRequest) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{60}
+}
+
+func (x *DeleteWebHookRequest) GetTournamentId() string {
+	if x != nil {
+		return x.TournamentId
+	}
+	return ""
+}
+
+func (x *DeleteWebHookRequest) GetWebHookId() string {
+	if x != nil {
+		return x.WebHookId
+	}
+	return ""
+}
+
+// The web hook is removed.
+type DeleteWebHookResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The web hook as it was.
+	WebHook       *WebHook `protobuf:"bytes,1,opt,name=web_hook,json=webHook,proto3" json:"web_hook,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteWebHookResponse) Reset() {
+	*x = DeleteWebHookResponse{}
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[61]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteWebHookResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteWebHookResponse) ProtoMessage() {}
+
+func (x *DeleteWebHookResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[61]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteWebHookResponse.ProtoReflect.Descriptor instead.
+func (*DeleteWebHookResponse) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{61}
+}
+
+func (x *DeleteWebHookResponse) GetWebHook() *WebHook {
+	if x != nil {
+		return x.WebHook
+	}
+	return nil
+}
+
 var File_arbiter_v1_tournament_proto protoreflect.FileDescriptor
 
 const file_arbiter_v1_tournament_proto_rawDesc = "" +
@@ -5075,7 +5615,42 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\n" +
 	"violations\x18\x03 \x01(\x05R\n" +
 	"violations\x12\x1c\n" +
-	"\twalkovers\x18\x04 \x01(\x05R\twalkovers*\x8d\x02\n" +
+	"\twalkovers\x18\x04 \x01(\x05R\twalkovers\"\xb7\x02\n" +
+	"\aWebHook\x12\x1e\n" +
+	"\vweb_hook_id\x18\x01 \x01(\tR\twebHookId\x12#\n" +
+	"\rtournament_id\x18\x02 \x01(\tR\ftournamentId\x12\x10\n" +
+	"\x03url\x18\x03 \x01(\tR\x03url\x12\x1d\n" +
+	"\n" +
+	"created_ms\x18\x04 \x01(\x03R\tcreatedMs\x12-\n" +
+	"\x12delivered_revision\x18\x05 \x01(\x03R\x11deliveredRevision\x12!\n" +
+	"\fdelivered_ms\x18\x06 \x01(\x03R\vdeliveredMs\x12\x14\n" +
+	"\x05tries\x18\a \x01(\x05R\x05tries\x12\x1e\n" +
+	"\vnext_try_ms\x18\b \x01(\x03R\tnextTryMs\x12\x14\n" +
+	"\x05error\x18\t \x01(\tR\x05error\x12\x18\n" +
+	"\astopped\x18\n" +
+	" \x01(\bR\astopped\"l\n" +
+	"\x14CreateWebHookRequest\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tR\trequestId\x12#\n" +
+	"\rtournament_id\x18\x02 \x01(\tR\ftournamentId\x12\x10\n" +
+	"\x03url\x18\x03 \x01(\tR\x03url\"_\n" +
+	"\x15CreateWebHookResponse\x12.\n" +
+	"\bweb_hook\x18\x01 \x01(\v2\x13.arbiter.v1.WebHookR\awebHook\x12\x16\n" +
+	"\x06secret\x18\x02 \x01(\tR\x06secret\":\n" +
+	"\x13ListWebHooksRequest\x12#\n" +
+	"\rtournament_id\x18\x01 \x01(\tR\ftournamentId\"H\n" +
+	"\x14ListWebHooksResponse\x120\n" +
+	"\tweb_hooks\x18\x01 \x03(\v2\x13.arbiter.v1.WebHookR\bwebHooks\"Z\n" +
+	"\x13RetryWebHookRequest\x12#\n" +
+	"\rtournament_id\x18\x01 \x01(\tR\ftournamentId\x12\x1e\n" +
+	"\vweb_hook_id\x18\x02 \x01(\tR\twebHookId\"F\n" +
+	"\x14RetryWebHookResponse\x12.\n" +
+	"\bweb_hook\x18\x01 \x01(\v2\x13.arbiter.v1.WebHookR\awebHook\"[\n" +
+	"\x14DeleteWebHookRequest\x12#\n" +
+	"\rtournament_id\x18\x01 \x01(\tR\ftournamentId\x12\x1e\n" +
+	"\vweb_hook_id\x18\x02 \x01(\tR\twebHookId\"G\n" +
+	"\x15DeleteWebHookResponse\x12.\n" +
+	"\bweb_hook\x18\x01 \x01(\v2\x13.arbiter.v1.WebHookR\awebHook*\x8d\x02\n" +
 	"\x10TournamentFormat\x12!\n" +
 	"\x1dTOURNAMENT_FORMAT_UNSPECIFIED\x10\x00\x12!\n" +
 	"\x1dTOURNAMENT_FORMAT_ROUND_ROBIN\x10\x01\x12\x1e\n" +
@@ -5129,8 +5704,7 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x1bRULING_DECISION_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16RULING_DECISION_POINTS\x10\x01\x12\x18\n" +
 	"\x14RULING_DECISION_VOID\x10\x02\x12\x1a\n" +
-	"\x16RULING_DECISION_STANDS\x10\x032\xe4\n" +
-	"\n" +
+	"\x16RULING_DECISION_STANDS\x10\x032\xb6\r\n" +
 	"\x11TournamentService\x12]\n" +
 	"\x10CreateTournament\x12#.arbiter.v1.CreateTournamentRequest\x1a$.arbiter.v1.CreateTournamentResponse\x12Z\n" +
 	"\x0fEnterTournament\x12\".arbiter.v1.EnterTournamentRequest\x1a#.arbiter.v1.EnterTournamentResponse\x12o\n" +
@@ -5147,7 +5721,11 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x0fListTournaments\x12\".arbiter.v1.ListTournamentsRequest\x1a#.arbiter.v1.ListTournamentsResponse\x12Q\n" +
 	"\fGetStandings\x12\x1f.arbiter.v1.GetStandingsRequest\x1a .arbiter.v1.GetStandingsResponse\x12H\n" +
 	"\tGetSeries\x12\x1c.arbiter.v1.GetSeriesRequest\x1a\x1d.arbiter.v1.GetSeriesResponse\x12_\n" +
-	"\x10ExportTournament\x12#.arbiter.v1.ExportTournamentRequest\x1a$.arbiter.v1.ExportTournamentResponse0\x01B\x02P\x01b\x06proto3"
+	"\x10ExportTournament\x12#.arbiter.v1.ExportTournamentRequest\x1a$.arbiter.v1.ExportTournamentResponse0\x01\x12T\n" +
+	"\rCreateWebHook\x12 .arbiter.v1.CreateWebHookRequest\x1a!.arbiter.v1.CreateWebHookResponse\x12Q\n" +
+	"\fListWebHooks\x12\x1f.arbiter.v1.ListWebHooksRequest\x1a .arbiter.v1.ListWebHooksResponse\x12Q\n" +
+	"\fRetryWebHook\x12\x1f.arbiter.v1.RetryWebHookRequest\x1a .arbiter.v1.RetryWebHookResponse\x12T\n" +
+	"\rDeleteWebHook\x12 .arbiter.v1.DeleteWebHookRequest\x1a!.arbiter.v1.DeleteWebHookResponseB\x02P\x01b\x06proto3"
 
 var (
 	file_arbiter_v1_tournament_proto_rawDescOnce sync.Once
@@ -5162,7 +5740,7 @@ func file_arbiter_v1_tournament_proto_rawDescGZIP() []byte {
 }
 
 var file_arbiter_v1_tournament_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_arbiter_v1_tournament_proto_msgTypes = make([]protoimpl.MessageInfo, 54)
+var file_arbiter_v1_tournament_proto_msgTypes = make([]protoimpl.MessageInfo, 63)
 var file_arbiter_v1_tournament_proto_goTypes = []any{
 	(TournamentFormat)(0),                  // 0: arbiter.v1.TournamentFormat
 	(TournamentPhase)(0),                   // 1: arbiter.v1.TournamentPhase
@@ -5225,10 +5803,19 @@ var file_arbiter_v1_tournament_proto_goTypes = []any{
 	(*StandingsRow)(nil),                   // 58: arbiter.v1.StandingsRow
 	(*StandingsRating)(nil),                // 59: arbiter.v1.StandingsRating
 	(*Faults)(nil),                         // 60: arbiter.v1.Faults
-	nil,                                    // 61: arbiter.v1.TournamentSpec.TimeOddsEntry
-	(StartRule)(0),                         // 62: arbiter.v1.StartRule
-	(*Correction)(nil),                     // 63: arbiter.v1.Correction
-	(*Estimate)(nil),                       // 64: arbiter.v1.Estimate
+	(*WebHook)(nil),                        // 61: arbiter.v1.WebHook
+	(*CreateWebHookRequest)(nil),           // 62: arbiter.v1.CreateWebHookRequest
+	(*CreateWebHookResponse)(nil),          // 63: arbiter.v1.CreateWebHookResponse
+	(*ListWebHooksRequest)(nil),            // 64: arbiter.v1.ListWebHooksRequest
+	(*ListWebHooksResponse)(nil),           // 65: arbiter.v1.ListWebHooksResponse
+	(*RetryWebHookRequest)(nil),            // 66: arbiter.v1.RetryWebHookRequest
+	(*RetryWebHookResponse)(nil),           // 67: arbiter.v1.RetryWebHookResponse
+	(*DeleteWebHookRequest)(nil),           // 68: arbiter.v1.DeleteWebHookRequest
+	(*DeleteWebHookResponse)(nil),          // 69: arbiter.v1.DeleteWebHookResponse
+	nil,                                    // 70: arbiter.v1.TournamentSpec.TimeOddsEntry
+	(StartRule)(0),                         // 71: arbiter.v1.StartRule
+	(*Correction)(nil),                     // 72: arbiter.v1.Correction
+	(*Estimate)(nil),                       // 73: arbiter.v1.Estimate
 }
 var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	0,  // 0: arbiter.v1.TournamentSpec.format:type_name -> arbiter.v1.TournamentFormat
@@ -5239,13 +5826,13 @@ var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	16, // 5: arbiter.v1.TournamentSpec.adjudication:type_name -> arbiter.v1.Adjudication
 	3,  // 6: arbiter.v1.TournamentSpec.tie_breaks:type_name -> arbiter.v1.TieBreak
 	17, // 7: arbiter.v1.TournamentSpec.policy:type_name -> arbiter.v1.TournamentPolicy
-	61, // 8: arbiter.v1.TournamentSpec.time_odds:type_name -> arbiter.v1.TournamentSpec.TimeOddsEntry
+	70, // 8: arbiter.v1.TournamentSpec.time_odds:type_name -> arbiter.v1.TournamentSpec.TimeOddsEntry
 	15, // 9: arbiter.v1.TournamentSpec.series:type_name -> arbiter.v1.SeriesRules
 	11, // 10: arbiter.v1.Openings.lines:type_name -> arbiter.v1.OpeningLine
 	5,  // 11: arbiter.v1.Openings.order:type_name -> arbiter.v1.OpeningOrder
 	13, // 12: arbiter.v1.EntryRules.forbidden:type_name -> arbiter.v1.PlayerPair
 	6,  // 13: arbiter.v1.Schedule.too_few:type_name -> arbiter.v1.TooFewRule
-	62, // 14: arbiter.v1.TournamentPolicy.start:type_name -> arbiter.v1.StartRule
+	71, // 14: arbiter.v1.TournamentPolicy.start:type_name -> arbiter.v1.StartRule
 	4,  // 15: arbiter.v1.TournamentPolicy.no_show:type_name -> arbiter.v1.NoShowRule
 	8,  // 16: arbiter.v1.Tournament.spec:type_name -> arbiter.v1.TournamentSpec
 	1,  // 17: arbiter.v1.Tournament.phase:type_name -> arbiter.v1.TournamentPhase
@@ -5268,7 +5855,7 @@ var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	20, // 34: arbiter.v1.RuleOnGameResponse.tournament:type_name -> arbiter.v1.Tournament
 	45, // 35: arbiter.v1.RuleOnGameResponse.changes:type_name -> arbiter.v1.PlaceChange
 	44, // 36: arbiter.v1.RuleOnGameResponse.later:type_name -> arbiter.v1.LaterPairings
-	63, // 37: arbiter.v1.CorrectTournamentRequest.correction:type_name -> arbiter.v1.Correction
+	72, // 37: arbiter.v1.CorrectTournamentRequest.correction:type_name -> arbiter.v1.Correction
 	20, // 38: arbiter.v1.CorrectTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
 	45, // 39: arbiter.v1.CorrectTournamentResponse.changes:type_name -> arbiter.v1.PlaceChange
 	44, // 40: arbiter.v1.CorrectTournamentResponse.later:type_name -> arbiter.v1.LaterPairings
@@ -5288,42 +5875,54 @@ var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	57, // 54: arbiter.v1.SeriesRow.results:type_name -> arbiter.v1.SeriesResult
 	60, // 55: arbiter.v1.StandingsRow.faults:type_name -> arbiter.v1.Faults
 	59, // 56: arbiter.v1.StandingsRow.rating:type_name -> arbiter.v1.StandingsRating
-	64, // 57: arbiter.v1.StandingsRating.elo:type_name -> arbiter.v1.Estimate
-	22, // 58: arbiter.v1.TournamentService.CreateTournament:input_type -> arbiter.v1.CreateTournamentRequest
-	24, // 59: arbiter.v1.TournamentService.EnterTournament:input_type -> arbiter.v1.EnterTournamentRequest
-	26, // 60: arbiter.v1.TournamentService.WithdrawFromTournament:input_type -> arbiter.v1.WithdrawFromTournamentRequest
-	29, // 61: arbiter.v1.TournamentService.ChangeEntry:input_type -> arbiter.v1.ChangeEntryRequest
-	31, // 62: arbiter.v1.TournamentService.StartTournament:input_type -> arbiter.v1.StartTournamentRequest
-	33, // 63: arbiter.v1.TournamentService.PauseTournament:input_type -> arbiter.v1.PauseTournamentRequest
-	35, // 64: arbiter.v1.TournamentService.ResumeTournament:input_type -> arbiter.v1.ResumeTournamentRequest
-	37, // 65: arbiter.v1.TournamentService.CancelTournament:input_type -> arbiter.v1.CancelTournamentRequest
-	39, // 66: arbiter.v1.TournamentService.RuleOnGame:input_type -> arbiter.v1.RuleOnGameRequest
-	41, // 67: arbiter.v1.TournamentService.CorrectTournament:input_type -> arbiter.v1.CorrectTournamentRequest
-	46, // 68: arbiter.v1.TournamentService.GetTournament:input_type -> arbiter.v1.GetTournamentRequest
-	48, // 69: arbiter.v1.TournamentService.ListTournaments:input_type -> arbiter.v1.ListTournamentsRequest
-	52, // 70: arbiter.v1.TournamentService.GetStandings:input_type -> arbiter.v1.GetStandingsRequest
-	54, // 71: arbiter.v1.TournamentService.GetSeries:input_type -> arbiter.v1.GetSeriesRequest
-	50, // 72: arbiter.v1.TournamentService.ExportTournament:input_type -> arbiter.v1.ExportTournamentRequest
-	23, // 73: arbiter.v1.TournamentService.CreateTournament:output_type -> arbiter.v1.CreateTournamentResponse
-	25, // 74: arbiter.v1.TournamentService.EnterTournament:output_type -> arbiter.v1.EnterTournamentResponse
-	27, // 75: arbiter.v1.TournamentService.WithdrawFromTournament:output_type -> arbiter.v1.WithdrawFromTournamentResponse
-	30, // 76: arbiter.v1.TournamentService.ChangeEntry:output_type -> arbiter.v1.ChangeEntryResponse
-	32, // 77: arbiter.v1.TournamentService.StartTournament:output_type -> arbiter.v1.StartTournamentResponse
-	34, // 78: arbiter.v1.TournamentService.PauseTournament:output_type -> arbiter.v1.PauseTournamentResponse
-	36, // 79: arbiter.v1.TournamentService.ResumeTournament:output_type -> arbiter.v1.ResumeTournamentResponse
-	38, // 80: arbiter.v1.TournamentService.CancelTournament:output_type -> arbiter.v1.CancelTournamentResponse
-	40, // 81: arbiter.v1.TournamentService.RuleOnGame:output_type -> arbiter.v1.RuleOnGameResponse
-	42, // 82: arbiter.v1.TournamentService.CorrectTournament:output_type -> arbiter.v1.CorrectTournamentResponse
-	47, // 83: arbiter.v1.TournamentService.GetTournament:output_type -> arbiter.v1.GetTournamentResponse
-	49, // 84: arbiter.v1.TournamentService.ListTournaments:output_type -> arbiter.v1.ListTournamentsResponse
-	53, // 85: arbiter.v1.TournamentService.GetStandings:output_type -> arbiter.v1.GetStandingsResponse
-	55, // 86: arbiter.v1.TournamentService.GetSeries:output_type -> arbiter.v1.GetSeriesResponse
-	51, // 87: arbiter.v1.TournamentService.ExportTournament:output_type -> arbiter.v1.ExportTournamentResponse
-	73, // [73:88] is the sub-list for method output_type
-	58, // [58:73] is the sub-list for method input_type
-	58, // [58:58] is the sub-list for extension type_name
-	58, // [58:58] is the sub-list for extension extendee
-	0,  // [0:58] is the sub-list for field type_name
+	73, // 57: arbiter.v1.StandingsRating.elo:type_name -> arbiter.v1.Estimate
+	61, // 58: arbiter.v1.CreateWebHookResponse.web_hook:type_name -> arbiter.v1.WebHook
+	61, // 59: arbiter.v1.ListWebHooksResponse.web_hooks:type_name -> arbiter.v1.WebHook
+	61, // 60: arbiter.v1.RetryWebHookResponse.web_hook:type_name -> arbiter.v1.WebHook
+	61, // 61: arbiter.v1.DeleteWebHookResponse.web_hook:type_name -> arbiter.v1.WebHook
+	22, // 62: arbiter.v1.TournamentService.CreateTournament:input_type -> arbiter.v1.CreateTournamentRequest
+	24, // 63: arbiter.v1.TournamentService.EnterTournament:input_type -> arbiter.v1.EnterTournamentRequest
+	26, // 64: arbiter.v1.TournamentService.WithdrawFromTournament:input_type -> arbiter.v1.WithdrawFromTournamentRequest
+	29, // 65: arbiter.v1.TournamentService.ChangeEntry:input_type -> arbiter.v1.ChangeEntryRequest
+	31, // 66: arbiter.v1.TournamentService.StartTournament:input_type -> arbiter.v1.StartTournamentRequest
+	33, // 67: arbiter.v1.TournamentService.PauseTournament:input_type -> arbiter.v1.PauseTournamentRequest
+	35, // 68: arbiter.v1.TournamentService.ResumeTournament:input_type -> arbiter.v1.ResumeTournamentRequest
+	37, // 69: arbiter.v1.TournamentService.CancelTournament:input_type -> arbiter.v1.CancelTournamentRequest
+	39, // 70: arbiter.v1.TournamentService.RuleOnGame:input_type -> arbiter.v1.RuleOnGameRequest
+	41, // 71: arbiter.v1.TournamentService.CorrectTournament:input_type -> arbiter.v1.CorrectTournamentRequest
+	46, // 72: arbiter.v1.TournamentService.GetTournament:input_type -> arbiter.v1.GetTournamentRequest
+	48, // 73: arbiter.v1.TournamentService.ListTournaments:input_type -> arbiter.v1.ListTournamentsRequest
+	52, // 74: arbiter.v1.TournamentService.GetStandings:input_type -> arbiter.v1.GetStandingsRequest
+	54, // 75: arbiter.v1.TournamentService.GetSeries:input_type -> arbiter.v1.GetSeriesRequest
+	50, // 76: arbiter.v1.TournamentService.ExportTournament:input_type -> arbiter.v1.ExportTournamentRequest
+	62, // 77: arbiter.v1.TournamentService.CreateWebHook:input_type -> arbiter.v1.CreateWebHookRequest
+	64, // 78: arbiter.v1.TournamentService.ListWebHooks:input_type -> arbiter.v1.ListWebHooksRequest
+	66, // 79: arbiter.v1.TournamentService.RetryWebHook:input_type -> arbiter.v1.RetryWebHookRequest
+	68, // 80: arbiter.v1.TournamentService.DeleteWebHook:input_type -> arbiter.v1.DeleteWebHookRequest
+	23, // 81: arbiter.v1.TournamentService.CreateTournament:output_type -> arbiter.v1.CreateTournamentResponse
+	25, // 82: arbiter.v1.TournamentService.EnterTournament:output_type -> arbiter.v1.EnterTournamentResponse
+	27, // 83: arbiter.v1.TournamentService.WithdrawFromTournament:output_type -> arbiter.v1.WithdrawFromTournamentResponse
+	30, // 84: arbiter.v1.TournamentService.ChangeEntry:output_type -> arbiter.v1.ChangeEntryResponse
+	32, // 85: arbiter.v1.TournamentService.StartTournament:output_type -> arbiter.v1.StartTournamentResponse
+	34, // 86: arbiter.v1.TournamentService.PauseTournament:output_type -> arbiter.v1.PauseTournamentResponse
+	36, // 87: arbiter.v1.TournamentService.ResumeTournament:output_type -> arbiter.v1.ResumeTournamentResponse
+	38, // 88: arbiter.v1.TournamentService.CancelTournament:output_type -> arbiter.v1.CancelTournamentResponse
+	40, // 89: arbiter.v1.TournamentService.RuleOnGame:output_type -> arbiter.v1.RuleOnGameResponse
+	42, // 90: arbiter.v1.TournamentService.CorrectTournament:output_type -> arbiter.v1.CorrectTournamentResponse
+	47, // 91: arbiter.v1.TournamentService.GetTournament:output_type -> arbiter.v1.GetTournamentResponse
+	49, // 92: arbiter.v1.TournamentService.ListTournaments:output_type -> arbiter.v1.ListTournamentsResponse
+	53, // 93: arbiter.v1.TournamentService.GetStandings:output_type -> arbiter.v1.GetStandingsResponse
+	55, // 94: arbiter.v1.TournamentService.GetSeries:output_type -> arbiter.v1.GetSeriesResponse
+	51, // 95: arbiter.v1.TournamentService.ExportTournament:output_type -> arbiter.v1.ExportTournamentResponse
+	63, // 96: arbiter.v1.TournamentService.CreateWebHook:output_type -> arbiter.v1.CreateWebHookResponse
+	65, // 97: arbiter.v1.TournamentService.ListWebHooks:output_type -> arbiter.v1.ListWebHooksResponse
+	67, // 98: arbiter.v1.TournamentService.RetryWebHook:output_type -> arbiter.v1.RetryWebHookResponse
+	69, // 99: arbiter.v1.TournamentService.DeleteWebHook:output_type -> arbiter.v1.DeleteWebHookResponse
+	81, // [81:100] is the sub-list for method output_type
+	62, // [62:81] is the sub-list for method input_type
+	62, // [62:62] is the sub-list for extension type_name
+	62, // [62:62] is the sub-list for extension extendee
+	0,  // [0:62] is the sub-list for field type_name
 }
 
 func init() { file_arbiter_v1_tournament_proto_init() }
@@ -5346,7 +5945,7 @@ func file_arbiter_v1_tournament_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arbiter_v1_tournament_proto_rawDesc), len(file_arbiter_v1_tournament_proto_rawDesc)),
 			NumEnums:      8,
-			NumMessages:   54,
+			NumMessages:   63,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -36,6 +36,10 @@ const (
 	TournamentService_GetStandings_FullMethodName           = "/arbiter.v1.TournamentService/GetStandings"
 	TournamentService_GetSeries_FullMethodName              = "/arbiter.v1.TournamentService/GetSeries"
 	TournamentService_ExportTournament_FullMethodName       = "/arbiter.v1.TournamentService/ExportTournament"
+	TournamentService_CreateWebHook_FullMethodName          = "/arbiter.v1.TournamentService/CreateWebHook"
+	TournamentService_ListWebHooks_FullMethodName           = "/arbiter.v1.TournamentService/ListWebHooks"
+	TournamentService_RetryWebHook_FullMethodName           = "/arbiter.v1.TournamentService/RetryWebHook"
+	TournamentService_DeleteWebHook_FullMethodName          = "/arbiter.v1.TournamentService/DeleteWebHook"
 )
 
 // TournamentServiceClient is the client API for TournamentService service.
@@ -119,6 +123,18 @@ type TournamentServiceClient interface {
 	// RECORD_DAMAGED (also after a part), BUDGET_SPENT (the ratings take too long), READER_TOO_SLOW (nothing was read for
 	// silence_ms; send the request again), STORE_UNAVAILABLE.
 	ExportTournament(ctx context.Context, in *ExportTournamentRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportTournamentResponse], error)
+	// Has the events of a tournament delivered to an address by HTTP from now on: rounds that are paired, games that end,
+	// rulings, corrections, the end. deploy/WEBHOOKS.md describes the deliveries. Refusals: as for StartTournament without
+	// TOURNAMENT_CLOSED, RATE_LIMITED (the tournament has too many).
+	CreateWebHook(ctx context.Context, in *CreateWebHookRequest, opts ...grpc.CallOption) (*CreateWebHookResponse, error)
+	// Lists the web hooks of a tournament, the oldest first, for whoever runs it. Refusals: TOURNAMENT_NOT_FOUND,
+	// SCOPE_MISSING, STORE_UNAVAILABLE.
+	ListWebHooks(ctx context.Context, in *ListWebHooksRequest, opts ...grpc.CallOption) (*ListWebHooksResponse, error)
+	// Makes the next attempt of a web hook now, also if it has stopped: its tries are counted from 0 again. Refusals:
+	// TOURNAMENT_NOT_FOUND, ARGUMENT_INVALID (the tournament has no such web hook), SCOPE_MISSING, STORE_UNAVAILABLE.
+	RetryWebHook(ctx context.Context, in *RetryWebHookRequest, opts ...grpc.CallOption) (*RetryWebHookResponse, error)
+	// Removes a web hook: what has not been delivered is not. Refusals: as for RetryWebHook.
+	DeleteWebHook(ctx context.Context, in *DeleteWebHookRequest, opts ...grpc.CallOption) (*DeleteWebHookResponse, error)
 }
 
 type tournamentServiceClient struct {
@@ -288,6 +304,46 @@ func (c *tournamentServiceClient) ExportTournament(ctx context.Context, in *Expo
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type TournamentService_ExportTournamentClient = grpc.ServerStreamingClient[ExportTournamentResponse]
 
+func (c *tournamentServiceClient) CreateWebHook(ctx context.Context, in *CreateWebHookRequest, opts ...grpc.CallOption) (*CreateWebHookResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreateWebHookResponse)
+	err := c.cc.Invoke(ctx, TournamentService_CreateWebHook_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *tournamentServiceClient) ListWebHooks(ctx context.Context, in *ListWebHooksRequest, opts ...grpc.CallOption) (*ListWebHooksResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListWebHooksResponse)
+	err := c.cc.Invoke(ctx, TournamentService_ListWebHooks_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *tournamentServiceClient) RetryWebHook(ctx context.Context, in *RetryWebHookRequest, opts ...grpc.CallOption) (*RetryWebHookResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RetryWebHookResponse)
+	err := c.cc.Invoke(ctx, TournamentService_RetryWebHook_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *tournamentServiceClient) DeleteWebHook(ctx context.Context, in *DeleteWebHookRequest, opts ...grpc.CallOption) (*DeleteWebHookResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteWebHookResponse)
+	err := c.cc.Invoke(ctx, TournamentService_DeleteWebHook_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // TournamentServiceServer is the server API for TournamentService service.
 // All implementations must embed UnimplementedTournamentServiceServer
 // for forward compatibility.
@@ -369,6 +425,18 @@ type TournamentServiceServer interface {
 	// RECORD_DAMAGED (also after a part), BUDGET_SPENT (the ratings take too long), READER_TOO_SLOW (nothing was read for
 	// silence_ms; send the request again), STORE_UNAVAILABLE.
 	ExportTournament(*ExportTournamentRequest, grpc.ServerStreamingServer[ExportTournamentResponse]) error
+	// Has the events of a tournament delivered to an address by HTTP from now on: rounds that are paired, games that end,
+	// rulings, corrections, the end. deploy/WEBHOOKS.md describes the deliveries. Refusals: as for StartTournament without
+	// TOURNAMENT_CLOSED, RATE_LIMITED (the tournament has too many).
+	CreateWebHook(context.Context, *CreateWebHookRequest) (*CreateWebHookResponse, error)
+	// Lists the web hooks of a tournament, the oldest first, for whoever runs it. Refusals: TOURNAMENT_NOT_FOUND,
+	// SCOPE_MISSING, STORE_UNAVAILABLE.
+	ListWebHooks(context.Context, *ListWebHooksRequest) (*ListWebHooksResponse, error)
+	// Makes the next attempt of a web hook now, also if it has stopped: its tries are counted from 0 again. Refusals:
+	// TOURNAMENT_NOT_FOUND, ARGUMENT_INVALID (the tournament has no such web hook), SCOPE_MISSING, STORE_UNAVAILABLE.
+	RetryWebHook(context.Context, *RetryWebHookRequest) (*RetryWebHookResponse, error)
+	// Removes a web hook: what has not been delivered is not. Refusals: as for RetryWebHook.
+	DeleteWebHook(context.Context, *DeleteWebHookRequest) (*DeleteWebHookResponse, error)
 	mustEmbedUnimplementedTournamentServiceServer()
 }
 
@@ -423,6 +491,18 @@ func (UnimplementedTournamentServiceServer) GetSeries(context.Context, *GetSerie
 }
 func (UnimplementedTournamentServiceServer) ExportTournament(*ExportTournamentRequest, grpc.ServerStreamingServer[ExportTournamentResponse]) error {
 	return status.Error(codes.Unimplemented, "method ExportTournament not implemented")
+}
+func (UnimplementedTournamentServiceServer) CreateWebHook(context.Context, *CreateWebHookRequest) (*CreateWebHookResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateWebHook not implemented")
+}
+func (UnimplementedTournamentServiceServer) ListWebHooks(context.Context, *ListWebHooksRequest) (*ListWebHooksResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListWebHooks not implemented")
+}
+func (UnimplementedTournamentServiceServer) RetryWebHook(context.Context, *RetryWebHookRequest) (*RetryWebHookResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RetryWebHook not implemented")
+}
+func (UnimplementedTournamentServiceServer) DeleteWebHook(context.Context, *DeleteWebHookRequest) (*DeleteWebHookResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteWebHook not implemented")
 }
 func (UnimplementedTournamentServiceServer) mustEmbedUnimplementedTournamentServiceServer() {}
 func (UnimplementedTournamentServiceServer) testEmbeddedByValue()                           {}
@@ -708,6 +788,78 @@ func _TournamentService_ExportTournament_Handler(srv interface{}, stream grpc.Se
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type TournamentService_ExportTournamentServer = grpc.ServerStreamingServer[ExportTournamentResponse]
 
+func _TournamentService_CreateWebHook_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateWebHookRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TournamentServiceServer).CreateWebHook(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: TournamentService_CreateWebHook_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TournamentServiceServer).CreateWebHook(ctx, req.(*CreateWebHookRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _TournamentService_ListWebHooks_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListWebHooksRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TournamentServiceServer).ListWebHooks(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: TournamentService_ListWebHooks_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TournamentServiceServer).ListWebHooks(ctx, req.(*ListWebHooksRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _TournamentService_RetryWebHook_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RetryWebHookRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TournamentServiceServer).RetryWebHook(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: TournamentService_RetryWebHook_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TournamentServiceServer).RetryWebHook(ctx, req.(*RetryWebHookRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _TournamentService_DeleteWebHook_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteWebHookRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TournamentServiceServer).DeleteWebHook(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: TournamentService_DeleteWebHook_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TournamentServiceServer).DeleteWebHook(ctx, req.(*DeleteWebHookRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // TournamentService_ServiceDesc is the grpc.ServiceDesc for TournamentService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -770,6 +922,22 @@ var TournamentService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetSeries",
 			Handler:    _TournamentService_GetSeries_Handler,
+		},
+		{
+			MethodName: "CreateWebHook",
+			Handler:    _TournamentService_CreateWebHook_Handler,
+		},
+		{
+			MethodName: "ListWebHooks",
+			Handler:    _TournamentService_ListWebHooks_Handler,
+		},
+		{
+			MethodName: "RetryWebHook",
+			Handler:    _TournamentService_RetryWebHook_Handler,
+		},
+		{
+			MethodName: "DeleteWebHook",
+			Handler:    _TournamentService_DeleteWebHook_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

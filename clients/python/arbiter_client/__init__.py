@@ -168,6 +168,7 @@ from arbiter_client.values.tournament_event import (
     TournamentHappening,
     TournamentStarted,
 )
+from arbiter_client.values.web_hook import NewWebHook, WebHook
 
 __all__ = [
     "DEFAULT_SERVER",
@@ -243,6 +244,7 @@ __all__ = [
     "MovePlayed",
     "Myself",
     "NewToken",
+    "NewWebHook",
     "NoShowRule",
     "OfferDraw",
     "OnError",
@@ -327,6 +329,7 @@ __all__ = [
     "TurnStarted",
     "Unpaired",
     "Verdict",
+    "WebHook",
     "plain_text",
     "play",
     "run",

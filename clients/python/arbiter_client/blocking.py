@@ -169,6 +169,10 @@ class BlockingClient:
     get_standings = _answer(Client.get_standings)
     get_series = _answer(Client.get_series)
     export_tournament = _answer(Client.export_tournament)
+    create_web_hook = _answer(Client.create_web_hook)
+    list_web_hooks = _answer(Client.list_web_hooks)
+    retry_web_hook = _answer(Client.retry_web_hook)
+    delete_web_hook = _answer(Client.delete_web_hook)
 
     get_leaderboard = _answer(Client.get_leaderboard)
     get_rating = _answer(Client.get_rating)

@@ -41,6 +41,8 @@ PAIRS = [
     (arb.PlayedLine, game_pb2.PlayMovesResponse),
     (arb.PlayedPosition, game_pb2.PlayedPosition),
     (arb.GameOutcome, game_pb2.GameOutcome),
+    (arb.WebHook, tournament_pb2.WebHook),
+    (arb.NewWebHook, tournament_pb2.CreateWebHookResponse),
     (arb.Match, match_pb2.Match),
     (arb.Clock, match_pb2.Clock),
     (arb.Policy, match_pb2.Policy),

@@ -33,6 +33,7 @@ class DyingDirectory:
     def __init__(self, directory: Directory) -> None:
         self._left: int | None = None
         self._arrives = False
+        self.web_hooks: Final = directory.web_hooks
         self.add_player: Final = self._dying(directory.add_player)
         self.player: Final = self._dying(directory.player)
         self.players: Final = self._dying(directory.players)

@@ -20,6 +20,7 @@ from arbiter_client.values.tournament import (
     TournamentSpec,
     TournamentSummary,
 )
+from arbiter_client.values.web_hook import NewWebHook, WebHook
 from arbiter_client.values.writing import write
 
 
@@ -248,3 +249,38 @@ class TournamentCalls(Calls):
         request = pb.ExportTournamentRequest(tournament_id=tournament_id)
         parts = await self.connection.ask_all(self.connection.tournaments.ExportTournament, request)
         return b"".join(part.lines for part in parts)
+
+    async def create_web_hook(self, tournament_id: str, url: str, request_id: str = "") -> NewWebHook:
+        """Have the events of a tournament delivered to an address from now on, as its creator.
+
+        Refusals: TOURNAMENT_NOT_FOUND, ARGUMENT_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING, RATE_LIMITED (too many).
+        """
+        request = pb.CreateWebHookRequest(
+            request_id=request_id or new_request_id(), tournament_id=tournament_id, url=url
+        )
+        answer = await self.connection.ask(self.connection.tournaments.CreateWebHook, request)
+        return read(NewWebHook, answer)
+
+    async def list_web_hooks(self, tournament_id: str) -> tuple[WebHook, ...]:
+        """Return the web hooks of a tournament, the oldest first, as its creator.
+
+        Refusals: TOURNAMENT_NOT_FOUND, SCOPE_MISSING.
+        """
+        request = pb.ListWebHooksRequest(tournament_id=tournament_id)
+        answer = await self.connection.ask(self.connection.tournaments.ListWebHooks, request)
+        return tuple(read(WebHook, hook) for hook in answer.web_hooks)
+
+    async def retry_web_hook(self, tournament_id: str, web_hook_id: str) -> WebHook:
+        """Make the next attempt of a web hook now, also if it has stopped, as the tournament's creator.
+
+        Refusals: TOURNAMENT_NOT_FOUND, ARGUMENT_INVALID (no such web hook), SCOPE_MISSING.
+        """
+        request = pb.RetryWebHookRequest(tournament_id=tournament_id, web_hook_id=web_hook_id)
+        answer = await self.connection.ask(self.connection.tournaments.RetryWebHook, request)
+        return read(WebHook, answer.web_hook)
+
+    async def delete_web_hook(self, tournament_id: str, web_hook_id: str) -> WebHook:
+        """Remove a web hook, as the tournament's creator; return it as it was. Refusals: as for retry_web_hook."""
+        request = pb.DeleteWebHookRequest(tournament_id=tournament_id, web_hook_id=web_hook_id)
+        answer = await self.connection.ask(self.connection.tournaments.DeleteWebHook, request, again=False)
+        return read(WebHook, answer.web_hook)

@@ -2525,3 +2525,265 @@ class Faults(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Faults: _TypeAlias = Faults  # noqa: Y015
+
+@_typing.final
+class WebHook(_message.Message):
+    """An address to which the events of a tournament are delivered."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    WEB_HOOK_ID_FIELD_NUMBER: _builtins.int
+    TOURNAMENT_ID_FIELD_NUMBER: _builtins.int
+    URL_FIELD_NUMBER: _builtins.int
+    CREATED_MS_FIELD_NUMBER: _builtins.int
+    DELIVERED_REVISION_FIELD_NUMBER: _builtins.int
+    DELIVERED_MS_FIELD_NUMBER: _builtins.int
+    TRIES_FIELD_NUMBER: _builtins.int
+    NEXT_TRY_MS_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
+    STOPPED_FIELD_NUMBER: _builtins.int
+    web_hook_id: _builtins.str
+    """The web hook; the ids of its deliveries begin with it."""
+    tournament_id: _builtins.str
+    """The tournament."""
+    url: _builtins.str
+    """The address."""
+    created_ms: _builtins.int
+    """When it was made, UTC epoch milliseconds."""
+    delivered_revision: _builtins.int
+    """The last record of the tournament's log that needs no delivery any more, by its revision."""
+    delivered_ms: _builtins.int
+    """When a delivery was accepted last, UTC epoch milliseconds; 0 if none was."""
+    tries: _builtins.int
+    """How often the next delivery was attempted in vain, or is being attempted."""
+    next_try_ms: _builtins.int
+    """When it is attempted again, UTC epoch milliseconds; 0 if nothing waits for another attempt."""
+    error: _builtins.str
+    """Why the last attempt failed; empty if it did not."""
+    stopped: _builtins.bool
+    """Whether it has stopped, because of too many attempts in vain, or because the receiver wants no more (status 410)."""
+    def __init__(
+        self,
+        *,
+        web_hook_id: _builtins.str = ...,
+        tournament_id: _builtins.str = ...,
+        url: _builtins.str = ...,
+        created_ms: _builtins.int = ...,
+        delivered_revision: _builtins.int = ...,
+        delivered_ms: _builtins.int = ...,
+        tries: _builtins.int = ...,
+        next_try_ms: _builtins.int = ...,
+        error: _builtins.str = ...,
+        stopped: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_ms", b"created_ms", "delivered_ms", b"delivered_ms", "delivered_revision", b"delivered_revision", "error", b"error", "next_try_ms", b"next_try_ms", "stopped", b"stopped", "tournament_id", b"tournament_id", "tries", b"tries", "url", b"url", "web_hook_id", b"web_hook_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WebHook: _TypeAlias = WebHook  # noqa: Y015
+
+@_typing.final
+class CreateWebHookRequest(_message.Message):
+    """Makes a web hook."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    TOURNAMENT_ID_FIELD_NUMBER: _builtins.int
+    URL_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """Makes repeated requests harmless: 1 to 100 characters."""
+    tournament_id: _builtins.str
+    """The tournament."""
+    url: _builtins.str
+    """The address: http or https, at most 500 characters of ASCII, without user, password and fragment."""
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str = ...,
+        tournament_id: _builtins.str = ...,
+        url: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["request_id", b"request_id", "tournament_id", b"tournament_id", "url", b"url"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CreateWebHookRequest: _TypeAlias = CreateWebHookRequest  # noqa: Y015
+
+@_typing.final
+class CreateWebHookResponse(_message.Message):
+    """The web hook was made."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    WEB_HOOK_FIELD_NUMBER: _builtins.int
+    SECRET_FIELD_NUMBER: _builtins.int
+    secret: _builtins.str
+    """The key of its signatures, which no other call returns: "whsec_" and the base 64 of 32 bytes."""
+    @_builtins.property
+    def web_hook(self) -> Global___WebHook:
+        """The web hook."""
+
+    def __init__(
+        self,
+        *,
+        web_hook: Global___WebHook | None = ...,
+        secret: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["web_hook", b"web_hook"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["secret", b"secret", "web_hook", b"web_hook"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CreateWebHookResponse: _TypeAlias = CreateWebHookResponse  # noqa: Y015
+
+@_typing.final
+class ListWebHooksRequest(_message.Message):
+    """Lists the web hooks of a tournament."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOURNAMENT_ID_FIELD_NUMBER: _builtins.int
+    tournament_id: _builtins.str
+    """The tournament."""
+    def __init__(
+        self,
+        *,
+        tournament_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["tournament_id", b"tournament_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListWebHooksRequest: _TypeAlias = ListWebHooksRequest  # noqa: Y015
+
+@_typing.final
+class ListWebHooksResponse(_message.Message):
+    """The web hooks of a tournament."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    WEB_HOOKS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def web_hooks(self) -> _containers.RepeatedCompositeFieldContainer[Global___WebHook]:
+        """The web hooks, the oldest first."""
+
+    def __init__(
+        self,
+        *,
+        web_hooks: _abc.Iterable[Global___WebHook] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["web_hooks", b"web_hooks"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListWebHooksResponse: _TypeAlias = ListWebHooksResponse  # noqa: Y015
+
+@_typing.final
+class RetryWebHookRequest(_message.Message):
+    """Makes the next attempt of a web hook now."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOURNAMENT_ID_FIELD_NUMBER: _builtins.int
+    WEB_HOOK_ID_FIELD_NUMBER: _builtins.int
+    tournament_id: _builtins.str
+    """The tournament."""
+    web_hook_id: _builtins.str
+    """The web hook."""
+    def __init__(
+        self,
+        *,
+        tournament_id: _builtins.str = ...,
+        web_hook_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["tournament_id", b"tournament_id", "web_hook_id", b"web_hook_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RetryWebHookRequest: _TypeAlias = RetryWebHookRequest  # noqa: Y015
+
+@_typing.final
+class RetryWebHookResponse(_message.Message):
+    """The next attempt is made."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    WEB_HOOK_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def web_hook(self) -> Global___WebHook:
+        """The web hook, just before the attempt."""
+
+    def __init__(
+        self,
+        *,
+        web_hook: Global___WebHook | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["web_hook", b"web_hook"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["web_hook", b"web_hook"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RetryWebHookResponse: _TypeAlias = RetryWebHookResponse  # noqa: Y015
+
+@_typing.final
+class DeleteWebHookRequest(_message.Message):
+    """Removes a web hook."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOURNAMENT_ID_FIELD_NUMBER: _builtins.int
+    WEB_HOOK_ID_FIELD_NUMBER: _builtins.int
+    tournament_id: _builtins.str
+    """The tournament."""
+    web_hook_id: _builtins.str
+    """The web hook."""
+    def __init__(
+        self,
+        *,
+        tournament_id: _builtins.str = ...,
+        web_hook_id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["tournament_id", b"tournament_id", "web_hook_id", b"web_hook_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeleteWebHookRequest: _TypeAlias = DeleteWebHookRequest  # noqa: Y015
+
+@_typing.final
+class DeleteWebHookResponse(_message.Message):
+    """The web hook is removed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    WEB_HOOK_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def web_hook(self) -> Global___WebHook:
+        """The web hook as it was."""
+
+    def __init__(
+        self,
+        *,
+        web_hook: Global___WebHook | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["web_hook", b"web_hook"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["web_hook", b"web_hook"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeleteWebHookResponse: _TypeAlias = DeleteWebHookResponse  # noqa: Y015

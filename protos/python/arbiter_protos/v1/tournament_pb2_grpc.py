@@ -121,6 +121,26 @@ class TournamentServiceStub:
                 request_serializer=arbiter_dot_v1_dot_tournament__pb2.ExportTournamentRequest.SerializeToString,
                 response_deserializer=arbiter_dot_v1_dot_tournament__pb2.ExportTournamentResponse.FromString,
                 _registered_method=True)
+        self.CreateWebHook = channel.unary_unary(
+                '/arbiter.v1.TournamentService/CreateWebHook',
+                request_serializer=arbiter_dot_v1_dot_tournament__pb2.CreateWebHookRequest.SerializeToString,
+                response_deserializer=arbiter_dot_v1_dot_tournament__pb2.CreateWebHookResponse.FromString,
+                _registered_method=True)
+        self.ListWebHooks = channel.unary_unary(
+                '/arbiter.v1.TournamentService/ListWebHooks',
+                request_serializer=arbiter_dot_v1_dot_tournament__pb2.ListWebHooksRequest.SerializeToString,
+                response_deserializer=arbiter_dot_v1_dot_tournament__pb2.ListWebHooksResponse.FromString,
+                _registered_method=True)
+        self.RetryWebHook = channel.unary_unary(
+                '/arbiter.v1.TournamentService/RetryWebHook',
+                request_serializer=arbiter_dot_v1_dot_tournament__pb2.RetryWebHookRequest.SerializeToString,
+                response_deserializer=arbiter_dot_v1_dot_tournament__pb2.RetryWebHookResponse.FromString,
+                _registered_method=True)
+        self.DeleteWebHook = channel.unary_unary(
+                '/arbiter.v1.TournamentService/DeleteWebHook',
+                request_serializer=arbiter_dot_v1_dot_tournament__pb2.DeleteWebHookRequest.SerializeToString,
+                response_deserializer=arbiter_dot_v1_dot_tournament__pb2.DeleteWebHookResponse.FromString,
+                _registered_method=True)
 
 
 class TournamentServiceServicer:
@@ -277,6 +297,38 @@ class TournamentServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CreateWebHook(self, request, context):
+        """Has the events of a tournament delivered to an address by HTTP from now on: rounds that are paired, games that end,
+        rulings, corrections, the end. deploy/WEBHOOKS.md describes the deliveries. Refusals: as for StartTournament without
+        TOURNAMENT_CLOSED, RATE_LIMITED (the tournament has too many).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListWebHooks(self, request, context):
+        """Lists the web hooks of a tournament, the oldest first, for whoever runs it. Refusals: TOURNAMENT_NOT_FOUND,
+        SCOPE_MISSING, STORE_UNAVAILABLE.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RetryWebHook(self, request, context):
+        """Makes the next attempt of a web hook now, also if it has stopped: its tries are counted from 0 again. Refusals:
+        TOURNAMENT_NOT_FOUND, ARGUMENT_INVALID (the tournament has no such web hook), SCOPE_MISSING, STORE_UNAVAILABLE.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteWebHook(self, request, context):
+        """Removes a web hook: what has not been delivered is not. Refusals: as for RetryWebHook.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_TournamentServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -354,6 +406,26 @@ def add_TournamentServiceServicer_to_server(servicer, server):
                     servicer.ExportTournament,
                     request_deserializer=arbiter_dot_v1_dot_tournament__pb2.ExportTournamentRequest.FromString,
                     response_serializer=arbiter_dot_v1_dot_tournament__pb2.ExportTournamentResponse.SerializeToString,
+            ),
+            'CreateWebHook': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateWebHook,
+                    request_deserializer=arbiter_dot_v1_dot_tournament__pb2.CreateWebHookRequest.FromString,
+                    response_serializer=arbiter_dot_v1_dot_tournament__pb2.CreateWebHookResponse.SerializeToString,
+            ),
+            'ListWebHooks': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListWebHooks,
+                    request_deserializer=arbiter_dot_v1_dot_tournament__pb2.ListWebHooksRequest.FromString,
+                    response_serializer=arbiter_dot_v1_dot_tournament__pb2.ListWebHooksResponse.SerializeToString,
+            ),
+            'RetryWebHook': grpc.unary_unary_rpc_method_handler(
+                    servicer.RetryWebHook,
+                    request_deserializer=arbiter_dot_v1_dot_tournament__pb2.RetryWebHookRequest.FromString,
+                    response_serializer=arbiter_dot_v1_dot_tournament__pb2.RetryWebHookResponse.SerializeToString,
+            ),
+            'DeleteWebHook': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteWebHook,
+                    request_deserializer=arbiter_dot_v1_dot_tournament__pb2.DeleteWebHookRequest.FromString,
+                    response_serializer=arbiter_dot_v1_dot_tournament__pb2.DeleteWebHookResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -773,6 +845,114 @@ class TournamentService:
             '/arbiter.v1.TournamentService/ExportTournament',
             arbiter_dot_v1_dot_tournament__pb2.ExportTournamentRequest.SerializeToString,
             arbiter_dot_v1_dot_tournament__pb2.ExportTournamentResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateWebHook(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arbiter.v1.TournamentService/CreateWebHook',
+            arbiter_dot_v1_dot_tournament__pb2.CreateWebHookRequest.SerializeToString,
+            arbiter_dot_v1_dot_tournament__pb2.CreateWebHookResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListWebHooks(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arbiter.v1.TournamentService/ListWebHooks',
+            arbiter_dot_v1_dot_tournament__pb2.ListWebHooksRequest.SerializeToString,
+            arbiter_dot_v1_dot_tournament__pb2.ListWebHooksResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RetryWebHook(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arbiter.v1.TournamentService/RetryWebHook',
+            arbiter_dot_v1_dot_tournament__pb2.RetryWebHookRequest.SerializeToString,
+            arbiter_dot_v1_dot_tournament__pb2.RetryWebHookResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteWebHook(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arbiter.v1.TournamentService/DeleteWebHook',
+            arbiter_dot_v1_dot_tournament__pb2.DeleteWebHookRequest.SerializeToString,
+            arbiter_dot_v1_dot_tournament__pb2.DeleteWebHookResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -120,6 +120,21 @@ class TournamentServiceStub:
     RECORD_DAMAGED (also after a part), BUDGET_SPENT (the ratings take too long), READER_TOO_SLOW (nothing was read for
     silence_ms; send the request again), STORE_UNAVAILABLE.
     """
+    CreateWebHook: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.CreateWebHookRequest, _tournament_pb2.CreateWebHookResponse]
+    """Has the events of a tournament delivered to an address by HTTP from now on: rounds that are paired, games that end,
+    rulings, corrections, the end. deploy/WEBHOOKS.md describes the deliveries. Refusals: as for StartTournament without
+    TOURNAMENT_CLOSED, RATE_LIMITED (the tournament has too many).
+    """
+    ListWebHooks: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.ListWebHooksRequest, _tournament_pb2.ListWebHooksResponse]
+    """Lists the web hooks of a tournament, the oldest first, for whoever runs it. Refusals: TOURNAMENT_NOT_FOUND,
+    SCOPE_MISSING, STORE_UNAVAILABLE.
+    """
+    RetryWebHook: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.RetryWebHookRequest, _tournament_pb2.RetryWebHookResponse]
+    """Makes the next attempt of a web hook now, also if it has stopped: its tries are counted from 0 again. Refusals:
+    TOURNAMENT_NOT_FOUND, ARGUMENT_INVALID (the tournament has no such web hook), SCOPE_MISSING, STORE_UNAVAILABLE.
+    """
+    DeleteWebHook: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.DeleteWebHookRequest, _tournament_pb2.DeleteWebHookResponse]
+    """Removes a web hook: what has not been delivered is not. Refusals: as for RetryWebHook."""
 
 @_typing.type_check_only
 class TournamentServiceAsyncStub(TournamentServiceStub):
@@ -213,6 +228,21 @@ class TournamentServiceAsyncStub(TournamentServiceStub):
     RECORD_DAMAGED (also after a part), BUDGET_SPENT (the ratings take too long), READER_TOO_SLOW (nothing was read for
     silence_ms; send the request again), STORE_UNAVAILABLE.
     """
+    CreateWebHook: _aio.UnaryUnaryMultiCallable[_tournament_pb2.CreateWebHookRequest, _tournament_pb2.CreateWebHookResponse]  # type: ignore[assignment]
+    """Has the events of a tournament delivered to an address by HTTP from now on: rounds that are paired, games that end,
+    rulings, corrections, the end. deploy/WEBHOOKS.md describes the deliveries. Refusals: as for StartTournament without
+    TOURNAMENT_CLOSED, RATE_LIMITED (the tournament has too many).
+    """
+    ListWebHooks: _aio.UnaryUnaryMultiCallable[_tournament_pb2.ListWebHooksRequest, _tournament_pb2.ListWebHooksResponse]  # type: ignore[assignment]
+    """Lists the web hooks of a tournament, the oldest first, for whoever runs it. Refusals: TOURNAMENT_NOT_FOUND,
+    SCOPE_MISSING, STORE_UNAVAILABLE.
+    """
+    RetryWebHook: _aio.UnaryUnaryMultiCallable[_tournament_pb2.RetryWebHookRequest, _tournament_pb2.RetryWebHookResponse]  # type: ignore[assignment]
+    """Makes the next attempt of a web hook now, also if it has stopped: its tries are counted from 0 again. Refusals:
+    TOURNAMENT_NOT_FOUND, ARGUMENT_INVALID (the tournament has no such web hook), SCOPE_MISSING, STORE_UNAVAILABLE.
+    """
+    DeleteWebHook: _aio.UnaryUnaryMultiCallable[_tournament_pb2.DeleteWebHookRequest, _tournament_pb2.DeleteWebHookResponse]  # type: ignore[assignment]
+    """Removes a web hook: what has not been delivered is not. Refusals: as for RetryWebHook."""
 
 class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
     """Tournaments. Reading needs any of the scopes observe, play and organise; creating tournaments needs scope organise.
@@ -393,5 +423,44 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         RECORD_DAMAGED (also after a part), BUDGET_SPENT (the ratings take too long), READER_TOO_SLOW (nothing was read for
         silence_ms; send the request again), STORE_UNAVAILABLE.
         """
+
+    @_abc_1.abstractmethod
+    def CreateWebHook(
+        self,
+        request: _tournament_pb2.CreateWebHookRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_tournament_pb2.CreateWebHookResponse, _abc.Awaitable[_tournament_pb2.CreateWebHookResponse]]:
+        """Has the events of a tournament delivered to an address by HTTP from now on: rounds that are paired, games that end,
+        rulings, corrections, the end. deploy/WEBHOOKS.md describes the deliveries. Refusals: as for StartTournament without
+        TOURNAMENT_CLOSED, RATE_LIMITED (the tournament has too many).
+        """
+
+    @_abc_1.abstractmethod
+    def ListWebHooks(
+        self,
+        request: _tournament_pb2.ListWebHooksRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_tournament_pb2.ListWebHooksResponse, _abc.Awaitable[_tournament_pb2.ListWebHooksResponse]]:
+        """Lists the web hooks of a tournament, the oldest first, for whoever runs it. Refusals: TOURNAMENT_NOT_FOUND,
+        SCOPE_MISSING, STORE_UNAVAILABLE.
+        """
+
+    @_abc_1.abstractmethod
+    def RetryWebHook(
+        self,
+        request: _tournament_pb2.RetryWebHookRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_tournament_pb2.RetryWebHookResponse, _abc.Awaitable[_tournament_pb2.RetryWebHookResponse]]:
+        """Makes the next attempt of a web hook now, also if it has stopped: its tries are counted from 0 again. Refusals:
+        TOURNAMENT_NOT_FOUND, ARGUMENT_INVALID (the tournament has no such web hook), SCOPE_MISSING, STORE_UNAVAILABLE.
+        """
+
+    @_abc_1.abstractmethod
+    def DeleteWebHook(
+        self,
+        request: _tournament_pb2.DeleteWebHookRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_tournament_pb2.DeleteWebHookResponse, _abc.Awaitable[_tournament_pb2.DeleteWebHookResponse]]:
+        """Removes a web hook: what has not been delivered is not. Refusals: as for RetryWebHook."""
 
 def add_TournamentServiceServicer_to_server(servicer: TournamentServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
