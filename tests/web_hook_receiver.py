@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final, NamedTuple
 
-WAIT_S: Final = 20.0  #: only a test that hangs takes that long
+WAIT_S: Final = 240.0  #: only a test that hangs takes that long
 
 
 class Delivery(NamedTuple):
