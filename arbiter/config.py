@@ -132,6 +132,7 @@ class Limits(_Section):
     rules_waiting_in_all: Count = Field(
         default=2_000, ge=1, description="waiting requests to the rules workers, of all callers"
     )
+    ruling_games: Count = Field(default=10_000, ge=1, le=20_000, description="matches of one ruling on ratings")
     ratings_waiting: Count = Field(default=16, ge=1, description="waiting calls of RatingService, of one player")
     rules_answer_moves: Count = Field(
         default=200_000,

@@ -108,6 +108,12 @@ class Reason(StrEnum):
         "What the request is about has changed since its revision: read the tournament again, then decide.",
         {"revision": int, "why": str},
     )
+    RATINGS_CHANGED = (
+        "RATINGS_CHANGED",
+        "ABORTED",
+        "There is a newer ruling on ratings than the request's revision: read the rulings again, then decide.",
+        {"revision": int, "why": str},
+    )
     REQUEST_ID_REUSED = (
         "REQUEST_ID_REUSED",
         "INVALID_ARGUMENT",

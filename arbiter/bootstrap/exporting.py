@@ -20,6 +20,7 @@ from arbiter.matches.signing import PublicKey
 from arbiter.service.lookup import findable
 from arbiter.service.matches.transcripts import signature_of
 from arbiter.service.ports.journal import Filter, Journal, RecordDamaged, StoredRecord, Subject
+from arbiter.service.ratings.rulings import ruling_file
 from arbiter.service.record.matches import Loading, end_of_record, load_match
 from arbiter.service.record.tournaments import load
 from arbiter.store.database import opened
@@ -113,6 +114,10 @@ class Exporting(NamedTuple):
             raise OperatorError(f"tournament {tournament_id} has not ended: only then it is signed")
         data = await exported(log, [record.body for record in records], self.ring, InProcessRating())
         return data, list(dict.fromkeys(event.match for event in log.events if isinstance(event, ev.Begun)))
+
+    async def rulings(self) -> bytes:
+        """Return the signed log of rulings on ratings, nothing if there is none. Raises RecordDamaged, StoreFailed."""
+        return await ruling_file(self.journal, self.ring)
 
     async def _records(self, match_id: str) -> list[StoredRecord]:
         records = await self.journal.read(match_id)

@@ -100,7 +100,7 @@ def api_servers(
         PlayServicer(streams),
         PlayerServicer(gate.players, gate.accounts),
         TournamentServicer(gate.tournaments, gate.series, gate.web_hooks, unread, limits),
-        RatingServicer(gate.ratings),
+        RatingServicer(gate.ratings, unread, limits),
     )
     rpc = None
     if not settings.has_page_alone:

@@ -1,12 +1,14 @@
-"""Verifies exported tournaments without a store and without a server."""
+"""Verifies exported tournaments and rulings on ratings without a store and without a server."""
 
 from __future__ import annotations
 
 from arbiter.matches.signing import CheckSignature
+from arbiter.service.ratings.ruling_file import RulingsError
+from arbiter.service.ratings.ruling_file import read as read_rulings
 from arbiter.service.ratings.worker import InProcessRating
 from arbiter.service.tournaments.verification import TournamentError, Transcripts, VerifiedTournament, verify
 
-__all__ = ["TournamentError", "verify_tournament"]
+__all__ = ["RulingsError", "TournamentError", "read_rulings", "verify_tournament"]
 
 
 async def verify_tournament(

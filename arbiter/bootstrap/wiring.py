@@ -53,6 +53,7 @@ from arbiter.service.ports.meter import NO_METER
 from arbiter.service.ports.notices import NoticeListener
 from arbiter.service.ports.rules import RulesWorker
 from arbiter.service.ratings.ratings import Ratings
+from arbiter.service.ratings.rulings import RatingRulings
 from arbiter.service.sharing.following import Follower
 from arbiter.service.sharing.following import Listener as LogListener
 from arbiter.service.sharing.replica import Replica
@@ -238,6 +239,10 @@ class _Parts:
         return Ratings(self.journal, self.clock, self.world.rating, self.anchors, log("arbiter.ratings"))
 
     @cached_property
+    def rulings(self) -> RatingRulings:
+        return RatingRulings(self.journal, self.clock, self.world.signer, self.limits.ruling_games)
+
+    @cached_property
     def of_tournaments(self) -> Dependencies:
         return Dependencies(
             self.journal,
@@ -346,6 +351,7 @@ def wire(settings: Settings, world: World) -> Arbiter:
         series=parts.series,
         web_hooks=TournamentWebHooks(parts.deliveries, world.ids, world.clock),
         ratings=parts.ratings,
+        rulings=parts.rulings,
         streams=parts.streams,
         readiness=parts.readiness,
         cut_off=parts.cut_off,

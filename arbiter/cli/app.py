@@ -67,7 +67,7 @@ COMMANDS: Final = (
     Command("leaderboard", "leaderboard:leaderboard", SERVER, "Show the players by rating."),
     Command("rating", "rating:rating", SERVER, "Show the ratings of a player, and how they went."),
     Command("compare", "compare:compare", SERVER, "Compare two players: games, ratings, sequential tests."),
-    Command("ratings", "ratings:app", SERVER, "Export the record, recompute the ratings from it."),
+    Command("ratings", "rating_rulings:app", SERVER, "Export the record, recompute the ratings from it, rule."),
     Command("key", "keys:app", SERVER, "Show, export and rotate the keys that sign transcripts."),
     Command("player", "accounts:player_app", SERVER, "Register players, invite them, suspend them."),
     Command("token", "accounts:token_app", SERVER, "Make, list and revoke tokens."),

@@ -17,7 +17,7 @@ from arbiter.cli.failure import Failure
 from arbiter.cli.server_options import ConfigOption, KeysOption, StoreOption
 from arbiter.cli.store import progress_of
 from arbiter.cli.terminal import say
-from arbiter.cli.transcript_files import KEY_FILE, SUFFIX, TOURNAMENT_FILE, write_whole
+from arbiter.cli.transcript_files import KEY_FILE, RULINGS_FILE, SUFFIX, TOURNAMENT_FILE, write_whole
 from arbiter.config import load
 from arbiter.errors import Reason, Refusal
 from arbiter.event_json.canonical import RecordError
@@ -84,6 +84,8 @@ async def _export_transcripts(store_url: str, ring: Path, folder: Path, which: W
         matches = [match_id async for match_id in source.ended(*which)][::-1]
         missing = [match_id for match_id in matches if match_id not in there]
         damages = await _write(source, folder, missing)
+        if rulings := await source.rulings():
+            write_whole(folder / RULINGS_FILE, rulings)
     new, has = counted(len(missing) - len(damages), "transcript"), f"{len(matches) - len(damages):,}"
     source_name = shown_store(store_url)
     say(f"{new} written to {folder}, which has {has} of {source_name}; the public keys are in {KEY_FILE}.")

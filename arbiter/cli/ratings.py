@@ -19,7 +19,8 @@ from arbiter.cli.ratings_record import UNPLAYED, VerifiedMatch, read_record
 from arbiter.cli.ratings_view import print_board, print_json, tell_anchors
 from arbiter.cli.table_options import Json, TableOptions
 from arbiter.cli.terminal import console, for_people, say, table, write_json
-from arbiter.cli.transcript_files import KEY_FILE, SUFFIX, published_keys, write_whole
+from arbiter.cli.transcript_files import KEY_FILE, RULINGS_FILE, SUFFIX, published_keys, write_whole
+from arbiter.event_json.canonical import MalformedRecordError
 from arbiter.games import registry
 from arbiter.matches.signing import write_keys
 from arbiter.ratings.anchors import checked
@@ -29,8 +30,9 @@ from arbiter.ratings.counts import identity, named
 from arbiter.ratings.farmed import DatedResult, farmed
 from arbiter.ratings.rating_list import rating_list
 from arbiter.ratings.record import ACROSS_GAMES, Result, counts_of, rated
+from arbiter.ratings.rulings import Rulings
 
-app = App(name="ratings", help="Export the record of rated games, recompute the ratings, look for arranged games.")
+app = App(name="ratings", help="Export the record, recompute ratings, look for arranged games, rule.")
 
 EVERY: Final = 2**31 - 1  #: no limit
 EARLY_PLIES: Final = 8
@@ -52,6 +54,7 @@ def export(
 ) -> None:
     """Export the transcripts of all finished rated matches into a folder, with the arbiter's public keys.
 
+    The rulings on ratings are written beside them, so that the same ratings can be computed from the folder.
     Transcripts that are already in the folder are not requested again.
 
     :param folder: The folder; it is created if it does not exist.
@@ -67,6 +70,8 @@ def export(
         try:
             folder.mkdir(parents=True, exist_ok=True)
             write_whole(folder / KEY_FILE, write_keys(keys).encode())
+            if rulings := client.export_rating_rulings():  # last: they are about matches that are listed
+                write_whole(folder / RULINGS_FILE, rulings)
             for done, match in enumerate(matches, 1):
                 file = folder / f"{match.match_id}{SUFFIX}"
                 if not file.exists():
@@ -109,8 +114,9 @@ def recompute(
     worked_out = rating_list([each.result for each in found.games], anchors, variant or None)
     if for_people(output) and not json:
         without = f"; {found.unfinished} of matches that have not ended are not counted" if found.unfinished else ""
-        say(f"{counted(len(found.games), 'transcript holds', 'transcripts hold')}{without}.", "dim")
-    board = _leaderboard(worked_out, variant, all_versions)
+        rulings = f"; {counted(found.rulings, 'ruling was', 'rulings were')} applied" if found.rulings else ""
+        say(f"{counted(len(found.games), 'transcript holds', 'transcripts hold')}{without}{rulings}.", "dim")
+    board = _leaderboard(worked_out, variant, all_versions, found.rulings)
     if json:
         print_json(board)
     else:
@@ -172,7 +178,21 @@ def _listed(game: str, connection: Connection | None) -> tuple[VerifiedMatch, ..
     """Return the rated games of a server, from its list of matches."""
     with connected(connection) as client:
         matches = client.list_matches(game=game, phase=arb.Phase.ENDED, most=EVERY)
-    return tuple(_game(match) for match in matches if match.rated and match.result is not None)
+        unrated = rulings_of(client).unrated()
+    return tuple(
+        _game(match) for match in matches if match.rated and match.match_id not in unrated and match.result is not None
+    )
+
+
+def rulings_of(client: arb.BlockingClient) -> Rulings:
+    """Return the rulings on ratings of a server. Raises Failure if they are no log."""
+    rulings = Rulings()
+    try:
+        for line in client.export_rating_rulings().splitlines()[:-1]:
+            rulings.follow(line)
+    except MalformedRecordError as error:
+        raise Failure(f"ruling {rulings.revision + 1} on ratings of the server: {error}") from None
+    return rulings
 
 
 def _game(match: arb.Match) -> VerifiedMatch:
@@ -208,7 +228,7 @@ def _anchor(text: str) -> tuple[str, float]:
         raise Failure(f"{text!r} is no anchor: write NAME=ELO") from None
 
 
-def _leaderboard(found: RatingList, game: str, all_versions: bool) -> arb.Leaderboard:
+def _leaderboard(found: RatingList, game: str, all_versions: bool, rulings: int) -> arb.Leaderboard:
     """Return computed ratings in the form of a server's answer."""
     rows = found.all_versions if all_versions else found.newest
     return arb.Leaderboard(
@@ -233,6 +253,7 @@ def _leaderboard(found: RatingList, game: str, all_versions: bool) -> arb.Leader
         spread=found.spread,
         anchors=_anchors(found.anchors),
         note="" if game else ACROSS_GAMES,
+        rulings=rulings,
     )
 
 

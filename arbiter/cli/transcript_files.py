@@ -14,6 +14,8 @@ KEY_FILE: Final = "keys.json"
 SUFFIX: Final = ".jsonl"  #: of the transcripts in a folder
 TOURNAMENT_FILE: Final = "tournament.log"  #: a tournament's log, standings and signature, beside its transcripts
 
+RULINGS_FILE: Final = "rulings.log"  #: the rulings on ratings and their signature, beside the transcripts
+
 
 def published_keys(server: arb.ServerInfo) -> list[PublicKey]:
     """Return the public keys that verify what a server signs, newest first."""

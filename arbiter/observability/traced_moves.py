@@ -139,6 +139,9 @@ class TracedJournal:
         self.dated_tallies: Final = journal.dated_tallies
         self.first_rated: Final = journal.first_rated
         self.encounters: Final = journal.encounters
+        self.rule_on_ratings: Final = journal.rule_on_ratings
+        self.rulings: Final = journal.rulings
+        self.rated_matches: Final = journal.rated_matches
         self.unfinished_tournaments: Final = journal.unfinished_tournaments
         self.tournament_summary: Final = journal.tournament_summary
         self.tournament_of_request: Final = journal.tournament_of_request

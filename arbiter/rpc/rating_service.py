@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from arbiter_protos.v1 import rating_pb2 as pb
 from arbiter_protos.v1 import rating_pb2_grpc
 
-from arbiter.rpc.servicing import Context, call_of
+from arbiter.config import Limits
+from arbiter.rpc.servicing import Context, MessageWriter, call_of
+from arbiter.rpc.unread import Unread
 from arbiter.service.gate.pages import PageRequest
 from arbiter.service.gate.ratings import RatingGate
-from arbiter.wire.ratings import board_message, comparison_message, contest_of, standing_message
+from arbiter.wire.ratings import (
+    board_message,
+    comparison_message,
+    contest_of,
+    ruled_message,
+    ruling_of,
+    standing_message,
+)
 
 
 class RatingServicer(rating_pb2_grpc.RatingServiceServicer):
     """Ratings."""
 
-    def __init__(self, ratings: RatingGate) -> None:
+    def __init__(self, ratings: RatingGate, unread: Unread, limits: Limits) -> None:
         self._ratings = ratings
+        self._unread = unread
+        self._limits = limits
 
     async def GetLeaderboard(  # noqa: N802
         self, request: pb.GetLeaderboardRequest, context: Context
@@ -40,3 +53,20 @@ class RatingServicer(rating_pb2_grpc.RatingServiceServicer):
         """Compare two players."""
         found = await self._ratings.compare(call_of(context), contest_of(request), request.game)
         return comparison_message(*found)
+
+    async def RuleOnRatings(  # noqa: N802
+        self, request: pb.RuleOnRatingsRequest, context: Context
+    ) -> pb.RuleOnRatingsResponse:
+        """Rule on ratings."""
+        return ruled_message(
+            await self._ratings.rule(call_of(context), partial(ruling_of, request), preview=request.preview)
+        )
+
+    async def ExportRatingRulings(  # type: ignore[override]  # noqa: N802 - writes on its context
+        self, request: pb.ExportRatingRulingsRequest, context: Context
+    ) -> None:
+        """Stream the log of rulings on ratings."""
+        writer = MessageWriter(context, self._unread, self._limits)
+        async with self._ratings.ruling_file(call_of(context)) as lines:
+            for line in lines:
+                await writer.write(pb.ExportRatingRulingsResponse(lines=line))

@@ -10,7 +10,7 @@ player is added.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
 from itertools import islice
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -23,6 +23,7 @@ from arbiter.event_json.canonical import RecordError
 from arbiter.matches.evolution import replay
 from arbiter.matches.match import Phase
 from arbiter.matches.record import check_chain
+from arbiter.ratings.rulings import Rulings
 from arbiter.service.ports.directory import Player
 from arbiter.service.ports.journal import (
     MatchEnd,
@@ -37,7 +38,7 @@ from arbiter.service.ports.journal import (
 )
 from arbiter.service.record import tournaments as tournament_log
 from arbiter.service.record.matches import end_of, summary_of
-from arbiter.store import archive, records, snapshots, tables
+from arbiter.store import archive, records, rulings, snapshots, tables
 from arbiter.store.database import WRONG_VALUE, named
 from arbiter.store.dialects import dialect_of
 from arbiter.store.directory import player_columns, unreadable
@@ -133,10 +134,11 @@ def _missing(connection: Connection, check_size: Callable[[int], None] | None, s
 
 
 def _faults(connection: Connection, unsound: list[str], progress: Progress, seals: Seals | None) -> Iterator[str]:
-    yield from unsound
+    unrated, damaged = _unrated(connection, seals)
+    yield from (*unsound, *damaged)
     tallies: Counter[Tally] = Counter()
-    whole = True
-    for name, derived in _derived(connection, progress, seals):
+    whole = not damaged
+    for name, derived in _derived(connection, progress, unrated, seals):
         if isinstance(derived, Damage):
             whole = False
             yield str(derived)
@@ -182,7 +184,10 @@ def rebuild(engine: Engine, progress: Progress, seals: Seals | None = None) -> F
         connection.execute(tables.tournament_snapshot.delete())
         tallies: Counter[Tally] = Counter()
         players: dict[str, int] = {}
-        matches = _derived(connection, progress, seals)
+        unrated, damaged = _unrated(connection, seals)
+        if damaged:
+            raise OperatorError(f"nothing was rebuilt: {damaged[0]}")
+        matches = _derived(connection, progress, unrated, seals)
         while batch := list(islice(matches, _BATCH)):
             rows: list[dict[str, Any]] = []
             for _, derived in batch:
@@ -203,6 +208,19 @@ def rebuild(engine: Engine, progress: Progress, seals: Seals | None = None) -> F
             )
         added = _add_players(connection, players)
         return _size(connection)._replace(players=added)
+
+
+def _unrated(connection: Connection, seals: Seals | None) -> tuple[dict[str, int], list[str]]:
+    """Return the matches that do not count, each with its ruling on ratings, and what is wrong with the rulings."""
+    found = Rulings()
+    try:
+        for record in rulings.stored(connection, seals):
+            found.follow(record.body)
+    except StoreDamaged as error:
+        return {}, [error.why]
+    except (RecordError, *WRONG_VALUE) as error:
+        return {}, [f"ruling {found.revision + 1} on ratings is damaged: {error}"]
+    return found.unrated(), []
 
 
 def _add_players(connection: Connection, players: dict[str, int]) -> int:
@@ -231,13 +249,21 @@ def _is_listed(connection: Connection, derived: MatchSummary | TournamentSummary
     return dict(row._mapping) == _columns(derived) if row is not None else None
 
 
-def _derived(connection: Connection, progress: Progress, seals: Seals | None = None) -> Iterator[tuple[str, Derived]]:
-    """Yield the derived list entry of each match and tournament, with its name, in order of creation."""
+def _derived(
+    connection: Connection, progress: Progress, unrated: Mapping[str, int], seals: Seals | None = None
+) -> Iterator[tuple[str, Derived]]:
+    """Yield the derived list entry of each match and tournament, with its name, in order of creation.
+
+    unrated: the matches that do not count for ratings, each with the number of the ruling.
+    """
     logs = connection.execute(_LOGS).all()
     for done, (id_, subject, _) in enumerate(logs, 1):
         name = f"{subject} {id_}"
         try:
-            yield name, _derive(connection, id_, subject, seals)
+            derived = _derive(connection, id_, subject, seals)
+            if isinstance(derived, MatchSummary):
+                derived = replace(derived, ruling=unrated.get(derived.match_id, 0))
+            yield name, derived
         except StoreDamaged as error:
             yield name, Damage(error.why)
         except RecordError as error:
@@ -295,5 +321,6 @@ def _columns(row: MatchSummary) -> dict[str, Any]:
 def _count(tallies: Counter[Tally], row: MatchSummary) -> None:
     if row.end is not None:
         end = row.end
-        key = (row.label, row.game, row.rated, row.player_1, row.player_2, end.result, end.winner, end.cause)
+        counts = row.rated and not row.ruling
+        key = (row.label, row.game, counts, row.player_1, row.player_2, end.result, end.winner, end.cause)
         tallies[Tally(*key, 0, end.version_1, end.version_2)] += 1

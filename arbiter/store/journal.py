@@ -31,6 +31,7 @@ from arbiter.service.ports.journal import (
     MatchSummary,
     OpenLimits,
     PlayerResult,
+    RatedGames,
     Seals,
     Stored,
     StoreDamaged,
@@ -42,19 +43,18 @@ from arbiter.service.ports.journal import (
     TournamentSummary,
     UnfinishedMatch,
 )
-from arbiter.store import archive, records, tables
+from arbiter.store import archive, records, rulings, tables
 from arbiter.store.appending import LoneLog, SharedLog
 from arbiter.store.changes import changes_of
 from arbiter.store.dialects import Sqlite, dialect_of
 from arbiter.store.gaps import last_gap
 from arbiter.store.jobs import Refused, Transaction
-from arbiter.store.numbering import Seal, unsealed
 from arbiter.store.reader import Reader
 from arbiter.store.summaries import read_row
 from arbiter.store.writer import Writer, settle
 
 
-class SqlJournal:
+class SqlJournal(rulings.SqlRulings):
     """The journal in a database.
 
     An append succeeds only if its revision does not exist yet (the unique key of match and revision), the revision
@@ -66,10 +66,8 @@ class SqlJournal:
 
     def __init__(self, engine: Engine, writer: Writer, reader: Reader, seals: Seals | None = None) -> None:
         """Without `seals`, records get no seal, and seals are not checked: for tools and tests without keys."""
-        self._seals = seals
+        super().__init__(writer, reader, seals)
         self._stored = partial(records.stored, seals)
-        self._writer = writer
-        self._reader = reader
         dialect = dialect_of(engine)
         self._snapshot = dialect.snapshot
         self._log: LoneLog | SharedLog
@@ -141,9 +139,6 @@ class SqlJournal:
         event = tables.event.c
         query = select(event.match_id, func.max(event.revision)).where(event.match_id.in_(subjects))
         return {row.match_id: row[1] for row in connection.execute(query.group_by(event.match_id))}
-
-    def _sealer(self) -> Seal:
-        return self._seals.sealer() if self._seals is not None else unsealed
 
     def _derive(self, connection: Connection, append: Append, last: int) -> None:
         for statement, values in changes_of(append, last):
@@ -297,14 +292,19 @@ class SqlJournal:
 
         return await self._reader.read(read)
 
-    async def rated_games(self, games: Sequence[str]) -> int:
-        """Return how many rated matches have ended and are not void, of some variants, or of all if none is given."""
+    async def rated_games(self, games: Sequence[str]) -> RatedGames:
+        """Return how many rated matches count, of some variants, or of all if none is given, and the last ruling."""
         tally = tables.tally.c
         wanted = [tally.rated == true(), tally.result != "void"]
         if games:
             wanted.append(tally.game.in_(games))
         query = select(func.sum(tally.games)).where(*wanted)
-        return await self._reader.read(lambda connection: int(connection.execute(query).scalar() or 0))
+
+        def run(connection: Connection) -> RatedGames:
+            last = rulings.last(connection)
+            return RatedGames(int(connection.execute(query).scalar() or 0), last)
+
+        return await self._reader.read(run)
 
     async def dated_tallies(self, game: str, period_ms: int) -> list[tuple[int, Tally]]:
         """Return the counts of results for each period, sorted by time, without labels."""
@@ -325,14 +325,14 @@ class SqlJournal:
         )
 
     async def first_rated(self, player: str, game: str) -> int:
-        """Return the end of a player's first rated match that is not void; 0 if there is none."""
+        """Return the end of a player's first match that counts for ratings; 0 if there is none."""
         match = tables.match.c
         mine = or_(match.player_1 == player, match.player_2 == player)
         query = select(func.min(match.ended_ms)).where(mine, *_rated(game))
         return await self._reader.read(lambda connection: connection.execute(query).scalar() or 0)
 
     async def encounters(self, player: str, other: str, game: str) -> list[tuple[MatchSummary, bytes]]:
-        """Return the rated matches of two players that have ended and are not void, in order of creation."""
+        """Return the matches of two players that count for ratings, in order of creation."""
         match, event = tables.match.c, tables.event.c
         seatings = ((player, other), (other, player))
         pair = or_(*(and_(match.player_1 == first, match.player_2 == second) for first, second in seatings))
@@ -431,7 +431,7 @@ def _check_open(connection: Connection, open_limits: OpenLimits) -> None:
 
 
 def _rated(game: str) -> list[ColumnElement[bool]]:
-    """Return the SQL conditions for rated matches that have ended and are not void, of one variant ('': of all)."""
+    """Return the SQL conditions for matches that count for ratings, of one variant ('': of all)."""
     match = tables.match.c
-    wanted = [match.rated == true(), match.ended_sequence > 0, match.result != "void"]
+    wanted = [*rulings.rated_condition(), match.ruling == 0]
     return [*wanted, match.game == game] if game else wanted

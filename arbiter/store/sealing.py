@@ -7,7 +7,7 @@ from typing import Final
 from sqlalchemy import Engine, bindparam, select
 
 from arbiter.service.ports.journal import Seals
-from arbiter.store import archive, records, tables
+from arbiter.store import archive, records, rulings, tables
 from arbiter.store.dialects import dialect_of
 
 _AT_ONCE: Final = 2_000  #: records in one transaction
@@ -38,4 +38,18 @@ def seal_records(engine: Engine, seals: Seals, everything: bool) -> int:
             connection.execute(change, [{"place": record.sequence, "mark": seal(*record)} for record in found])
         after = found[-1].sequence
         sealed += len(found)
+    sealed += _seal_rulings(engine, seals, everything)
     return sealed + archive.seal_again(engine, seals) if everything else sealed
+
+
+def _seal_rulings(engine: Engine, seals: Seals, everything: bool) -> int:
+    """Seal the rulings on ratings that have no seal, or all; return how many."""
+    ruling = tables.rating_ruling
+    change = ruling.update().where(ruling.c.number == bindparam("place")).values(seal=bindparam("mark"))
+    with engine.begin() as connection:
+        unsealed = {row.number for row in connection.execute(select(ruling)) if everything or row.seal is None}
+        found = [each for each in rulings.stored(connection, None) if each.sequence in unsealed]
+        seal = seals.sealer()
+        if found:
+            connection.execute(change, [{"place": record.sequence, "mark": seal(*record)} for record in found])
+    return len(found)

@@ -127,6 +127,7 @@ match = Table(
     Column("ply", Integer, nullable=False, server_default="0"),
     Column("version_1", Label, nullable=False, server_default=""),
     Column("version_2", Label, nullable=False, server_default=""),
+    Column("ruling", BigInteger, nullable=False, server_default="0"),
     UniqueConstraint("creator", "request_id", name="match_of_request"),
     Index("match_by_sequence", "sequence"),
     Index("match_by_player_1", "player_1", "ended_sequence"),
@@ -150,6 +151,15 @@ tally = Table(
     Column("version_1", Label, primary_key=True),
     Column("version_2", Label, primary_key=True),
     Index("tally_by_game", "game", "rated"),
+)
+
+#: The rulings on ratings: a log of their own, since nobody who observes matches needs their numbers.
+rating_ruling = Table(
+    "rating_ruling",
+    metadata,
+    Column("number", Sequence, primary_key=True, autoincrement=False),
+    Column("body", LargeBinary, nullable=False),
+    Column("seal", LargeBinary),
 )
 
 tournament = Table(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any, Final, ParamSpec, TypeVar
 
-from arbiter.service.ports.journal import Append, Journal, StoredRecord, StoreFailed
+from arbiter.service.ports.journal import Append, Journal, Record, StoredRecord, StoreFailed
 from arbiter.testing.memory import CallsBack, lose_basis
 
 P = ParamSpec("P")
@@ -42,6 +42,8 @@ class FaultyJournal(CallsBack):
         self.dated_tallies: Final = self._reading(journal.dated_tallies)
         self.first_rated: Final = self._reading(journal.first_rated)
         self.encounters: Final = self._reading(journal.encounters)
+        self.rulings: Final = self._reading(journal.rulings)
+        self.rated_matches: Final = self._reading(journal.rated_matches)
         self.unfinished_tournaments: Final = self._reading(journal.unfinished_tournaments)
         self.tournament_summary: Final = self._reading(journal.tournament_summary)
         self.tournament_of_request: Final = self._reading(journal.tournament_of_request)
@@ -85,6 +87,17 @@ class FaultyJournal(CallsBack):
         else:
             answer.set_exception(failure)
         return answer
+
+    async def rule_on_ratings(self, ruling: Record, changes: Mapping[str, int]) -> None:
+        """Store a ruling on ratings, or inject a fault."""
+        if self.hold:
+            released: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._held.append(partial(released.set_result, None))
+            await released
+        if not self.refuse:
+            await self._journal.rule_on_ratings(ruling, changes)
+        if self.refuse or self.lie:
+            raise StoreFailed("a fault was asked for")
 
     def know(self, place: int) -> None:
         """Have appends bring the records of other servers after a journal position."""

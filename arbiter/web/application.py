@@ -32,6 +32,7 @@ from arbiter.web.pages import Pages
 from arbiter.web.play import PlayPages
 from arbiter.web.proxied import PublicAddress
 from arbiter.web.rating_pages import RatingPages
+from arbiter.web.rating_rulings import RulingPages
 from arbiter.web.rendering import VISITOR, Templates
 from arbiter.web.table_files import TableFiles
 from arbiter.web.tokens import TokenPages
@@ -94,6 +95,7 @@ class _Routes:
         self._tournaments = TournamentPages(gate, templates)
         self._tables, self._feeds, self._calendars = TableFiles(gate), Feeds(gate), Calendars(gate)
         self._organising = OrganiserPages(gate, templates, self._tournaments)
+        self._rulings = RulingPages(gate, templates)
         self._tokens, self._bot = TokenPages(gate, templates), OwnBotPages(gate, templates)
 
     def read(self) -> dict[str, Handler]:
@@ -121,6 +123,7 @@ class _Routes:
             "/tournaments/{tournament}/{table}.{form}": self._tables.file,
             "/leaderboard": self._ratings.leaderboard,
             "/leaderboard/history.svg": self._ratings.leaders_history,
+            "/rulings": self._rulings.rulings,
             "/players/{player}": self._ratings.player,
             "/players/{player}/results.atom": self._feeds.player,
             "/players/{player}/calendar.ics": self._calendars.player,
@@ -152,6 +155,7 @@ class _Routes:
             "/tournaments": self._organising.create,
             "/tournaments/{tournament}": self._organising.act,
             "/players/{player}": self._ratings.change,
+            "/rulings": self._rulings.rule,
             "/tokens": self._tokens.create,
             "/sign-out-everywhere": self._accounts.sign_out_everywhere,
             "/tokens/{token}": self._tokens.revoke,

@@ -74,6 +74,7 @@ class MatchPages:
             viewer=viewer,
             taken=seats,
             ruling=await self._gate.tournaments.ruling_on(call_of(request), match),
+            unrated=await self._gate.ratings.ruling_on(call_of(request), match),
             offers=offers,
             request_id=secrets.token_urlsafe(12),
             match=match,

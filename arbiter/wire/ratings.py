@@ -7,6 +7,7 @@ from typing import Final
 
 from arbiter_protos.v1 import rating_pb2 as pb
 
+from arbiter.errors import argument_invalid
 from arbiter.ratings.answers import (
     AnchoredPlayer,
     Comparison,
@@ -19,13 +20,20 @@ from arbiter.ratings.answers import (
 )
 from arbiter.ratings.counts import named
 from arbiter.ratings.record import ACROSS_GAMES
+from arbiter.ratings.rulings import Command, Decision, Selection
 from arbiter.ratings.sprt import Hypotheses, Verdict
 from arbiter.service.gate.ratings import Leaderboard
 from arbiter.service.ratings.ports import ComparisonRequest
 from arbiter.service.ratings.ratings import PlayerRatings
+from arbiter.service.ratings.rulings import Ruled
 
 _VERDICTS: Mapping[Verdict, pb.Verdict.ValueType] = {
     verdict: pb.Verdict.Value(f"VERDICT_{verdict.name}") for verdict in Verdict
+}
+
+
+_DECISIONS: Final[Mapping[int, Decision]] = {
+    pb.RatingDecision.Value(f"RATING_DECISION_{decision.name}"): decision for decision in Decision
 }
 
 
@@ -43,7 +51,7 @@ def note_of(game: str) -> str:
 
 def board_message(page: Leaderboard) -> pb.GetLeaderboardResponse:
     """Return a page of a leaderboard."""
-    listed = page.ratings
+    listed = page.edition.ratings
     return pb.GetLeaderboardResponse(
         rows=[row_message(row) for row in page.rows],
         game=page.game,
@@ -55,6 +63,7 @@ def board_message(page: Leaderboard) -> pb.GetLeaderboardResponse:
         anchors=_anchors(listed.anchors),
         note=note_of(page.game),
         next_page_token=page.next_token,
+        rulings=page.edition.of.rulings,
     )
 
 
@@ -115,6 +124,24 @@ def comparison_message(comparison: Comparison, game: str) -> pb.ComparePlayersRe
         game=game,
         note=" ".join(filter(None, (note_of(game), repeats))),
     )
+
+
+def ruling_of(request: pb.RuleOnRatingsRequest, caller: str) -> Command:
+    """Return the ruling that a caller asks for. Raises Refusal ARGUMENT_INVALID."""
+    decision = _DECISIONS.get(request.decision)
+    if decision is None:
+        raise argument_invalid(str(request.decision), "decision", "unrated, rated or taken back")
+    games = request.games
+    selection = Selection(
+        tuple(games.players), games.label, games.game, games.since_ms, games.until_ms, tuple(games.match_ids)
+    )
+    revision = request.revision if request.HasField("revision") else None
+    return Command(caller, request.request_id, decision, selection, request.ruling, request.note, revision)
+
+
+def ruled_message(made: Ruled) -> pb.RuleOnRatingsResponse:
+    """Return a ruling."""
+    return pb.RuleOnRatingsResponse(ruling=made.number, at_ms=made.ruling.at, match_ids=made.matches)
 
 
 def _estimate(estimate: Estimate) -> pb.Estimate:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
@@ -17,6 +18,7 @@ from arbiter.cli.ratings_record import VerifiedMatch
 from arbiter.cli.ratings_view import COLUMNS
 from arbiter.ratings.record import Result
 from tests.cli.command import Arbiter, Server
+from tests.documents import block, commands
 from tests.processes import empty_store
 
 pytestmark = pytest.mark.long
@@ -116,6 +118,54 @@ def test_an_export_gives_the_same_numbers(played: Server, arbiter: Arbiter, tmp_
     assert str(damaged) in ran.complaint
 
 
+def test_rulings_are_exported_and_recomputed_and_taken_back(played: Server, arbiter: Arbiter, tmp_path: Path) -> None:
+    folder, before = tmp_path / "record", arbiter("leaderboard", "--json").out
+
+    def agree(rulings: int, games: int) -> None:
+        """The server's ratings are those of its export, by the command and of the store."""
+        there = arbiter("leaderboard", "--json").out
+        assert (json.loads(there)["rulings"], json.loads(there)["games"]) == (rulings, games)
+        store = f"sqlite:///{played.log.parent}/arbiter.db"
+        assert arbiter("ratings", "export", str(folder)).code == 0
+        assert arbiter("export", str(tmp_path / "of the store"), "--store", store).code == 0
+        for of in (folder, tmp_path / "of the store"):
+            keys = ("--key", str(of / "keys.json"), "--anchor", "ann=1000")
+            assert arbiter("ratings", "recompute", str(of), *keys, "--json").out == there
+
+    page = commands(block("deploy/CORRECTIONS.md", "arbiter ratings rule"))
+    first, second, third, fourth = [shlex.split(line)[1:] for line in page]
+    preview = arbiter(*first, "--csv")
+    assert "It would change 8 games" in preview.err
+    assert arbiter("leaderboard", "--json").out == before
+    made = arbiter(*second, "--csv", "--revision", "0")
+    assert "Ruling 1 changes 8 games" in made.err
+    assert made.out == preview.out
+    agree(1, 16)
+    one = made.out.split()[1]
+    assert arbiter("ratings", "rule", "rated", one, "--csv").out.split() == ["match", one]
+    agree(2, 17)
+    refused = arbiter("ratings", "rule", "rated", one, "--revision", "1")
+    assert refused.code == 1
+    assert "the last ruling is 2" in refused.complaint
+    back = arbiter(*third, "--csv").out
+    assert back.split()[1:] == made.out.split()[2:]
+    agree(3, 24)
+    rows = [line.split("\t") for line in arbiter(*fourth).out.splitlines()]
+    assert rows[0] == ["ruling", "at", "by", "decision", "games", "about", "note"]
+    assert [[*row[:1], *row[3:]] for row in rows[1:]] == [
+        ["1", "unrated, taken back by 3", "8", "games between ann, ben", "one owner"],
+        ["2", "rated", "1", "", ""],
+        ["3", "taken back", "", "ruling 1", "an appeal"],
+    ]
+    file = folder / "rulings.log"
+    kept = file.read_bytes()
+    for wrong in (kept.replace(b"an appeal", b"no appeal"), b"".join(kept.splitlines(keepends=True)[:-1])):
+        file.write_bytes(wrong)
+        ran = arbiter("ratings", "recompute", str(folder), "--key", str(folder / "keys.json"))
+        assert ran.code == 1
+        assert str(file) in ran.complaint
+
+
 def test_anchors_without_effect_and_anchors_that_contradict_are_named(
     played: Server, arbiter: Arbiter, tmp_path: Path
 ) -> None:
@@ -179,6 +229,7 @@ def test_an_honest_record_gets_no_warning(played: Server, arbiter: Arbiter) -> N
     [
         (("ratings", "recompute", "--key", "00" * 32), "say which transcripts"),
         (("ratings", "recompute", "/none"), "--key FILE"),
+        (("ratings", "rule", "unrated", "--player", "ann", "--since", "2026-01-01T18:00:00"), "add an offset"),
         (("ratings", "recompute", "/none.jsonl", "--key", "00" * 32), "can't read /none.jsonl"),
         (("ratings", "recompute", "/none", "--key", "00" * 32, "--anchor", "ann"), "'ann' is no anchor"),
         (("ratings", "recompute", "/none", "--key", "00" * 32, "--game", "ludo"), "ludo"),

@@ -20,10 +20,12 @@ from arbiter.bench.report import Report
 from arbiter.cli import conformance
 from arbiter.cli.table_options import TableOptions
 from arbiter.plain_text import plain
+from arbiter.ratings.rulings import Decision, Ruling, Rulings, Selection
 from tests.cli.command import Arbiter
 from tests.documents import block, commands
 from tests.options.enumerated import table_options
 from tests.options.reaching import COMMANDS, required
+from tests.test_plain_text import HOSTILE
 
 GOLDEN: Final = Path(__file__).parents[1] / "golden" / "transcripts"
 FOLDER: Final = Path(arbiter.cli.__file__).parent
@@ -55,6 +57,13 @@ def figures() -> Report:
     return report
 
 
+def hostile_rulings() -> Rulings:
+    """Return a log with a hostile ruling, and one that takes it back."""
+    log, given = Rulings(), ("org", "r", Decision.UNRATED, Selection((HOSTILE,), HOSTILE, HOSTILE))
+    log.all += [Ruling(7, *given, ("m1",), note=HOSTILE), Ruling(8, *given, ruling=1)]
+    return log
+
+
 @pytest.mark.parametrize("command", WITH_TABLES)
 @pytest.mark.parametrize("on_terminal", [False, True])
 def test_a_command_writes_its_table_in_each_form(
@@ -71,6 +80,8 @@ def test_a_command_writes_its_table_in_each_form(
             **dict.fromkeys(("p50_ms", "p99_ms", "most_ms", "hand_over_p99_ms", "lag_ms", "moves"), 7.0)
         )
         monkeypatch.setattr(target, lambda plan, progress=None: found if name == "clocks" else figures())
+    if command == "ratings rulings":  # which the hostile server has none of
+        monkeypatch.setattr("arbiter.cli.rating_rulings.rulings_of", lambda client: hostile_rulings())
     words = [*command.split(), *MORE.get(command, required(command))]
     own_json = "--json" not in table_options(COMMANDS[command])
     printed = arbiter(*words).out

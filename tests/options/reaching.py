@@ -58,6 +58,8 @@ MORE = {
     "conformance": ["--bot", "true", "--badge", "ann"],
     "match adjudicate": ["p0", "--winner", "1", "--note", "why"],
     "play": ["pods", "--opponent", "ben"],
+    "ratings rule": ["unrated"],
+    "ratings take-back": ["1"],
     "transcript": ["p0"],
     "watch": ["p0"],
 }

@@ -66,6 +66,9 @@ VALUES: Final[Mapping[str, tuple[Any, Any]]] = {
     "byes": ((), (2,)),
     "what": (arb.Replay(1), arb.Replay(2)),
     "decision": (arb.RulingDecision.VOID, arb.RulingDecision.STANDS),
+    "rule_on_ratings.decision": (arb.RatingDecision.UNRATED, arb.RatingDecision.RATED),
+    "rule_on_ratings.games": (None, arb.GameSelection(label="cup")),
+    "rule_on_ratings.revision": (None, 0),
     "half_points": ((), (1, 1)),
     "change_entry.rating": (None, 7),
     "evaluation": (None, 500),
@@ -163,6 +166,7 @@ FIELDS: Final = [
     ("create_match", "policy", arb.Policy()),
     ("play_moves", "line", arb.Line("pods")),
     ("legal_moves", "at", arb.MatchPly("m1", 3)),
+    ("rule_on_ratings", "games", arb.GameSelection()),
 ]
 """Values of several fields that calls send."""
 

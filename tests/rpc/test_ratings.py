@@ -20,6 +20,7 @@ from arbiter.testing.served import Served, served
 from arbiter.wire.ratings import REPEATED
 from tests.rpc.calls import Stubs, refused
 from tests.rpc.servers import ONE_OR_TWO, Servers, served_by
+from tests.rpc.test_matches import signing
 
 GAME = "pods(size=3)"
 OTHER = "circle-of-life"
@@ -81,8 +82,8 @@ class ScriptedServer:
 
 @pytest.fixture(params=ONE_OR_TWO)
 async def scripted(request: pytest.FixtureRequest) -> AsyncIterator[ScriptedServer]:
-    async with served_by(request.param, ratings={"anchors": {"ann": 100.0, "nobody": 0.0}}) as server:
-        for name in ("ann", "ben", "cat", "dan"):
+    async with served_by(request.param, signing, ratings={"anchors": {"ann": 100.0, "nobody": 0.0}}) as server:
+        for name in ("ann", "ben", "cat", "dan", "eve"):
             await server.token(name)
         yield ScriptedServer(server)
 

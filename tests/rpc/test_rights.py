@@ -96,6 +96,8 @@ TABLE = {
     "RatingService.GetLeaderboard": {"any": ANY_TOKEN},
     "RatingService.GetRating": {"any": ANY_TOKEN},
     "RatingService.ComparePlayers": {"any": ANY_TOKEN},
+    "RatingService.RuleOnRatings": {"any": ADMINS},
+    "RatingService.ExportRatingRulings": {"any": ANY_TOKEN},
 }
 
 SIGNS = {
@@ -391,6 +393,7 @@ async def web_hook_request(factory: Factory, method: str, relation: str) -> Mess
 IN_VAIN = {  # matches of these tests refuse this to both seats, and tournaments a ruling that says nothing
     "TournamentService.RuleOnGame": Reason.ARGUMENT_INVALID,
     "TournamentService.CorrectTournament": Reason.ARGUMENT_INVALID,
+    "RatingService.RuleOnRatings": Reason.ARGUMENT_INVALID,
     "MatchService.AnswerDraw": Reason.DRAW_NOT_AVAILABLE,
     "MatchService.ClaimDraw": Reason.DRAW_NOT_AVAILABLE,
     "MatchService.OfferDraw": Reason.DRAW_NOT_AVAILABLE,

@@ -93,6 +93,7 @@ async def test_axe_finds_nothing_serious_and_no_page_scrolls_sideways(
             match.address,
             over.address,
             "/leaderboard",
+            "/rulings",
             "/players/alice",
             f"/players/{LONG}",
             "/games",

@@ -12,8 +12,9 @@ from arbiter.ratings.rating_list import rating_list, ratings_of
 from arbiter.ratings.record import ACROSS_GAMES, Result, counts_of
 from arbiter.ratings.sprt import Hypotheses, Verdict
 from arbiter.service.gate.ratings import Leaderboard
+from arbiter.service.ports.journal import RatedGames
 from arbiter.service.ratings.ports import ComparisonRequest
-from arbiter.service.ratings.ratings import PlayerRatings
+from arbiter.service.ratings.ratings import Edition, PlayerRatings
 from arbiter.wire.ratings import board_message, comparison_message, contest_of, standing_message
 
 WON = Result("pods", True, "ann@1", "ben@2", "win", 1, "rules", 5)
@@ -40,7 +41,7 @@ def unset(message: Message) -> set[str]:
 
 
 def test_a_leaderboard() -> None:
-    message = board_message(Leaderboard(LISTED, LISTED.all_versions, 2, "pods", ""))
+    message = board_message(Leaderboard(Edition(RatedGames(25, 3), LISTED), LISTED.all_versions, 2, "pods", ""))
     assert message.anchors == []
     # If two players always have the same seats, their strengths can't be separated from the advantage of seat 1.
     assert unset(message) <= {"next_page_token", "note", "anchors", "timeouts", "absences", "violations", "above_next"}
@@ -48,12 +49,12 @@ def test_a_leaderboard() -> None:
     assert (first.player, first.version, first.games) == ("ben", "2", 25)
     assert (last.forfeits.timeouts, last.forfeits.absences, last.forfeits.violations) == (5, 5, 5)
     assert (first.HasField("above_next"), last.HasField("above_next")) == (True, False)
-    ann, ben, gus = board_message(Leaderboard(ANCHORED, (), 2, "pods", "")).anchors
+    ann, ben, gus = board_message(Leaderboard(Edition(RatedGames(25, 0), ANCHORED), (), 2, "pods", "")).anchors
     assert [each.player for each in (*ann.fixes, *ben.fixes)] == ["ann@1", "ben@2"]
     assert (ann.player, ann.rating, ann.fixes[0].contradicted) == ("ann", 5.0, False)
     assert ann.fixes[0].by_games.low < ann.fixes[0].by_games.value < ann.fixes[0].by_games.high
     assert gus == pb.Anchor(player="gus", rating=9.0)
-    assert board_message(Leaderboard(LISTED, (), 0, "", "")).note == ACROSS_GAMES
+    assert board_message(Leaderboard(Edition(RatedGames(25, 3), LISTED), (), 0, "", "")).note == ACROSS_GAMES
 
 
 def test_the_ratings_of_a_player() -> None:

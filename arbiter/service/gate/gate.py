@@ -41,7 +41,7 @@ class Gate:
 
     def __init__(self, settings: Settings, clock: Clock, rules: RulesWorker, use_cases: UseCases, log: Logger) -> None:
         limits, cut_off, accounts = settings.limits, use_cases.cut_off, use_cases.accounts
-        matches, sessions, ratings = use_cases.matches, use_cases.sessions, use_cases.ratings
+        matches, sessions = use_cases.matches, use_cases.sessions
         admission = Admission(accounts, limits, cut_off, settings.reads_are_public, Proxies(settings.listen_proxies))
         self.waiting: Waiting = cut_off.waiting
         self.refusing: Refusing = admission.refused
@@ -59,7 +59,7 @@ class Gate:
         self.tournaments = TournamentGate(admission, streams, use_cases, limits)
         self.series = SeriesGate(admission, use_cases.series)
         self.web_hooks = WebHookGate(admission, use_cases.tournaments, use_cases.web_hooks)
-        self.ratings = RatingGate(admission, streams, ratings, accounts, limits)
+        self.ratings = RatingGate(admission, streams, use_cases, limits)
 
     def end_streams(self, refusal: Refusal) -> None:
         """End every open stream with a refusal, which says why."""

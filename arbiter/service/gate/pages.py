@@ -8,11 +8,12 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 from arbiter.config import Limits
 from arbiter.errors import argument_invalid
+from arbiter.service.ports.journal import RatedGames
 
 T = TypeVar("T")
 
 _TOKEN: Final = "a token that this server gave, or nothing"
-_ROWS: Final = re.compile(r"([0-9]{1,15})-([0-9]{1,9})", re.ASCII)
+_ROWS: Final = re.compile(r"([0-9]{1,15})(?:\.([0-9]{1,15}))?-([0-9]{1,9})", re.ASCII)
 
 
 class PageRequest(NamedTuple):
@@ -54,14 +55,19 @@ def number_of(token: str, where: str = "page_token") -> int:
     return int(token)
 
 
-def rows_of(token: str) -> tuple[int, int]:
-    """Return the two numbers in a page token: the version of the list, and the number of rows before the page.
+def rows_of(token: str) -> tuple[RatedGames | None, int]:
+    """Return what is in the page token of a leaderboard: what its ratings follow from, and the rows before the page.
 
-    Both are 0 for ''. Raises Refusal ARGUMENT_INVALID.
+    None and 0 for ''. Raises Refusal ARGUMENT_INVALID.
     """
     if not token:
-        return 0, 0
+        return None, 0
     found = _ROWS.fullmatch(token)
     if found is None:
         raise argument_invalid(token, "page_token", _TOKEN)
-    return int(found[1]), int(found[2])
+    return RatedGames(int(found[1]), int(found[2] or 0)), int(found[3])
+
+
+def rows_token(of: RatedGames, before: int) -> str:
+    """Return the page token of a leaderboard; without rulings as servers of the version before know it."""
+    return f"{of.games}{f'.{of.rulings}' if of.rulings else ''}-{before}"

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from arbiter.config import Limits
 from arbiter.errors import argument_invalid
 from arbiter.games import registry
-from arbiter.ratings.answers import Comparison, RatingList, Row
+from arbiter.matches.match import Match
+from arbiter.matches.requests import check_request_id
+from arbiter.ratings.answers import Comparison, Row
+from arbiter.ratings.rulings import MOST_PLAYERS, Command, Ruling, in_words
 from arbiter.service.gate.admission import Admission, Call
-from arbiter.service.gate.pages import PageRequest, rows_of, size_of
+from arbiter.service.gate.pages import PageRequest, rows_of, rows_token, size_of
 from arbiter.service.gate.rights import Action
 from arbiter.service.gate.streams import OpenStreams
-from arbiter.service.players.accounts import Accounts
+from arbiter.service.gate.use_cases import UseCases
+from arbiter.service.lookup import LONGEST_KEY, findable
 from arbiter.service.ratings.ports import ComparisonRequest
-from arbiter.service.ratings.ratings import MOST_POINTS, PlayerRatings, Ratings
+from arbiter.service.ratings.ratings import MOST_POINTS, Edition, PlayerRatings
+from arbiter.service.ratings.rulings import Ruled
 
 KIND: Final = "ratings"  #: the kind under which waiting calls are counted
 
@@ -23,7 +30,7 @@ KIND: Final = "ratings"  #: the kind under which waiting calls are counted
 class Leaderboard(NamedTuple):
     """A page of a leaderboard. players: the number of rows on all pages. game: its variant, '' for all games."""
 
-    ratings: RatingList
+    edition: Edition
     rows: Sequence[Row]
     players: int
     game: str
@@ -50,30 +57,30 @@ class RatingGate:
     A fit may take long, so the number of waiting calls of a player is limited (`limits.ratings_waiting`).
     """
 
-    def __init__(
-        self, admission: Admission, streams: OpenStreams, ratings: Ratings, accounts: Accounts, limits: Limits
-    ) -> None:
+    def __init__(self, admission: Admission, streams: OpenStreams, use_cases: UseCases, limits: Limits) -> None:
         self._admission = admission
         self._streams = streams
-        self._ratings = ratings
-        self._accounts = accounts
+        self._ratings = use_cases.ratings
+        self._rulings = use_cases.rulings
+        self._accounts = use_cases.accounts
         self._limits = limits
 
     async def leaderboard(self, call: Call, game: str, all_versions: bool, page: PageRequest) -> Leaderboard:
         """Return a page of a leaderboard. All its pages show the ratings that the first page showed.
 
-        Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID, and as `Ratings.rating_list`.
+        Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID, and as `Ratings.edition`.
         """
         caller = await self._admission.caller(call, Action.GET_LEADERBOARD)
         size, variant = size_of(page, self._limits), _variant(game)
         of, before = rows_of(page.token)
         with self._streams.counted(KIND, caller.player, self._limits.ratings_waiting):
-            listed = await self._ratings.rating_list((variant,) if variant else (), of)
+            edition = await self._ratings.edition((variant,) if variant else (), of)
+        listed = edition.ratings
         everyone, end = listed.all_versions if all_versions else listed.newest, before + size
         rows = self._shown(everyone)
-        token = f"{listed.games}-{end}" if end < len(rows) else ""
+        token = rows_token(edition.of, end) if end < len(rows) else ""
         self._admission.charge(caller, len(rows[before:end]))
-        return Leaderboard(listed, rows[before:end], len(rows), variant, token)
+        return Leaderboard(edition, rows[before:end], len(rows), variant, token)
 
     def _shown(self, rows: Sequence[Row]) -> Sequence[Row]:
         """Return the rows of players who are ranked, under the names by which they are shown."""
@@ -114,6 +121,52 @@ class RatingGate:
             comparison = await self._ratings.compare(contest, variant)
         self._admission.charge(caller, sum(comparison.total))
         return Compared(comparison, variant)
+
+    async def rule(self, call: Call, command: Callable[[str], Command], *, preview: bool) -> Ruled:
+        """Rule on ratings; with `preview`, only return what that would change. command: of the caller's name.
+
+        Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID, PLAYER_NOT_FOUND, and as `RatingRulings.rule`.
+        """
+        caller = await self._admission.caller(call, Action.RULE_ON_RATINGS)
+        wanted = command(caller.player)
+        check_request_id(wanted.request)
+        asked = wanted.selection
+        for text in (asked.label, *asked.matches):
+            if not findable(text):
+                raise argument_invalid(text, "selection", f"an id or a label of up to {LONGEST_KEY} characters")
+        players = tuple([(await self._accounts.player(name)).name for name in asked.players[: MOST_PLAYERS + 1]])
+        selection = replace(asked, players=players, game=_variant(asked.game))
+        found = await self._rulings.rule(replace(wanted, selection=selection), preview=preview)
+        self._admission.charge(caller, len(found.matches))
+        return found
+
+    async def ruling_on(self, call: Call, match: Match) -> str:
+        """Return why a rated match does not count, in words; '' if it counts."""
+        if match.result is None or not match.created.rated:
+            return ""
+        await self._admission.caller(call, Action.EXPORT_RATING_RULINGS)
+        found = await self._rulings.on_match(match.id)
+        if found is None:
+            return ""
+        number, ruling = found
+        return in_words(number, replace(ruling, caller=self._accounts.names.shown(ruling.caller)))
+
+    async def rulings(self, call: Call) -> Sequence[Ruling]:
+        """Return all rulings, in order."""
+        caller = await self._admission.caller(call, Action.EXPORT_RATING_RULINGS)
+        found = (await self._rulings.log()).all
+        self._admission.charge(caller, len(found))
+        return tuple(found)
+
+    @asynccontextmanager
+    async def ruling_file(self, call: Call) -> AsyncIterator[Sequence[bytes]]:
+        """Open the log of rulings as a file; yields its lines, the last of which is the signature."""
+        caller = await self._admission.caller(call, Action.EXPORT_RATING_RULINGS)
+        async with self._streams.held(caller, "transcripts"):
+            async with self._admission.turn(caller):
+                lines = (await self._rulings.file()).splitlines(keepends=True)
+            self._admission.charge(caller, len(lines))
+            yield lines
 
 
 def _variant(name: str) -> str:

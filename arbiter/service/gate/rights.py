@@ -76,6 +76,8 @@ class Action(StrEnum):
     GET_LEADERBOARD = auto()
     GET_RATING = auto()
     COMPARE_PLAYERS = auto()
+    RULE_ON_RATINGS = auto()
+    EXPORT_RATING_RULINGS = auto()
 
 
 class Relation(StrEnum):
@@ -172,6 +174,8 @@ RIGHTS: Final[Mapping[Action, Row]] = {
     Action.GET_LEADERBOARD: _READ,
     Action.GET_RATING: _READ,
     Action.COMPARE_PLAYERS: _READ,
+    Action.RULE_ON_RATINGS: {Relation.ANY: ADMINS},  # a rating counts everywhere, also for others
+    Action.EXPORT_RATING_RULINGS: _READ,
 }
 
 

@@ -15,6 +15,7 @@ from arbiter.service.play.challenges import Challenges
 from arbiter.service.play.sessions import Sessions
 from arbiter.service.players.accounts import Accounts
 from arbiter.service.ratings.ratings import Ratings
+from arbiter.service.ratings.rulings import RatingRulings
 from arbiter.service.tournaments.files import TournamentFiles
 from arbiter.service.tournaments.registry import TournamentRegistry
 from arbiter.service.tournaments.series_tables import SeriesTables
@@ -43,6 +44,7 @@ class UseCases:
     series: SeriesTables
     web_hooks: TournamentWebHooks
     ratings: Ratings
+    rulings: RatingRulings
     streams: OpenStreams
     readiness: Readiness
     cut_off: CutOff

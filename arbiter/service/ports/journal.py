@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 from arbiter.errors import OperatorError, Reason, Refusal
+from arbiter.ratings.rulings import Selection
 
+RULINGS = "ratings"  #: the id of the log of rulings on ratings
 RETRY_MS = 1_000  #: when to try again after the store has failed
 
 
 class Subject(StrEnum):
-    """The subject of a record: it is in the log of a match or of a tournament."""
+    """The subject of a record: it is in the log of a match or of a tournament, or a ruling on ratings."""
 
     MATCH = "match"
     TOURNAMENT = "tournament"
+    RATINGS = "ratings"  #: rulings on ratings: a log of their own, with its own numbers; its only id is RULINGS
 
 
 class Record(NamedTuple):
@@ -65,7 +68,8 @@ class MatchSummary:
     """The list entry of a match, derived from the log in the same transaction.
 
     sequence: the sequence number of the match's first event. ended_sequence: that of its last event, 0 until it has
-    ended.
+    ended. rated: as in its record. ruling: the number of the ruling by which it does not count for ratings, 0 without
+    one (`arbiter.ratings.rulings`).
     """
 
     match_id: str
@@ -81,6 +85,7 @@ class MatchSummary:
     sequence: int = 0
     ended_sequence: int = 0
     end: MatchEnd | None = None
+    ruling: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +114,7 @@ class Tally(NamedTuple):
 
     `player_1` had seat 1, with version `version_1` of its bot. result, winner and cause are the words of the `ended`
     event. Standings and ratings are computed from tallies. Matches that count for neither (void results, unrated games)
-    have tallies of their own.
+    have tallies of their own. rated: False also for rated matches that a ruling has made unrated.
     """
 
     label: str
@@ -123,6 +128,16 @@ class Tally(NamedTuple):
     games: int
     version_1: str = ""
     version_2: str = ""
+
+
+class RatedGames(NamedTuple):
+    """What ratings follow from: how many rated matches count that are not void, and the number of the last ruling.
+
+    Between two rulings, the number of games only grows.
+    """
+
+    games: int
+    rulings: int
 
 
 class PlayerResult(NamedTuple):
@@ -395,26 +410,45 @@ class Journal(Protocol):
     async def results_by_kind(self, player: str) -> list[PlayerResult]:
         """Return how often a player's ended matches ended in each way, in order."""
 
-    async def rated_games(self, games: Sequence[str]) -> int:
-        """Return how many rated matches have ended that are not void, at some variants; () means all variants."""
+    async def rated_games(self, games: Sequence[str]) -> RatedGames:
+        """Return how many rated matches count at some variants, () for all, and how many rulings on ratings there are.
+
+        They have ended, are not void, and no ruling has made them unrated. The rulings are counted first.
+        """
 
     async def dated_tallies(self, game: str, period_ms: int) -> list[tuple[int, Tally]]:
         """Return how often each pairing ended in each way in each period, in order of time, without labels.
 
-        Only rated matches that are not void count; game: a variant, '' for all. The number of a match's period is
+        Only matches count as in `rated_games`; game: a variant, '' for all. The number of a match's period is
         `ended_ms // period_ms`. Periods without a match are left out.
         """
 
     async def first_rated(self, player: str, game: str) -> int:
-        """Return the instant at which a player's first rated match ended that is not void; 0 if none.
+        """Return the instant at which a player's first match ended that counts as in `rated_games`; 0 if none.
 
         game: '' for all.
         """
 
     async def encounters(self, player: str, other: str, game: str) -> list[tuple[MatchSummary, bytes]]:
-        """Return the ended rated matches of two players that are not void, in the order of their creation.
+        """Return the matches of two players that count as in `rated_games`, in the order of their creation.
 
         Each comes with its first record. game: a variant, '' for all.
+        """
+
+    async def rule_on_ratings(self, ruling: Record, changes: Mapping[str, int]) -> None:
+        """Store a ruling on ratings, whose revision is its number, and what it changes, in one transaction.
+
+        changes: rated matches that have ended, each with the ruling by which it is unrated, 0 if it counts. Raises
+        JournalConflict if there is a ruling of that number, StoreFailed.
+        """
+
+    async def rulings(self, after: int = 0) -> list[StoredRecord]:
+        """Return the rulings on ratings after a number, in order. Their sequence numbers are of their own log."""
+
+    async def rated_matches(self, which: Selection, most: int) -> list[str]:
+        """Return the ids of rated matches that have ended and are not void, in the order of their end.
+
+        Those that a ruling has made unrated are among them.
         """
 
     async def unfinished_tournaments(self) -> list[str]:

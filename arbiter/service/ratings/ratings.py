@@ -1,8 +1,9 @@
 """Ratings as use cases: leaderboards, the ratings of a player, comparisons, and the strengths that ladders pair by.
 
 Ratings follow from the tallies of the journal (`Journal.tallies`). A scope is one variant, several, or all. Ratings of
-a scope are identified by its number of rated games. Tallies only grow, so ratings from as many games as there are now
-are current. They are computed on request, in a worker process, once for all requests between two games.
+a scope are identified by the number of the last ruling on ratings and by its number of rated games. Between two rulings
+tallies only grow, so ratings from as many games as there are now, with all rulings, are current. They are computed on
+request, in a worker process, once for all requests between two games.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from arbiter.ratings.counts import chains, named
 from arbiter.ratings.record import Result
 from arbiter.ratings.sprt import check
 from arbiter.service.ports.environment import Clock
-from arbiter.service.ports.journal import RETRY_MS, Journal, Tally
+from arbiter.service.ports.journal import RETRY_MS, Journal, RatedGames, Tally
 from arbiter.service.ports.log import Logger
 from arbiter.service.ratings.ports import ComparisonRequest, RatingFailed, RatingWorker
 from arbiter.tournaments.formats import Strength
@@ -57,6 +58,13 @@ class PlayerRatings(NamedTuple):
     history: tuple[tuple[str, tuple[RatingPoint, ...]], ...]
 
 
+class Edition(NamedTuple):
+    """Ratings, and what they follow from."""
+
+    of: RatedGames
+    ratings: RatingList
+
+
 class Ratings:
     """The ratings of a server. `anchors`: fixed ratings in Elo, by NAME or NAME@VERSION (`arbiter.ratings.anchors`)."""
 
@@ -67,31 +75,37 @@ class Ratings:
         self._clock = clock
         self._worker = worker
         self.anchors = anchors
-        self._newest: dict[Scope, RatingList] = {}
-        self._kept: OrderedDict[tuple[Scope, int], RatingList] = OrderedDict()
-        self._working: dict[Scope, asyncio.Task[RatingList]] = {}
-        self._marks: OrderedDict[tuple[str, int, int], Mapping[str, RatingPoint]] = OrderedDict()
+        self._newest: dict[Scope, Edition] = {}
+        self._kept: OrderedDict[tuple[Scope, RatedGames], RatingList] = OrderedDict()
+        self._working: dict[Scope, asyncio.Task[Edition]] = {}
+        self._marks: OrderedDict[tuple[str, int, RatedGames], Mapping[str, RatingPoint]] = OrderedDict()
         self._dating = asyncio.Lock()
         self._contradicted: dict[Scope, set[str]] = {}
         self._log = log
 
     # -- leaderboards --------------------------------------------------------------------------------------------
 
-    async def rating_list(self, games: Iterable[str] = (), of: int = 0) -> RatingList:
+    async def rating_list(self, games: Iterable[str] = ()) -> RatingList:
         """Return the current ratings over some variants together, by default all.
 
-        of: a number of games; the ratings after that many are returned instead if they are cached. Raises Refusal
-        STORE_UNAVAILABLE, BUDGET_SPENT.
+        Raises Refusal STORE_UNAVAILABLE, BUDGET_SPENT.
+        """
+        return (await self.edition(games)).ratings
+
+    async def edition(self, games: Iterable[str] = (), of: RatedGames | None = None) -> Edition:
+        """Return the current ratings over some variants together, by default all, with what they follow from.
+
+        of: the ratings that followed from this are returned instead if they are cached. Raises as `rating_list`.
         """
         scope = tuple(sorted(set(games)))
-        kept = self._kept.get((scope, of)) if of else None
-        return kept if kept is not None else await self._current(scope)
+        kept = self._kept.get((scope, of)) if of is not None else None
+        return Edition(of, kept) if of is not None and kept is not None else await self._current(scope)
 
-    async def _current(self, scope: Scope) -> RatingList:
+    async def _current(self, scope: Scope) -> Edition:
         wanted = await self._journal.rated_games(scope)
         while True:
             newest = self._newest.get(scope)
-            if newest is not None and newest.games >= wanted:
+            if newest is not None and _is_current(newest.of, wanted):
                 return newest
             working = self._working.get(scope)
             if working is None:
@@ -100,20 +114,21 @@ class Ratings:
                 return await asyncio.shield(working)  # others wait for it too
             await asyncio.shield(working)  # it may have begun before the last game
 
-    async def _work(self, scope: Scope) -> RatingList:
+    async def _work(self, scope: Scope) -> Edition:
         try:
+            rulings = (await self._journal.rated_games(scope)).rulings  # first: what is read then has these at least
             tallies = await self._tallies(scope)
             listed = await self._answer(self._worker.rating_list(tallies, self.anchors))
         finally:
             del self._working[scope]
         self._note_anchors(scope, listed)
-        self._newest[scope] = listed
-        self._kept[scope, listed.games] = listed
+        made = self._newest[scope] = Edition(RatedGames(listed.games, rulings), listed)
+        self._kept[scope, made.of] = listed
         if len(self._kept) > BOARDS_KEPT:
             (oldest, _), left = self._kept.popitem(last=False)
-            if self._newest.get(oldest) is left:
+            if oldest in self._newest and self._newest[oldest].ratings is left:
                 del self._newest[oldest]
-        return listed
+        return made
 
     def _note_anchors(self, scope: Scope, listed: RatingList) -> None:
         """Log the anchors that the games contradict, once for each scope."""
@@ -198,12 +213,14 @@ class Ratings:
     async def _dated(self, game: str, period_ms: int, periods: Sequence[int]) -> dict[int, Mapping[str, RatingPoint]]:
         """Return the ratings of all players at the beginnings of some periods.
 
-        A result is cached. It is valid for as long as the number of games that had ended by then does not change.
+        A result is cached. It is valid for as long as there is no other ruling, and the number of games that had ended
+        by then does not change.
         """
+        rulings = (await self._journal.rated_games(())).rulings  # first: the tallies have these at least
         tallies = await self._journal.dated_tallies(game, period_ms)
         until = {period: bisect_left(tallies, period, key=itemgetter(0)) for period in periods}
         counted = list(accumulate((tally.games for _, tally in tallies), initial=0))
-        ended = {period: counted[place] for period, place in until.items()}
+        ended = {period: RatedGames(counted[place], rulings) for period, place in until.items()}
         found = {
             period: self._marks[game, period * period_ms, games]
             for period, games in ended.items()
@@ -246,7 +263,12 @@ class Ratings:
             ) from None
 
 
-def _seen(work: asyncio.Task[RatingList]) -> None:
+def _is_current(found: RatedGames, wanted: RatedGames) -> bool:
+    """Return whether ratings have all games and rulings that there were."""
+    return found.rulings > wanted.rulings or (found.rulings == wanted.rulings and found.games >= wanted.games)
+
+
+def _seen(work: asyncio.Task[Edition]) -> None:
     """Read the error of a task that failed after all its callers had left, so that asyncio does not log it."""
     if not work.cancelled():
         work.exception()

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from arbiter.ratings.rulings import Selection
 from arbiter.service.ports.journal import (
+    RULINGS,
     Append,
     Filter,
     JournalConflict,
@@ -17,6 +19,8 @@ from arbiter.service.ports.journal import (
     MatchSummary,
     OpenLimits,
     PlayerResult,
+    RatedGames,
+    Record,
     Stored,
     StoredRecord,
     Subject,
@@ -54,6 +58,7 @@ class MemoryJournal(CallsBack):
         self._rows: dict[str, MatchSummary] = {}
         self._made: dict[tuple[str, str], str] = {}  # matches, by creator and request
         self._tournaments: dict[str, TournamentSummary] = {}
+        self._rulings: list[StoredRecord] = []
 
     def append(self, append: Append) -> asyncio.Future[int]:
         """Store records; see the port."""
@@ -215,7 +220,7 @@ class MemoryJournal(CallsBack):
             if row.end is not None
             and label in ("", row.label)
             and game in ("", row.game)
-            and rated in (None, row.rated)
+            and rated in (None, row.rated and not row.ruling)
         )
         return [Tally(*way, games, *versions) for (way, versions), games in sorted(ways.items())]
 
@@ -242,10 +247,11 @@ class MemoryJournal(CallsBack):
         )
         return sorted((PlayerResult(*way, games) for way, games in ways.items()), key=repr)
 
-    async def rated_games(self, games: Sequence[str]) -> int:
-        """Return the number of finished rated matches that are not void, at some variants or (none given) at all."""
+    async def rated_games(self, games: Sequence[str]) -> RatedGames:
+        """Return the number of matches that count for ratings, at some variants or (none given) at all."""
         await asyncio.sleep(0)
-        return sum(not games or row.game in games for row, _ in self._rated(""))
+        counted = sum(not games or row.game in games for row, _ in self._rated(""))
+        return RatedGames(counted, len(self._rulings))
 
     async def dated_tallies(self, game: str, period_ms: int) -> list[tuple[int, Tally]]:
         """Return how often each pairing ended in each way in each period, in order of time, without labels."""
@@ -274,8 +280,34 @@ class MemoryJournal(CallsBack):
         return [
             (row, row.end)
             for row in self._rows.values()
-            if row.end is not None and row.rated and row.end.result != "void" and game in ("", row.game)
+            if row.end is not None and row.rated and not row.ruling and _is_counted(row, row.end, game)
         ]
+
+    async def rule_on_ratings(self, ruling: Record, changes: Mapping[str, int]) -> None:
+        """Store a ruling on ratings; see the port. Raises JournalConflict."""
+        await asyncio.sleep(0)
+        self.rule_now(ruling, changes)
+
+    def rule_now(self, ruling: Record, changes: Mapping[str, int]) -> None:
+        """Store a ruling on ratings, without awaiting. Raises JournalConflict."""
+        if ruling.revision != len(self._rulings) + 1:
+            raise JournalConflict(f"there are {len(self._rulings)} rulings")
+        self._rulings.append(StoredRecord(ruling.revision, RULINGS, ruling.revision, ruling.body, ruling.subject))
+        for match_id, by in changes.items():
+            self._rows[match_id] = replace(self._rows[match_id], ruling=by)
+
+    async def rulings(self, after: int = 0) -> list[StoredRecord]:
+        """Return the rulings on ratings after a number, in order."""
+        await asyncio.sleep(0)
+        return self._rulings[after:]
+
+    async def rated_matches(self, which: Selection, most: int) -> list[str]:
+        """Return the ids of rated matches that have ended and are not void, in the order of their end."""
+        await asyncio.sleep(0)
+        found = [
+            row for row in self._rows.values() if row.rated and row.end is not None and _meets(row, row.end, which)
+        ]
+        return [row.match_id for row in sorted(found, key=lambda row: row.ended_sequence)][:most]
 
     def _made_by(self, creator: str, request_id: str) -> MatchSummary | None:
         return self._rows.get(self._made.get((creator, request_id), ""))
@@ -319,7 +351,25 @@ class MemoryJournal(CallsBack):
 
 def _tally_key(row: MatchSummary, end: MatchEnd) -> tuple[str, str, bool, str, str, str, int, str]:
     """Return the key by which ends of matches are counted, without the versions."""
-    return row.label, row.game, row.rated, row.player_1, row.player_2, end.result, end.winner, end.cause
+    counts = row.rated and not row.ruling
+    return row.label, row.game, counts, row.player_1, row.player_2, end.result, end.winner, end.cause
+
+
+def _is_counted(row: MatchSummary, end: MatchEnd, game: str) -> bool:
+    return end.result != "void" and game in ("", row.game)
+
+
+def _meets(row: MatchSummary, end: MatchEnd, which: Selection) -> bool:
+    """Return whether a rated match that has ended is one of a selection."""
+    named = sum(player in which.players for player in (row.player_1, row.player_2))
+    return (
+        _is_counted(row, end, which.game)
+        and (not which.players or named >= min(2, len(which.players)))
+        and which.label in ("", row.label)
+        and end.ended_ms >= which.since
+        and (not which.until or end.ended_ms < which.until)
+        and (not which.matches or row.match_id in which.matches)
+    )
 
 
 def lose_basis(append: Append) -> None:

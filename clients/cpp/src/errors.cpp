@@ -29,7 +29,7 @@ grpc::StatusCode code_of(int number) {
 }  // namespace
 
 Reason reason_of(int number) {
-  return number > 0 && number <= static_cast<int>(Reason::TOURNAMENT_CHANGED) ? Reason{number} : Reason::UNKNOWN;
+  return number > 0 && number <= static_cast<int>(Reason::RATINGS_CHANGED) ? Reason{number} : Reason::UNKNOWN;
 }
 
 std::string to_string(Reason reason) {

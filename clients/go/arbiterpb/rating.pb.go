@@ -23,6 +23,63 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// What a ruling decides about games.
+type RatingDecision int32
+
+const (
+	// Not set.
+	RatingDecision_RATING_DECISION_UNSPECIFIED RatingDecision = 0
+	// They do not count for ratings.
+	RatingDecision_RATING_DECISION_UNRATED RatingDecision = 1
+	// They count again.
+	RatingDecision_RATING_DECISION_RATED RatingDecision = 2
+	// An earlier ruling is taken back: its games are as if it had not been made.
+	RatingDecision_RATING_DECISION_TAKEN_BACK RatingDecision = 3
+)
+
+// Enum value maps for RatingDecision.
+var (
+	RatingDecision_name = map[int32]string{
+		0: "RATING_DECISION_UNSPECIFIED",
+		1: "RATING_DECISION_UNRATED",
+		2: "RATING_DECISION_RATED",
+		3: "RATING_DECISION_TAKEN_BACK",
+	}
+	RatingDecision_value = map[string]int32{
+		"RATING_DECISION_UNSPECIFIED": 0,
+		"RATING_DECISION_UNRATED":     1,
+		"RATING_DECISION_RATED":       2,
+		"RATING_DECISION_TAKEN_BACK":  3,
+	}
+)
+
+func (x RatingDecision) Enum() *RatingDecision {
+	p := new(RatingDecision)
+	*p = x
+	return p
+}
+
+func (x RatingDecision) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (RatingDecision) Descriptor() protoreflect.EnumDescriptor {
+	return file_arbiter_v1_rating_proto_enumTypes[0].Descriptor()
+}
+
+func (RatingDecision) Type() protoreflect.EnumType {
+	return &file_arbiter_v1_rating_proto_enumTypes[0]
+}
+
+func (x RatingDecision) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use RatingDecision.Descriptor instead.
+func (RatingDecision) EnumDescriptor() ([]byte, []int) {
+	return file_arbiter_v1_rating_proto_rawDescGZIP(), []int{0}
+}
+
 // The verdict of a sequential test.
 type Verdict int32
 
@@ -64,11 +121,11 @@ func (x Verdict) String() string {
 }
 
 func (Verdict) Descriptor() protoreflect.EnumDescriptor {
-	return file_arbiter_v1_rating_proto_enumTypes[0].Descriptor()
+	return file_arbiter_v1_rating_proto_enumTypes[1].Descriptor()
 }
 
 func (Verdict) Type() protoreflect.EnumType {
-	return &file_arbiter_v1_rating_proto_enumTypes[0]
+	return &file_arbiter_v1_rating_proto_enumTypes[1]
 }
 
 func (x Verdict) Number() protoreflect.EnumNumber {
@@ -77,7 +134,7 @@ func (x Verdict) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Verdict.Descriptor instead.
 func (Verdict) EnumDescriptor() ([]byte, []int) {
-	return file_arbiter_v1_rating_proto_rawDescGZIP(), []int{0}
+	return file_arbiter_v1_rating_proto_rawDescGZIP(), []int{1}
 }
 
 // A number that was estimated, with the ends of its 95 % interval.
@@ -553,7 +610,9 @@ type GetLeaderboardResponse struct {
 	// The given ratings.
 	Anchors []*Anchor `protobuf:"bytes,9,rep,name=anchors,proto3" json:"anchors,omitempty"`
 	// An explanation of these ratings, for people; empty if none is needed.
-	Note          string `protobuf:"bytes,10,opt,name=note,proto3" json:"note,omitempty"`
+	Note string `protobuf:"bytes,10,opt,name=note,proto3" json:"note,omitempty"`
+	// The number of the last ruling on ratings that these ratings follow; 0 if there is none.
+	Rulings       int64 `protobuf:"varint,11,opt,name=rulings,proto3" json:"rulings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -656,6 +715,13 @@ func (x *GetLeaderboardResponse) GetNote() string {
 		return x.Note
 	}
 	return ""
+}
+
+func (x *GetLeaderboardResponse) GetRulings() int64 {
+	if x != nil {
+		return x.Rulings
+	}
+	return 0
 }
 
 // Requests the ratings of a player.
@@ -1553,6 +1619,346 @@ func (x *ComparePlayersResponse) GetNote() string {
 	return ""
 }
 
+// Games of a ruling: all rated games that have ended, are not void, and meet every condition that is given. There must
+// be match ids, players or a label.
+type GameSelection struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One player: its games. Several, up to 100: the games between any two of them, such as the accounts of one owner.
+	Players []string `protobuf:"bytes,1,rep,name=players,proto3" json:"players,omitempty"`
+	// Only games with this label, such as the id of a tournament.
+	Label string `protobuf:"bytes,2,opt,name=label,proto3" json:"label,omitempty"`
+	// Only games of this variant.
+	Game string `protobuf:"bytes,3,opt,name=game,proto3" json:"game,omitempty"`
+	// Only games that ended at this instant or later, UTC in milliseconds since 1970; 0 for no bound.
+	SinceMs int64 `protobuf:"varint,4,opt,name=since_ms,json=sinceMs,proto3" json:"since_ms,omitempty"`
+	// Only games that ended before this instant; 0 for no bound.
+	UntilMs int64 `protobuf:"varint,5,opt,name=until_ms,json=untilMs,proto3" json:"until_ms,omitempty"`
+	// These matches alone, without any other condition.
+	MatchIds      []string `protobuf:"bytes,6,rep,name=match_ids,json=matchIds,proto3" json:"match_ids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GameSelection) Reset() {
+	*x = GameSelection{}
+	mi := &file_arbiter_v1_rating_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GameSelection) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GameSelection) ProtoMessage() {}
+
+func (x *GameSelection) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_rating_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GameSelection.ProtoReflect.Descriptor instead.
+func (*GameSelection) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_rating_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *GameSelection) GetPlayers() []string {
+	if x != nil {
+		return x.Players
+	}
+	return nil
+}
+
+func (x *GameSelection) GetLabel() string {
+	if x != nil {
+		return x.Label
+	}
+	return ""
+}
+
+func (x *GameSelection) GetGame() string {
+	if x != nil {
+		return x.Game
+	}
+	return ""
+}
+
+func (x *GameSelection) GetSinceMs() int64 {
+	if x != nil {
+		return x.SinceMs
+	}
+	return 0
+}
+
+func (x *GameSelection) GetUntilMs() int64 {
+	if x != nil {
+		return x.UntilMs
+	}
+	return 0
+}
+
+func (x *GameSelection) GetMatchIds() []string {
+	if x != nil {
+		return x.MatchIds
+	}
+	return nil
+}
+
+// Requests a ruling on ratings.
+type RuleOnRatingsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Identifies the request: 1 to 100 printable characters. The same one again gets the same ruling.
+	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// What is decided.
+	Decision RatingDecision `protobuf:"varint,2,opt,name=decision,proto3,enum=arbiter.v1.RatingDecision" json:"decision,omitempty"`
+	// Which games; absent if a ruling is taken back.
+	Games *GameSelection `protobuf:"bytes,3,opt,name=games,proto3" json:"games,omitempty"`
+	// The number of the ruling that is taken back; 0 otherwise. It takes back no other, and was not taken back yet.
+	Ruling int64 `protobuf:"varint,4,opt,name=ruling,proto3" json:"ruling,omitempty"`
+	// Why: up to 500 printable characters, which people see.
+	Note string `protobuf:"bytes,5,opt,name=note,proto3" json:"note,omitempty"`
+	// The number of the last ruling that the caller has seen, 0 if there was none. If there is a newer one, the request
+	// is refused with RATINGS_CHANGED. Absent: it does not matter.
+	Revision *int64 `protobuf:"varint,6,opt,name=revision,proto3,oneof" json:"revision,omitempty"`
+	// Only return what would change.
+	Preview       bool `protobuf:"varint,7,opt,name=preview,proto3" json:"preview,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RuleOnRatingsRequest) Reset() {
+	*x = RuleOnRatingsRequest{}
+	mi := &file_arbiter_v1_rating_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RuleOnRatingsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RuleOnRatingsRequest) ProtoMessage() {}
+
+func (x *RuleOnRatingsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_rating_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RuleOnRatingsRequest.ProtoReflect.Descriptor instead.
+func (*RuleOnRatingsRequest) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_rating_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *RuleOnRatingsRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *RuleOnRatingsRequest) GetDecision() RatingDecision {
+	if x != nil {
+		return x.Decision
+	}
+	return RatingDecision_RATING_DECISION_UNSPECIFIED
+}
+
+func (x *RuleOnRatingsRequest) GetGames() *GameSelection {
+	if x != nil {
+		return x.Games
+	}
+	return nil
+}
+
+func (x *RuleOnRatingsRequest) GetRuling() int64 {
+	if x != nil {
+		return x.Ruling
+	}
+	return 0
+}
+
+func (x *RuleOnRatingsRequest) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+func (x *RuleOnRatingsRequest) GetRevision() int64 {
+	if x != nil && x.Revision != nil {
+		return *x.Revision
+	}
+	return 0
+}
+
+func (x *RuleOnRatingsRequest) GetPreview() bool {
+	if x != nil {
+		return x.Preview
+	}
+	return false
+}
+
+// A ruling on ratings.
+type RuleOnRatingsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its number: 1, 2, 3, …; 0 in a preview.
+	Ruling int64 `protobuf:"varint,1,opt,name=ruling,proto3" json:"ruling,omitempty"`
+	// When it was made, UTC in milliseconds since 1970.
+	AtMs int64 `protobuf:"varint,2,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
+	// The matches that count otherwise than before. For a repeated request: those that the ruling names.
+	MatchIds      []string `protobuf:"bytes,3,rep,name=match_ids,json=matchIds,proto3" json:"match_ids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RuleOnRatingsResponse) Reset() {
+	*x = RuleOnRatingsResponse{}
+	mi := &file_arbiter_v1_rating_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RuleOnRatingsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RuleOnRatingsResponse) ProtoMessage() {}
+
+func (x *RuleOnRatingsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_rating_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RuleOnRatingsResponse.ProtoReflect.Descriptor instead.
+func (*RuleOnRatingsResponse) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_rating_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *RuleOnRatingsResponse) GetRuling() int64 {
+	if x != nil {
+		return x.Ruling
+	}
+	return 0
+}
+
+func (x *RuleOnRatingsResponse) GetAtMs() int64 {
+	if x != nil {
+		return x.AtMs
+	}
+	return 0
+}
+
+func (x *RuleOnRatingsResponse) GetMatchIds() []string {
+	if x != nil {
+		return x.MatchIds
+	}
+	return nil
+}
+
+// Requests the log of rulings.
+type ExportRatingRulingsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportRatingRulingsRequest) Reset() {
+	*x = ExportRatingRulingsRequest{}
+	mi := &file_arbiter_v1_rating_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportRatingRulingsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportRatingRulingsRequest) ProtoMessage() {}
+
+func (x *ExportRatingRulingsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_rating_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportRatingRulingsRequest.ProtoReflect.Descriptor instead.
+func (*ExportRatingRulingsRequest) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_rating_proto_rawDescGZIP(), []int{21}
+}
+
+// A part of the log of rulings.
+type ExportRatingRulingsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whole lines, each with a line feed at its end.
+	Lines         []byte `protobuf:"bytes,1,opt,name=lines,proto3" json:"lines,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportRatingRulingsResponse) Reset() {
+	*x = ExportRatingRulingsResponse{}
+	mi := &file_arbiter_v1_rating_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportRatingRulingsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportRatingRulingsResponse) ProtoMessage() {}
+
+func (x *ExportRatingRulingsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_rating_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportRatingRulingsResponse.ProtoReflect.Descriptor instead.
+func (*ExportRatingRulingsResponse) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_rating_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *ExportRatingRulingsResponse) GetLines() []byte {
+	if x != nil {
+		return x.Lines
+	}
+	return nil
+}
+
 var File_arbiter_v1_rating_proto protoreflect.FileDescriptor
 
 const file_arbiter_v1_rating_proto_rawDesc = "" +
@@ -1594,7 +2000,7 @@ const file_arbiter_v1_rating_proto_rawDesc = "" +
 	"\n" +
 	"page_token\x18\x02 \x01(\tR\tpageToken\x12\x12\n" +
 	"\x04game\x18\x03 \x01(\tR\x04game\x12!\n" +
-	"\fall_versions\x18\x04 \x01(\bR\vallVersions\"\xee\x02\n" +
+	"\fall_versions\x18\x04 \x01(\bR\vallVersions\"\x88\x03\n" +
 	"\x16GetLeaderboardResponse\x12.\n" +
 	"\x04rows\x18\x01 \x03(\v2\x1a.arbiter.v1.LeaderboardRowR\x04rows\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x12\n" +
@@ -1606,7 +2012,8 @@ const file_arbiter_v1_rating_proto_rawDesc = "" +
 	"\x06spread\x18\b \x01(\x01R\x06spread\x12,\n" +
 	"\aanchors\x18\t \x03(\v2\x12.arbiter.v1.AnchorR\aanchors\x12\x12\n" +
 	"\x04note\x18\n" +
-	" \x01(\tR\x04note\"e\n" +
+	" \x01(\tR\x04note\x12\x18\n" +
+	"\arulings\x18\v \x01(\x03R\arulings\"e\n" +
 	"\x10GetRatingRequest\x12\x16\n" +
 	"\x06player\x18\x01 \x01(\tR\x06player\x12\x12\n" +
 	"\x04game\x18\x02 \x01(\tR\x04game\x12%\n" +
@@ -1681,18 +2088,49 @@ const file_arbiter_v1_rating_proto_rawDesc = "" +
 	"\x05rated\x18\x03 \x01(\v2\x1b.arbiter.v1.RatedDifferenceR\x05rated\x12/\n" +
 	"\x06paired\x18\x04 \x01(\v2\x17.arbiter.v1.PairedGamesR\x06paired\x12\x12\n" +
 	"\x04game\x18\x05 \x01(\tR\x04game\x12\x12\n" +
-	"\x04note\x18\x06 \x01(\tR\x04note*Y\n" +
+	"\x04note\x18\x06 \x01(\tR\x04note\"\xa6\x01\n" +
+	"\rGameSelection\x12\x18\n" +
+	"\aplayers\x18\x01 \x03(\tR\aplayers\x12\x14\n" +
+	"\x05label\x18\x02 \x01(\tR\x05label\x12\x12\n" +
+	"\x04game\x18\x03 \x01(\tR\x04game\x12\x19\n" +
+	"\bsince_ms\x18\x04 \x01(\x03R\asinceMs\x12\x19\n" +
+	"\buntil_ms\x18\x05 \x01(\x03R\auntilMs\x12\x1b\n" +
+	"\tmatch_ids\x18\x06 \x03(\tR\bmatchIds\"\x92\x02\n" +
+	"\x14RuleOnRatingsRequest\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tR\trequestId\x126\n" +
+	"\bdecision\x18\x02 \x01(\x0e2\x1a.arbiter.v1.RatingDecisionR\bdecision\x12/\n" +
+	"\x05games\x18\x03 \x01(\v2\x19.arbiter.v1.GameSelectionR\x05games\x12\x16\n" +
+	"\x06ruling\x18\x04 \x01(\x03R\x06ruling\x12\x12\n" +
+	"\x04note\x18\x05 \x01(\tR\x04note\x12\x1f\n" +
+	"\brevision\x18\x06 \x01(\x03H\x00R\brevision\x88\x01\x01\x12\x18\n" +
+	"\apreview\x18\a \x01(\bR\apreviewB\v\n" +
+	"\t_revision\"a\n" +
+	"\x15RuleOnRatingsResponse\x12\x16\n" +
+	"\x06ruling\x18\x01 \x01(\x03R\x06ruling\x12\x13\n" +
+	"\x05at_ms\x18\x02 \x01(\x03R\x04atMs\x12\x1b\n" +
+	"\tmatch_ids\x18\x03 \x03(\tR\bmatchIds\"\x1c\n" +
+	"\x1aExportRatingRulingsRequest\"3\n" +
+	"\x1bExportRatingRulingsResponse\x12\x14\n" +
+	"\x05lines\x18\x01 \x01(\fR\x05lines*\x89\x01\n" +
+	"\x0eRatingDecision\x12\x1f\n" +
+	"\x1bRATING_DECISION_UNSPECIFIED\x10\x00\x12\x1b\n" +
+	"\x17RATING_DECISION_UNRATED\x10\x01\x12\x19\n" +
+	"\x15RATING_DECISION_RATED\x10\x02\x12\x1e\n" +
+	"\x1aRATING_DECISION_TAKEN_BACK\x10\x03*Y\n" +
 	"\aVerdict\x12\x17\n" +
 	"\x13VERDICT_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11VERDICT_UNDECIDED\x10\x01\x12\x0e\n" +
 	"\n" +
 	"VERDICT_H0\x10\x02\x12\x0e\n" +
 	"\n" +
-	"VERDICT_H1\x10\x032\x8b\x02\n" +
+	"VERDICT_H1\x10\x032\xcb\x03\n" +
 	"\rRatingService\x12W\n" +
 	"\x0eGetLeaderboard\x12!.arbiter.v1.GetLeaderboardRequest\x1a\".arbiter.v1.GetLeaderboardResponse\x12H\n" +
 	"\tGetRating\x12\x1c.arbiter.v1.GetRatingRequest\x1a\x1d.arbiter.v1.GetRatingResponse\x12W\n" +
-	"\x0eComparePlayers\x12!.arbiter.v1.ComparePlayersRequest\x1a\".arbiter.v1.ComparePlayersResponseB\x02P\x01b\x06proto3"
+	"\x0eComparePlayers\x12!.arbiter.v1.ComparePlayersRequest\x1a\".arbiter.v1.ComparePlayersResponse\x12T\n" +
+	"\rRuleOnRatings\x12 .arbiter.v1.RuleOnRatingsRequest\x1a!.arbiter.v1.RuleOnRatingsResponse\x12h\n" +
+	"\x13ExportRatingRulings\x12&.arbiter.v1.ExportRatingRulingsRequest\x1a'.arbiter.v1.ExportRatingRulingsResponse0\x01B\x02P\x01b\x06proto3"
 
 var (
 	file_arbiter_v1_rating_proto_rawDescOnce sync.Once
@@ -1706,62 +2144,74 @@ func file_arbiter_v1_rating_proto_rawDescGZIP() []byte {
 	return file_arbiter_v1_rating_proto_rawDescData
 }
 
-var file_arbiter_v1_rating_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_arbiter_v1_rating_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_arbiter_v1_rating_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_arbiter_v1_rating_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_arbiter_v1_rating_proto_goTypes = []any{
-	(Verdict)(0),                   // 0: arbiter.v1.Verdict
-	(*Estimate)(nil),               // 1: arbiter.v1.Estimate
-	(*Forfeits)(nil),               // 2: arbiter.v1.Forfeits
-	(*LeaderboardRow)(nil),         // 3: arbiter.v1.LeaderboardRow
-	(*Anchor)(nil),                 // 4: arbiter.v1.Anchor
-	(*AnchoredPlayer)(nil),         // 5: arbiter.v1.AnchoredPlayer
-	(*GetLeaderboardRequest)(nil),  // 6: arbiter.v1.GetLeaderboardRequest
-	(*GetLeaderboardResponse)(nil), // 7: arbiter.v1.GetLeaderboardResponse
-	(*GetRatingRequest)(nil),       // 8: arbiter.v1.GetRatingRequest
-	(*GetRatingResponse)(nil),      // 9: arbiter.v1.GetRatingResponse
-	(*RatingHistory)(nil),          // 10: arbiter.v1.RatingHistory
-	(*RatingMark)(nil),             // 11: arbiter.v1.RatingMark
-	(*ComparePlayersRequest)(nil),  // 12: arbiter.v1.ComparePlayersRequest
-	(*Encounters)(nil),             // 13: arbiter.v1.Encounters
-	(*RatedDifference)(nil),        // 14: arbiter.v1.RatedDifference
-	(*PairedGames)(nil),            // 15: arbiter.v1.PairedGames
-	(*SequentialTest)(nil),         // 16: arbiter.v1.SequentialTest
-	(*ConfidenceSequence)(nil),     // 17: arbiter.v1.ConfidenceSequence
-	(*ComparePlayersResponse)(nil), // 18: arbiter.v1.ComparePlayersResponse
+	(RatingDecision)(0),                 // 0: arbiter.v1.RatingDecision
+	(Verdict)(0),                        // 1: arbiter.v1.Verdict
+	(*Estimate)(nil),                    // 2: arbiter.v1.Estimate
+	(*Forfeits)(nil),                    // 3: arbiter.v1.Forfeits
+	(*LeaderboardRow)(nil),              // 4: arbiter.v1.LeaderboardRow
+	(*Anchor)(nil),                      // 5: arbiter.v1.Anchor
+	(*AnchoredPlayer)(nil),              // 6: arbiter.v1.AnchoredPlayer
+	(*GetLeaderboardRequest)(nil),       // 7: arbiter.v1.GetLeaderboardRequest
+	(*GetLeaderboardResponse)(nil),      // 8: arbiter.v1.GetLeaderboardResponse
+	(*GetRatingRequest)(nil),            // 9: arbiter.v1.GetRatingRequest
+	(*GetRatingResponse)(nil),           // 10: arbiter.v1.GetRatingResponse
+	(*RatingHistory)(nil),               // 11: arbiter.v1.RatingHistory
+	(*RatingMark)(nil),                  // 12: arbiter.v1.RatingMark
+	(*ComparePlayersRequest)(nil),       // 13: arbiter.v1.ComparePlayersRequest
+	(*Encounters)(nil),                  // 14: arbiter.v1.Encounters
+	(*RatedDifference)(nil),             // 15: arbiter.v1.RatedDifference
+	(*PairedGames)(nil),                 // 16: arbiter.v1.PairedGames
+	(*SequentialTest)(nil),              // 17: arbiter.v1.SequentialTest
+	(*ConfidenceSequence)(nil),          // 18: arbiter.v1.ConfidenceSequence
+	(*ComparePlayersResponse)(nil),      // 19: arbiter.v1.ComparePlayersResponse
+	(*GameSelection)(nil),               // 20: arbiter.v1.GameSelection
+	(*RuleOnRatingsRequest)(nil),        // 21: arbiter.v1.RuleOnRatingsRequest
+	(*RuleOnRatingsResponse)(nil),       // 22: arbiter.v1.RuleOnRatingsResponse
+	(*ExportRatingRulingsRequest)(nil),  // 23: arbiter.v1.ExportRatingRulingsRequest
+	(*ExportRatingRulingsResponse)(nil), // 24: arbiter.v1.ExportRatingRulingsResponse
 }
 var file_arbiter_v1_rating_proto_depIdxs = []int32{
-	1,  // 0: arbiter.v1.LeaderboardRow.rating:type_name -> arbiter.v1.Estimate
-	2,  // 1: arbiter.v1.LeaderboardRow.forfeits:type_name -> arbiter.v1.Forfeits
-	5,  // 2: arbiter.v1.Anchor.fixes:type_name -> arbiter.v1.AnchoredPlayer
-	1,  // 3: arbiter.v1.AnchoredPlayer.by_games:type_name -> arbiter.v1.Estimate
-	3,  // 4: arbiter.v1.GetLeaderboardResponse.rows:type_name -> arbiter.v1.LeaderboardRow
-	1,  // 5: arbiter.v1.GetLeaderboardResponse.advantage:type_name -> arbiter.v1.Estimate
-	1,  // 6: arbiter.v1.GetLeaderboardResponse.draws:type_name -> arbiter.v1.Estimate
-	4,  // 7: arbiter.v1.GetLeaderboardResponse.anchors:type_name -> arbiter.v1.Anchor
-	3,  // 8: arbiter.v1.GetRatingResponse.versions:type_name -> arbiter.v1.LeaderboardRow
-	10, // 9: arbiter.v1.GetRatingResponse.history:type_name -> arbiter.v1.RatingHistory
-	11, // 10: arbiter.v1.RatingHistory.marks:type_name -> arbiter.v1.RatingMark
-	1,  // 11: arbiter.v1.RatingMark.rating:type_name -> arbiter.v1.Estimate
-	1,  // 12: arbiter.v1.RatedDifference.elo:type_name -> arbiter.v1.Estimate
-	1,  // 13: arbiter.v1.PairedGames.elo:type_name -> arbiter.v1.Estimate
-	16, // 14: arbiter.v1.PairedGames.test:type_name -> arbiter.v1.SequentialTest
-	17, // 15: arbiter.v1.PairedGames.evidence:type_name -> arbiter.v1.ConfidenceSequence
-	0,  // 16: arbiter.v1.SequentialTest.verdict:type_name -> arbiter.v1.Verdict
-	13, // 17: arbiter.v1.ComparePlayersResponse.encounters:type_name -> arbiter.v1.Encounters
-	13, // 18: arbiter.v1.ComparePlayersResponse.total:type_name -> arbiter.v1.Encounters
-	14, // 19: arbiter.v1.ComparePlayersResponse.rated:type_name -> arbiter.v1.RatedDifference
-	15, // 20: arbiter.v1.ComparePlayersResponse.paired:type_name -> arbiter.v1.PairedGames
-	6,  // 21: arbiter.v1.RatingService.GetLeaderboard:input_type -> arbiter.v1.GetLeaderboardRequest
-	8,  // 22: arbiter.v1.RatingService.GetRating:input_type -> arbiter.v1.GetRatingRequest
-	12, // 23: arbiter.v1.RatingService.ComparePlayers:input_type -> arbiter.v1.ComparePlayersRequest
-	7,  // 24: arbiter.v1.RatingService.GetLeaderboard:output_type -> arbiter.v1.GetLeaderboardResponse
-	9,  // 25: arbiter.v1.RatingService.GetRating:output_type -> arbiter.v1.GetRatingResponse
-	18, // 26: arbiter.v1.RatingService.ComparePlayers:output_type -> arbiter.v1.ComparePlayersResponse
-	24, // [24:27] is the sub-list for method output_type
-	21, // [21:24] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	2,  // 0: arbiter.v1.LeaderboardRow.rating:type_name -> arbiter.v1.Estimate
+	3,  // 1: arbiter.v1.LeaderboardRow.forfeits:type_name -> arbiter.v1.Forfeits
+	6,  // 2: arbiter.v1.Anchor.fixes:type_name -> arbiter.v1.AnchoredPlayer
+	2,  // 3: arbiter.v1.AnchoredPlayer.by_games:type_name -> arbiter.v1.Estimate
+	4,  // 4: arbiter.v1.GetLeaderboardResponse.rows:type_name -> arbiter.v1.LeaderboardRow
+	2,  // 5: arbiter.v1.GetLeaderboardResponse.advantage:type_name -> arbiter.v1.Estimate
+	2,  // 6: arbiter.v1.GetLeaderboardResponse.draws:type_name -> arbiter.v1.Estimate
+	5,  // 7: arbiter.v1.GetLeaderboardResponse.anchors:type_name -> arbiter.v1.Anchor
+	4,  // 8: arbiter.v1.GetRatingResponse.versions:type_name -> arbiter.v1.LeaderboardRow
+	11, // 9: arbiter.v1.GetRatingResponse.history:type_name -> arbiter.v1.RatingHistory
+	12, // 10: arbiter.v1.RatingHistory.marks:type_name -> arbiter.v1.RatingMark
+	2,  // 11: arbiter.v1.RatingMark.rating:type_name -> arbiter.v1.Estimate
+	2,  // 12: arbiter.v1.RatedDifference.elo:type_name -> arbiter.v1.Estimate
+	2,  // 13: arbiter.v1.PairedGames.elo:type_name -> arbiter.v1.Estimate
+	17, // 14: arbiter.v1.PairedGames.test:type_name -> arbiter.v1.SequentialTest
+	18, // 15: arbiter.v1.PairedGames.evidence:type_name -> arbiter.v1.ConfidenceSequence
+	1,  // 16: arbiter.v1.SequentialTest.verdict:type_name -> arbiter.v1.Verdict
+	14, // 17: arbiter.v1.ComparePlayersResponse.encounters:type_name -> arbiter.v1.Encounters
+	14, // 18: arbiter.v1.ComparePlayersResponse.total:type_name -> arbiter.v1.Encounters
+	15, // 19: arbiter.v1.ComparePlayersResponse.rated:type_name -> arbiter.v1.RatedDifference
+	16, // 20: arbiter.v1.ComparePlayersResponse.paired:type_name -> arbiter.v1.PairedGames
+	0,  // 21: arbiter.v1.RuleOnRatingsRequest.decision:type_name -> arbiter.v1.RatingDecision
+	20, // 22: arbiter.v1.RuleOnRatingsRequest.games:type_name -> arbiter.v1.GameSelection
+	7,  // 23: arbiter.v1.RatingService.GetLeaderboard:input_type -> arbiter.v1.GetLeaderboardRequest
+	9,  // 24: arbiter.v1.RatingService.GetRating:input_type -> arbiter.v1.GetRatingRequest
+	13, // 25: arbiter.v1.RatingService.ComparePlayers:input_type -> arbiter.v1.ComparePlayersRequest
+	21, // 26: arbiter.v1.RatingService.RuleOnRatings:input_type -> arbiter.v1.RuleOnRatingsRequest
+	23, // 27: arbiter.v1.RatingService.ExportRatingRulings:input_type -> arbiter.v1.ExportRatingRulingsRequest
+	8,  // 28: arbiter.v1.RatingService.GetLeaderboard:output_type -> arbiter.v1.GetLeaderboardResponse
+	10, // 29: arbiter.v1.RatingService.GetRating:output_type -> arbiter.v1.GetRatingResponse
+	19, // 30: arbiter.v1.RatingService.ComparePlayers:output_type -> arbiter.v1.ComparePlayersResponse
+	22, // 31: arbiter.v1.RatingService.RuleOnRatings:output_type -> arbiter.v1.RuleOnRatingsResponse
+	24, // 32: arbiter.v1.RatingService.ExportRatingRulings:output_type -> arbiter.v1.ExportRatingRulingsResponse
+	28, // [28:33] is the sub-list for method output_type
+	23, // [23:28] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_arbiter_v1_rating_proto_init() }
@@ -1771,13 +2221,14 @@ func file_arbiter_v1_rating_proto_init() {
 	}
 	file_arbiter_v1_rating_proto_msgTypes[2].OneofWrappers = []any{}
 	file_arbiter_v1_rating_proto_msgTypes[11].OneofWrappers = []any{}
+	file_arbiter_v1_rating_proto_msgTypes[19].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arbiter_v1_rating_proto_rawDesc), len(file_arbiter_v1_rating_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   18,
+			NumEnums:      2,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -21,9 +21,11 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	RatingService_GetLeaderboard_FullMethodName = "/arbiter.v1.RatingService/GetLeaderboard"
-	RatingService_GetRating_FullMethodName      = "/arbiter.v1.RatingService/GetRating"
-	RatingService_ComparePlayers_FullMethodName = "/arbiter.v1.RatingService/ComparePlayers"
+	RatingService_GetLeaderboard_FullMethodName      = "/arbiter.v1.RatingService/GetLeaderboard"
+	RatingService_GetRating_FullMethodName           = "/arbiter.v1.RatingService/GetRating"
+	RatingService_ComparePlayers_FullMethodName      = "/arbiter.v1.RatingService/ComparePlayers"
+	RatingService_RuleOnRatings_FullMethodName       = "/arbiter.v1.RatingService/RuleOnRatings"
+	RatingService_ExportRatingRulings_FullMethodName = "/arbiter.v1.RatingService/ExportRatingRulings"
 )
 
 // RatingServiceClient is the client API for RatingService service.
@@ -57,6 +59,16 @@ type RatingServiceClient interface {
 	// PLAYER_NOT_FOUND, GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID (the same player twice, hypotheses that can't
 	// be tested), STORE_UNAVAILABLE, BUDGET_SPENT.
 	ComparePlayers(ctx context.Context, in *ComparePlayersRequest, opts ...grpc.CallOption) (*ComparePlayersResponse, error)
+	// Decides which rated games count. Nothing is edited: a match stays rated in its record, and a ruling is an event of
+	// a log of its own, with who, when and why. For each game, the newest ruling on it counts that was not taken back.
+	// Needs scope admin. A repeated request gets the ruling that it has made. Refusals: ARGUMENT_INVALID, PLAYER_NOT_FOUND,
+	// GAME_UNKNOWN, PARAMETER_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING, RATE_LIMITED (more matches than
+	// `limits.ruling_games`), STORE_UNAVAILABLE, RATINGS_CHANGED (there is a newer ruling than `revision`).
+	RuleOnRatings(ctx context.Context, in *RuleOnRatingsRequest, opts ...grpc.CallOption) (*RuleOnRatingsResponse, error)
+	// Streams the log of all rulings on ratings, so that everybody can compute the same ratings: lines of canonical JSON,
+	// each with the hash of the line before, and then the arbiter's signature. Nothing if there is no ruling. Refusals:
+	// STORE_UNAVAILABLE, RECORD_DAMAGED.
+	ExportRatingRulings(ctx context.Context, in *ExportRatingRulingsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportRatingRulingsResponse], error)
 }
 
 type ratingServiceClient struct {
@@ -97,6 +109,35 @@ func (c *ratingServiceClient) ComparePlayers(ctx context.Context, in *ComparePla
 	return out, nil
 }
 
+func (c *ratingServiceClient) RuleOnRatings(ctx context.Context, in *RuleOnRatingsRequest, opts ...grpc.CallOption) (*RuleOnRatingsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RuleOnRatingsResponse)
+	err := c.cc.Invoke(ctx, RatingService_RuleOnRatings_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *ratingServiceClient) ExportRatingRulings(ctx context.Context, in *ExportRatingRulingsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportRatingRulingsResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &RatingService_ServiceDesc.Streams[0], RatingService_ExportRatingRulings_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[ExportRatingRulingsRequest, ExportRatingRulingsResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type RatingService_ExportRatingRulingsClient = grpc.ServerStreamingClient[ExportRatingRulingsResponse]
+
 // RatingServiceServer is the server API for RatingService service.
 // All implementations must embed UnimplementedRatingServiceServer
 // for forward compatibility.
@@ -128,6 +169,16 @@ type RatingServiceServer interface {
 	// PLAYER_NOT_FOUND, GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID (the same player twice, hypotheses that can't
 	// be tested), STORE_UNAVAILABLE, BUDGET_SPENT.
 	ComparePlayers(context.Context, *ComparePlayersRequest) (*ComparePlayersResponse, error)
+	// Decides which rated games count. Nothing is edited: a match stays rated in its record, and a ruling is an event of
+	// a log of its own, with who, when and why. For each game, the newest ruling on it counts that was not taken back.
+	// Needs scope admin. A repeated request gets the ruling that it has made. Refusals: ARGUMENT_INVALID, PLAYER_NOT_FOUND,
+	// GAME_UNKNOWN, PARAMETER_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING, RATE_LIMITED (more matches than
+	// `limits.ruling_games`), STORE_UNAVAILABLE, RATINGS_CHANGED (there is a newer ruling than `revision`).
+	RuleOnRatings(context.Context, *RuleOnRatingsRequest) (*RuleOnRatingsResponse, error)
+	// Streams the log of all rulings on ratings, so that everybody can compute the same ratings: lines of canonical JSON,
+	// each with the hash of the line before, and then the arbiter's signature. Nothing if there is no ruling. Refusals:
+	// STORE_UNAVAILABLE, RECORD_DAMAGED.
+	ExportRatingRulings(*ExportRatingRulingsRequest, grpc.ServerStreamingServer[ExportRatingRulingsResponse]) error
 	mustEmbedUnimplementedRatingServiceServer()
 }
 
@@ -146,6 +197,12 @@ func (UnimplementedRatingServiceServer) GetRating(context.Context, *GetRatingReq
 }
 func (UnimplementedRatingServiceServer) ComparePlayers(context.Context, *ComparePlayersRequest) (*ComparePlayersResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ComparePlayers not implemented")
+}
+func (UnimplementedRatingServiceServer) RuleOnRatings(context.Context, *RuleOnRatingsRequest) (*RuleOnRatingsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RuleOnRatings not implemented")
+}
+func (UnimplementedRatingServiceServer) ExportRatingRulings(*ExportRatingRulingsRequest, grpc.ServerStreamingServer[ExportRatingRulingsResponse]) error {
+	return status.Error(codes.Unimplemented, "method ExportRatingRulings not implemented")
 }
 func (UnimplementedRatingServiceServer) mustEmbedUnimplementedRatingServiceServer() {}
 func (UnimplementedRatingServiceServer) testEmbeddedByValue()                       {}
@@ -222,6 +279,35 @@ func _RatingService_ComparePlayers_Handler(srv interface{}, ctx context.Context,
 	return interceptor(ctx, in, info, handler)
 }
 
+func _RatingService_RuleOnRatings_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RuleOnRatingsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(RatingServiceServer).RuleOnRatings(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: RatingService_RuleOnRatings_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(RatingServiceServer).RuleOnRatings(ctx, req.(*RuleOnRatingsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _RatingService_ExportRatingRulings_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(ExportRatingRulingsRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(RatingServiceServer).ExportRatingRulings(m, &grpc.GenericServerStream[ExportRatingRulingsRequest, ExportRatingRulingsResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type RatingService_ExportRatingRulingsServer = grpc.ServerStreamingServer[ExportRatingRulingsResponse]
+
 // RatingService_ServiceDesc is the grpc.ServiceDesc for RatingService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -241,7 +327,17 @@ var RatingService_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "ComparePlayers",
 			Handler:    _RatingService_ComparePlayers_Handler,
 		},
+		{
+			MethodName: "RuleOnRatings",
+			Handler:    _RatingService_RuleOnRatings_Handler,
+		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "ExportRatingRulings",
+			Handler:       _RatingService_ExportRatingRulings_Handler,
+			ServerStreams: true,
+		},
+	},
 	Metadata: "arbiter/v1/rating.proto",
 }

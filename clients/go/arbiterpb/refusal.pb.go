@@ -110,6 +110,9 @@ const (
 	// ABORTED. What the request is about has changed since its revision: read the tournament again, then decide. Facts:
 	// revision, why.
 	RefusalReason_REFUSAL_REASON_TOURNAMENT_CHANGED RefusalReason = 34
+	// ABORTED. There is a newer ruling on ratings than the request's revision: read the rulings again, then decide.
+	// Facts: revision, why.
+	RefusalReason_REFUSAL_REASON_RATINGS_CHANGED RefusalReason = 35
 )
 
 // Enum value maps for RefusalReason.
@@ -150,6 +153,7 @@ var (
 		32: "REFUSAL_REASON_TOURNAMENT_NOT_FOUND",
 		33: "REFUSAL_REASON_RECORD_DAMAGED",
 		34: "REFUSAL_REASON_TOURNAMENT_CHANGED",
+		35: "REFUSAL_REASON_RATINGS_CHANGED",
 	}
 	RefusalReason_value = map[string]int32{
 		"REFUSAL_REASON_UNSPECIFIED":          0,
@@ -187,6 +191,7 @@ var (
 		"REFUSAL_REASON_TOURNAMENT_NOT_FOUND": 32,
 		"REFUSAL_REASON_RECORD_DAMAGED":       33,
 		"REFUSAL_REASON_TOURNAMENT_CHANGED":   34,
+		"REFUSAL_REASON_RATINGS_CHANGED":      35,
 	}
 )
 
@@ -305,7 +310,7 @@ const file_arbiter_v1_refusal_proto_rawDesc = "" +
 	"\n" +
 	"FactsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01*\x80\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01*\xa4\n" +
 	"\n" +
 	"\rRefusalReason\x12\x1e\n" +
 	"\x1aREFUSAL_REASON_UNSPECIFIED\x10\x00\x12!\n" +
@@ -343,7 +348,8 @@ const file_arbiter_v1_refusal_proto_rawDesc = "" +
 	" REFUSAL_REASON_TOURNAMENT_CLOSED\x10\x1f\x12'\n" +
 	"#REFUSAL_REASON_TOURNAMENT_NOT_FOUND\x10 \x12!\n" +
 	"\x1dREFUSAL_REASON_RECORD_DAMAGED\x10!\x12%\n" +
-	"!REFUSAL_REASON_TOURNAMENT_CHANGED\x10\"B\x02P\x01b\x06proto3"
+	"!REFUSAL_REASON_TOURNAMENT_CHANGED\x10\"\x12\"\n" +
+	"\x1eREFUSAL_REASON_RATINGS_CHANGED\x10#B\x02P\x01b\x06proto3"
 
 var (
 	file_arbiter_v1_refusal_proto_rawDescOnce sync.Once

@@ -177,6 +177,8 @@ class BlockingClient:
     get_leaderboard = _answer(Client.get_leaderboard)
     get_rating = _answer(Client.get_rating)
     compare_players = _answer(Client.compare_players)
+    rule_on_ratings = _answer(Client.rule_on_ratings)
+    export_rating_rulings = _answer(Client.export_rating_rulings)
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

@@ -122,6 +122,8 @@ PAIRS = [
     (arb.Rating, rating_pb2.GetRatingResponse),
     (arb.RatingHistory, rating_pb2.RatingHistory),
     (arb.RatingMark, rating_pb2.RatingMark),
+    (arb.GameSelection, rating_pb2.GameSelection),
+    (arb.RatingRuling, rating_pb2.RuleOnRatingsResponse),
     (arb.SequentialTest, rating_pb2.SequentialTest),
 ]
 
@@ -140,6 +142,7 @@ ENUMS = [
     (arb.TieBreak, tournament_pb2.TieBreak),
     (arb.NoShowRule, tournament_pb2.NoShowRule),
     (arb.Verdict, rating_pb2.Verdict),
+    (arb.RatingDecision, rating_pb2.RatingDecision),
     (arb.DisqualifiedResults, match_pb2.DisqualifiedResults),
 ]
 

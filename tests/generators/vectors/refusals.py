@@ -31,6 +31,7 @@ FACTS: Final[dict[Reason, dict[str, str | int]]] = {
     Reason.TOURNAMENT_NOT_FOUND: {"id": "t-1"},
     Reason.TOURNAMENT_CLOSED: {"phase": "ended", "why": "it is over"},
     Reason.TOURNAMENT_CHANGED: {"revision": 12, "why": "the result of game 3 is another one"},
+    Reason.RATINGS_CHANGED: {"revision": 3, "why": "the last ruling is 3"},
     Reason.REQUEST_ID_REUSED: {"request_id": "r-1"},
     Reason.POSITION_MALFORMED: {"what": "x", "where": "row d", "allowed": "P, p or ."},
     Reason.GAME_UNKNOWN: {"what": "ludo", "allowed": "circle-of-life, elevation, hop-it, pods, pondlife"},

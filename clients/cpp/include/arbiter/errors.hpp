@@ -50,6 +50,7 @@ enum class Reason {
   TOURNAMENT_NOT_FOUND = 32,
   RECORD_DAMAGED = 33,
   TOURNAMENT_CHANGED = 34,
+  RATINGS_CHANGED = 35,
 };
 
 /// The reason with a number of the protocol; UNKNOWN where it is newer than this client.

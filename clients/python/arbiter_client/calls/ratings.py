@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from arbiter_protos.v1 import rating_pb2 as pb
 
-from arbiter_client.calls.base import Calls
-from arbiter_client.values.rating import Comparison, Leaderboard, Rating
+from arbiter_client.calls.base import Calls, new_request_id
+from arbiter_client.values.rating import (
+    Comparison,
+    GameSelection,
+    Leaderboard,
+    Rating,
+    RatingDecision,
+    RatingRuling,
+)
 from arbiter_client.values.reading import read
 
 LARGEST_PAGE = 1000
@@ -28,7 +35,7 @@ class RatingCalls(Calls):
             board, message = await self._page(game, all_versions, most, "")
             while message.next_page_token and len(board.rows) < most:
                 page, message = await self._page(game, all_versions, most - len(board.rows), message.next_page_token)
-                if page.games != board.games:
+                if (page.games, page.rulings) != (board.games, board.rulings):
                     break
                 board = replace(board, rows=board.rows + page.rows)
             else:
@@ -82,3 +89,41 @@ class RatingCalls(Calls):
         )
         answer = await self.connection.ask(self.connection.ratings.ComparePlayers, request)
         return read(Comparison, answer)
+
+    async def rule_on_ratings(
+        self,
+        decision: RatingDecision,
+        games: GameSelection | None = None,
+        *,
+        ruling: int = 0,
+        note: str = "",
+        revision: int | None = None,
+        preview: bool = False,
+        request_id: str = "",
+    ) -> RatingRuling:
+        """Decide which rated games count for ratings, as the operator; return which ones count otherwise from now on.
+
+        ruling: with TAKEN_BACK, without games: the number of that ruling. revision: the number of the last ruling that
+        you have seen; refused with RATINGS_CHANGED if there is a newer one. preview: only return what would change.
+        Other refusals: ARGUMENT_INVALID, PLAYER_NOT_FOUND, REQUEST_ID_REUSED, SCOPE_MISSING, RATE_LIMITED.
+        """
+        request = pb.RuleOnRatingsRequest(
+            request_id=request_id or new_request_id(),
+            decision=pb.RatingDecision.ValueType(decision),
+            games=None if games is None else pb.GameSelection(**asdict(games)),
+            ruling=ruling,
+            note=note,
+            revision=revision,
+            preview=preview,
+        )
+        answer = await self.connection.ask(self.connection.ratings.RuleOnRatings, request)
+        return read(RatingRuling, answer)
+
+    async def export_rating_rulings(self) -> bytes:
+        """Return all rulings on ratings: one canonical JSON text a line, and the arbiter's signature last.
+
+        Nothing if there is no ruling. Refusals: RECORD_DAMAGED.
+        """
+        request = pb.ExportRatingRulingsRequest()
+        parts = await self.connection.ask_all(self.connection.ratings.ExportRatingRulings, request)
+        return b"".join(part.lines for part in parts)

@@ -19,6 +19,40 @@ class Verdict(OpenEnum):
     H1 = 3  #: it is better by more than elo0: elo1 is accepted
 
 
+class RatingDecision(OpenEnum):
+    """What a ruling decides about rated games."""
+
+    UNSPECIFIED = 0
+    UNRATED = 1  #: they do not count for ratings
+    RATED = 2  #: they count again
+    TAKEN_BACK = 3  #: an earlier ruling is taken back
+
+
+@dataclass(frozen=True, slots=True)
+class GameSelection:
+    """Rated games that have ended, are not void, and meet every condition that is given.
+
+    players: one: its games; several: the games between any two of them. since_ms, until_ms: the time in which they
+    ended, 0 for no bound. match_ids: these alone, without any other condition.
+    """
+
+    players: tuple[str, ...] = ()
+    label: str = ""
+    game: str = ""
+    since_ms: int = 0
+    until_ms: int = 0
+    match_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RatingRuling:
+    """A ruling on ratings. ruling: its number, 0 in a preview. match_ids: of the games that count otherwise by it."""
+
+    ruling: int
+    at_ms: int
+    match_ids: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """An estimate, with the ends of its 95 % interval."""
@@ -88,7 +122,7 @@ class Leaderboard:
 
     game: '' for all games together; `note` then says what that means. games: the number of rated games. players: the
     number of rows. advantage: the value of seat 1. draws: the share of drawn games between two equal players. spread:
-    the standard deviation of the field.
+    the standard deviation of the field. rulings: the number of the last ruling on ratings that they follow.
     """
 
     rows: tuple[LeaderboardRow, ...]
@@ -100,6 +134,7 @@ class Leaderboard:
     spread: float
     anchors: tuple[Anchor, ...]
     note: str
+    rulings: int = 0
 
 
 @dataclass(frozen=True, slots=True)

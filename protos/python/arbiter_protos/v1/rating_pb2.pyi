@@ -19,6 +19,34 @@ else:
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class _RatingDecision:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _RatingDecisionEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_RatingDecision.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    RATING_DECISION_UNSPECIFIED: _RatingDecision.ValueType  # 0
+    """Not set."""
+    RATING_DECISION_UNRATED: _RatingDecision.ValueType  # 1
+    """They do not count for ratings."""
+    RATING_DECISION_RATED: _RatingDecision.ValueType  # 2
+    """They count again."""
+    RATING_DECISION_TAKEN_BACK: _RatingDecision.ValueType  # 3
+    """An earlier ruling is taken back: its games are as if it had not been made."""
+
+class RatingDecision(_RatingDecision, metaclass=_RatingDecisionEnumTypeWrapper):
+    """What a ruling decides about games."""
+
+RATING_DECISION_UNSPECIFIED: RatingDecision.ValueType  # 0
+"""Not set."""
+RATING_DECISION_UNRATED: RatingDecision.ValueType  # 1
+"""They do not count for ratings."""
+RATING_DECISION_RATED: RatingDecision.ValueType  # 2
+"""They count again."""
+RATING_DECISION_TAKEN_BACK: RatingDecision.ValueType  # 3
+"""An earlier ruling is taken back: its games are as if it had not been made."""
+Global___RatingDecision: _TypeAlias = RatingDecision  # noqa: Y015
+
 class _Verdict:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -289,6 +317,7 @@ class GetLeaderboardResponse(_message.Message):
     SPREAD_FIELD_NUMBER: _builtins.int
     ANCHORS_FIELD_NUMBER: _builtins.int
     NOTE_FIELD_NUMBER: _builtins.int
+    RULINGS_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
     """The token of the next page; empty on the last page."""
     game: _builtins.str
@@ -301,6 +330,8 @@ class GetLeaderboardResponse(_message.Message):
     """The standard deviation of the field, in Elo points."""
     note: _builtins.str
     """An explanation of these ratings, for people; empty if none is needed."""
+    rulings: _builtins.int
+    """The number of the last ruling on ratings that these ratings follow; 0 if there is none."""
     @_builtins.property
     def rows(self) -> _containers.RepeatedCompositeFieldContainer[Global___LeaderboardRow]:
         """The players."""
@@ -330,10 +361,11 @@ class GetLeaderboardResponse(_message.Message):
         spread: _builtins.float = ...,
         anchors: _abc.Iterable[Global___Anchor] | None = ...,
         note: _builtins.str = ...,
+        rulings: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["advantage", b"advantage", "draws", b"draws"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["advantage", b"advantage", "anchors", b"anchors", "draws", b"draws", "game", b"game", "games", b"games", "next_page_token", b"next_page_token", "note", b"note", "players", b"players", "rows", b"rows", "spread", b"spread"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["advantage", b"advantage", "anchors", b"anchors", "draws", b"draws", "game", b"game", "games", b"games", "next_page_token", b"next_page_token", "note", b"note", "players", b"players", "rows", b"rows", "rulings", b"rulings", "spread", b"spread"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -805,3 +837,174 @@ class ComparePlayersResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ComparePlayersResponse: _TypeAlias = ComparePlayersResponse  # noqa: Y015
+
+@_typing.final
+class GameSelection(_message.Message):
+    """Games of a ruling: all rated games that have ended, are not void, and meet every condition that is given. There must
+    be match ids, players or a label.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLAYERS_FIELD_NUMBER: _builtins.int
+    LABEL_FIELD_NUMBER: _builtins.int
+    GAME_FIELD_NUMBER: _builtins.int
+    SINCE_MS_FIELD_NUMBER: _builtins.int
+    UNTIL_MS_FIELD_NUMBER: _builtins.int
+    MATCH_IDS_FIELD_NUMBER: _builtins.int
+    label: _builtins.str
+    """Only games with this label, such as the id of a tournament."""
+    game: _builtins.str
+    """Only games of this variant."""
+    since_ms: _builtins.int
+    """Only games that ended at this instant or later, UTC in milliseconds since 1970; 0 for no bound."""
+    until_ms: _builtins.int
+    """Only games that ended before this instant; 0 for no bound."""
+    @_builtins.property
+    def players(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """One player: its games. Several, up to 100: the games between any two of them, such as the accounts of one owner."""
+
+    @_builtins.property
+    def match_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """These matches alone, without any other condition."""
+
+    def __init__(
+        self,
+        *,
+        players: _abc.Iterable[_builtins.str] | None = ...,
+        label: _builtins.str = ...,
+        game: _builtins.str = ...,
+        since_ms: _builtins.int = ...,
+        until_ms: _builtins.int = ...,
+        match_ids: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "label", b"label", "match_ids", b"match_ids", "players", b"players", "since_ms", b"since_ms", "until_ms", b"until_ms"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GameSelection: _TypeAlias = GameSelection  # noqa: Y015
+
+@_typing.final
+class RuleOnRatingsRequest(_message.Message):
+    """Requests a ruling on ratings."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    DECISION_FIELD_NUMBER: _builtins.int
+    GAMES_FIELD_NUMBER: _builtins.int
+    RULING_FIELD_NUMBER: _builtins.int
+    NOTE_FIELD_NUMBER: _builtins.int
+    REVISION_FIELD_NUMBER: _builtins.int
+    PREVIEW_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """Identifies the request: 1 to 100 printable characters. The same one again gets the same ruling."""
+    decision: Global___RatingDecision.ValueType
+    """What is decided."""
+    ruling: _builtins.int
+    """The number of the ruling that is taken back; 0 otherwise. It takes back no other, and was not taken back yet."""
+    note: _builtins.str
+    """Why: up to 500 printable characters, which people see."""
+    revision: _builtins.int
+    """The number of the last ruling that the caller has seen, 0 if there was none. If there is a newer one, the request
+    is refused with RATINGS_CHANGED. Absent: it does not matter.
+    """
+    preview: _builtins.bool
+    """Only return what would change."""
+    @_builtins.property
+    def games(self) -> Global___GameSelection:
+        """Which games; absent if a ruling is taken back."""
+
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str = ...,
+        decision: Global___RatingDecision.ValueType = ...,
+        games: Global___GameSelection | None = ...,
+        ruling: _builtins.int = ...,
+        note: _builtins.str = ...,
+        revision: _builtins.int | None = ...,
+        preview: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_revision", b"_revision", "games", b"games", "revision", b"revision"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_revision", b"_revision", "decision", b"decision", "games", b"games", "note", b"note", "preview", b"preview", "request_id", b"request_id", "revision", b"revision", "ruling", b"ruling"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__revision: _TypeAlias = _typing.Literal["revision"]  # noqa: Y015
+    _WhichOneofArgType__revision: _TypeAlias = _typing.Literal["_revision", b"_revision"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__revision) -> _WhichOneofReturnType__revision | None: ...
+
+Global___RuleOnRatingsRequest: _TypeAlias = RuleOnRatingsRequest  # noqa: Y015
+
+@_typing.final
+class RuleOnRatingsResponse(_message.Message):
+    """A ruling on ratings."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RULING_FIELD_NUMBER: _builtins.int
+    AT_MS_FIELD_NUMBER: _builtins.int
+    MATCH_IDS_FIELD_NUMBER: _builtins.int
+    ruling: _builtins.int
+    """Its number: 1, 2, 3, …; 0 in a preview."""
+    at_ms: _builtins.int
+    """When it was made, UTC in milliseconds since 1970."""
+    @_builtins.property
+    def match_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The matches that count otherwise than before. For a repeated request: those that the ruling names."""
+
+    def __init__(
+        self,
+        *,
+        ruling: _builtins.int = ...,
+        at_ms: _builtins.int = ...,
+        match_ids: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_ms", b"at_ms", "match_ids", b"match_ids", "ruling", b"ruling"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RuleOnRatingsResponse: _TypeAlias = RuleOnRatingsResponse  # noqa: Y015
+
+@_typing.final
+class ExportRatingRulingsRequest(_message.Message):
+    """Requests the log of rulings."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExportRatingRulingsRequest: _TypeAlias = ExportRatingRulingsRequest  # noqa: Y015
+
+@_typing.final
+class ExportRatingRulingsResponse(_message.Message):
+    """A part of the log of rulings."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LINES_FIELD_NUMBER: _builtins.int
+    lines: _builtins.bytes
+    """Whole lines, each with a line feed at its end."""
+    def __init__(
+        self,
+        *,
+        lines: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["lines", b"lines"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExportRatingRulingsResponse: _TypeAlias = ExportRatingRulingsResponse  # noqa: Y015

@@ -65,6 +65,16 @@ class RatingServiceStub:
                 request_serializer=arbiter_dot_v1_dot_rating__pb2.ComparePlayersRequest.SerializeToString,
                 response_deserializer=arbiter_dot_v1_dot_rating__pb2.ComparePlayersResponse.FromString,
                 _registered_method=True)
+        self.RuleOnRatings = channel.unary_unary(
+                '/arbiter.v1.RatingService/RuleOnRatings',
+                request_serializer=arbiter_dot_v1_dot_rating__pb2.RuleOnRatingsRequest.SerializeToString,
+                response_deserializer=arbiter_dot_v1_dot_rating__pb2.RuleOnRatingsResponse.FromString,
+                _registered_method=True)
+        self.ExportRatingRulings = channel.unary_stream(
+                '/arbiter.v1.RatingService/ExportRatingRulings',
+                request_serializer=arbiter_dot_v1_dot_rating__pb2.ExportRatingRulingsRequest.SerializeToString,
+                response_deserializer=arbiter_dot_v1_dot_rating__pb2.ExportRatingRulingsResponse.FromString,
+                _registered_method=True)
 
 
 class RatingServiceServicer:
@@ -111,6 +121,26 @@ class RatingServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def RuleOnRatings(self, request, context):
+        """Decides which rated games count. Nothing is edited: a match stays rated in its record, and a ruling is an event of
+        a log of its own, with who, when and why. For each game, the newest ruling on it counts that was not taken back.
+        Needs scope admin. A repeated request gets the ruling that it has made. Refusals: ARGUMENT_INVALID, PLAYER_NOT_FOUND,
+        GAME_UNKNOWN, PARAMETER_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING, RATE_LIMITED (more matches than
+        `limits.ruling_games`), STORE_UNAVAILABLE, RATINGS_CHANGED (there is a newer ruling than `revision`).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ExportRatingRulings(self, request, context):
+        """Streams the log of all rulings on ratings, so that everybody can compute the same ratings: lines of canonical JSON,
+        each with the hash of the line before, and then the arbiter's signature. Nothing if there is no ruling. Refusals:
+        STORE_UNAVAILABLE, RECORD_DAMAGED.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_RatingServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -128,6 +158,16 @@ def add_RatingServiceServicer_to_server(servicer, server):
                     servicer.ComparePlayers,
                     request_deserializer=arbiter_dot_v1_dot_rating__pb2.ComparePlayersRequest.FromString,
                     response_serializer=arbiter_dot_v1_dot_rating__pb2.ComparePlayersResponse.SerializeToString,
+            ),
+            'RuleOnRatings': grpc.unary_unary_rpc_method_handler(
+                    servicer.RuleOnRatings,
+                    request_deserializer=arbiter_dot_v1_dot_rating__pb2.RuleOnRatingsRequest.FromString,
+                    response_serializer=arbiter_dot_v1_dot_rating__pb2.RuleOnRatingsResponse.SerializeToString,
+            ),
+            'ExportRatingRulings': grpc.unary_stream_rpc_method_handler(
+                    servicer.ExportRatingRulings,
+                    request_deserializer=arbiter_dot_v1_dot_rating__pb2.ExportRatingRulingsRequest.FromString,
+                    response_serializer=arbiter_dot_v1_dot_rating__pb2.ExportRatingRulingsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -227,6 +267,60 @@ class RatingService:
             '/arbiter.v1.RatingService/ComparePlayers',
             arbiter_dot_v1_dot_rating__pb2.ComparePlayersRequest.SerializeToString,
             arbiter_dot_v1_dot_rating__pb2.ComparePlayersResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RuleOnRatings(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arbiter.v1.RatingService/RuleOnRatings',
+            arbiter_dot_v1_dot_rating__pb2.RuleOnRatingsRequest.SerializeToString,
+            arbiter_dot_v1_dot_rating__pb2.RuleOnRatingsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExportRatingRulings(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/arbiter.v1.RatingService/ExportRatingRulings',
+            arbiter_dot_v1_dot_rating__pb2.ExportRatingRulingsRequest.SerializeToString,
+            arbiter_dot_v1_dot_rating__pb2.ExportRatingRulingsResponse.FromString,
             options,
             channel_credentials,
             insecure,

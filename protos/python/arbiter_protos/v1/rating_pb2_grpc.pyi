@@ -62,6 +62,18 @@ class RatingServiceStub:
     PLAYER_NOT_FOUND, GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID (the same player twice, hypotheses that can't
     be tested), STORE_UNAVAILABLE, BUDGET_SPENT.
     """
+    RuleOnRatings: _grpc.UnaryUnaryMultiCallable[_rating_pb2.RuleOnRatingsRequest, _rating_pb2.RuleOnRatingsResponse]
+    """Decides which rated games count. Nothing is edited: a match stays rated in its record, and a ruling is an event of
+    a log of its own, with who, when and why. For each game, the newest ruling on it counts that was not taken back.
+    Needs scope admin. A repeated request gets the ruling that it has made. Refusals: ARGUMENT_INVALID, PLAYER_NOT_FOUND,
+    GAME_UNKNOWN, PARAMETER_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING, RATE_LIMITED (more matches than
+    `limits.ruling_games`), STORE_UNAVAILABLE, RATINGS_CHANGED (there is a newer ruling than `revision`).
+    """
+    ExportRatingRulings: _grpc.UnaryStreamMultiCallable[_rating_pb2.ExportRatingRulingsRequest, _rating_pb2.ExportRatingRulingsResponse]
+    """Streams the log of all rulings on ratings, so that everybody can compute the same ratings: lines of canonical JSON,
+    each with the hash of the line before, and then the arbiter's signature. Nothing if there is no ruling. Refusals:
+    STORE_UNAVAILABLE, RECORD_DAMAGED.
+    """
 
 @_typing.type_check_only
 class RatingServiceAsyncStub(RatingServiceStub):
@@ -96,6 +108,18 @@ class RatingServiceAsyncStub(RatingServiceStub):
     """Compares two players: by their games against each other, by their ratings, and by sequential tests. Refusals:
     PLAYER_NOT_FOUND, GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID (the same player twice, hypotheses that can't
     be tested), STORE_UNAVAILABLE, BUDGET_SPENT.
+    """
+    RuleOnRatings: _aio.UnaryUnaryMultiCallable[_rating_pb2.RuleOnRatingsRequest, _rating_pb2.RuleOnRatingsResponse]  # type: ignore[assignment]
+    """Decides which rated games count. Nothing is edited: a match stays rated in its record, and a ruling is an event of
+    a log of its own, with who, when and why. For each game, the newest ruling on it counts that was not taken back.
+    Needs scope admin. A repeated request gets the ruling that it has made. Refusals: ARGUMENT_INVALID, PLAYER_NOT_FOUND,
+    GAME_UNKNOWN, PARAMETER_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING, RATE_LIMITED (more matches than
+    `limits.ruling_games`), STORE_UNAVAILABLE, RATINGS_CHANGED (there is a newer ruling than `revision`).
+    """
+    ExportRatingRulings: _aio.UnaryStreamMultiCallable[_rating_pb2.ExportRatingRulingsRequest, _rating_pb2.ExportRatingRulingsResponse]  # type: ignore[assignment]
+    """Streams the log of all rulings on ratings, so that everybody can compute the same ratings: lines of canonical JSON,
+    each with the hash of the line before, and then the arbiter's signature. Nothing if there is no ruling. Refusals:
+    STORE_UNAVAILABLE, RECORD_DAMAGED.
     """
 
 class RatingServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -146,6 +170,30 @@ class RatingServiceServicer(metaclass=_abc_1.ABCMeta):
         """Compares two players: by their games against each other, by their ratings, and by sequential tests. Refusals:
         PLAYER_NOT_FOUND, GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID (the same player twice, hypotheses that can't
         be tested), STORE_UNAVAILABLE, BUDGET_SPENT.
+        """
+
+    @_abc_1.abstractmethod
+    def RuleOnRatings(
+        self,
+        request: _rating_pb2.RuleOnRatingsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_rating_pb2.RuleOnRatingsResponse, _abc.Awaitable[_rating_pb2.RuleOnRatingsResponse]]:
+        """Decides which rated games count. Nothing is edited: a match stays rated in its record, and a ruling is an event of
+        a log of its own, with who, when and why. For each game, the newest ruling on it counts that was not taken back.
+        Needs scope admin. A repeated request gets the ruling that it has made. Refusals: ARGUMENT_INVALID, PLAYER_NOT_FOUND,
+        GAME_UNKNOWN, PARAMETER_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING, RATE_LIMITED (more matches than
+        `limits.ruling_games`), STORE_UNAVAILABLE, RATINGS_CHANGED (there is a newer ruling than `revision`).
+        """
+
+    @_abc_1.abstractmethod
+    def ExportRatingRulings(
+        self,
+        request: _rating_pb2.ExportRatingRulingsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_rating_pb2.ExportRatingRulingsResponse], _abc.AsyncIterator[_rating_pb2.ExportRatingRulingsResponse]]:
+        """Streams the log of all rulings on ratings, so that everybody can compute the same ratings: lines of canonical JSON,
+        each with the hash of the line before, and then the arbiter's signature. Nothing if there is no ruling. Refusals:
+        STORE_UNAVAILABLE, RECORD_DAMAGED.
         """
 
 def add_RatingServiceServicer_to_server(servicer: RatingServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

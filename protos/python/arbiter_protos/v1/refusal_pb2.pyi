@@ -109,6 +109,10 @@ class _RefusalReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Refusal
     """ABORTED. What the request is about has changed since its revision: read the tournament again, then decide. Facts:
     revision, why.
     """
+    REFUSAL_REASON_RATINGS_CHANGED: _RefusalReason.ValueType  # 35
+    """ABORTED. There is a newer ruling on ratings than the request's revision: read the rulings again, then decide.
+    Facts: revision, why.
+    """
 
 class RefusalReason(_RefusalReason, metaclass=_RefusalReasonEnumTypeWrapper):
     """Why a request was refused. Programs act on the reason and the facts; the message is for people and may change. A
@@ -203,6 +207,10 @@ server's keys. Facts: why; for a single record also id, revision.
 REFUSAL_REASON_TOURNAMENT_CHANGED: RefusalReason.ValueType  # 34
 """ABORTED. What the request is about has changed since its revision: read the tournament again, then decide. Facts:
 revision, why.
+"""
+REFUSAL_REASON_RATINGS_CHANGED: RefusalReason.ValueType  # 35
+"""ABORTED. There is a newer ruling on ratings than the request's revision: read the rulings again, then decide.
+Facts: revision, why.
 """
 Global___RefusalReason: _TypeAlias = RefusalReason  # noqa: Y015
 

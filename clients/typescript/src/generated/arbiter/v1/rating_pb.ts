@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file arbiter/v1/rating.proto.
  */
 export const file_arbiter_v1_rating: GenFile = /*@__PURE__*/
-  fileDesc("ChdhcmJpdGVyL3YxL3JhdGluZy5wcm90bxIKYXJiaXRlci52MSI0CghFc3RpbWF0ZRINCgV2YWx1ZRgBIAEoARILCgNsb3cYAiABKAESDAoEaGlnaBgDIAEoASJCCghGb3JmZWl0cxIQCgh0aW1lb3V0cxgBIAEoBRIQCghhYnNlbmNlcxgCIAEoBRISCgp2aW9sYXRpb25zGAMgASgFIukBCg5MZWFkZXJib2FyZFJvdxINCgVwbGFjZRgBIAEoBRINCgVncm91cBgCIAEoBRIOCgZwbGF5ZXIYAyABKAkSDwoHdmVyc2lvbhgEIAEoCRIkCgZyYXRpbmcYBSABKAsyFC5hcmJpdGVyLnYxLkVzdGltYXRlEg0KBWdhbWVzGAYgASgFEhMKC3Byb3Zpc2lvbmFsGAcgASgIEhcKCmFib3ZlX25leHQYCCABKAFIAIgBARImCghmb3JmZWl0cxgJIAEoCzIULmFyYml0ZXIudjEuRm9yZmVpdHNCDQoLX2Fib3ZlX25leHQiUwoGQW5jaG9yEg4KBnBsYXllchgBIAEoCRIOCgZyYXRpbmcYAiABKAESKQoFZml4ZXMYAyADKAsyGi5hcmJpdGVyLnYxLkFuY2hvcmVkUGxheWVyIl4KDkFuY2hvcmVkUGxheWVyEg4KBnBsYXllchgBIAEoCRImCghieV9nYW1lcxgCIAEoCzIULmFyYml0ZXIudjEuRXN0aW1hdGUSFAoMY29udHJhZGljdGVkGAMgASgIImIKFUdldExlYWRlcmJvYXJkUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCRIMCgRnYW1lGAMgASgJEhQKDGFsbF92ZXJzaW9ucxgEIAEoCCKaAgoWR2V0TGVhZGVyYm9hcmRSZXNwb25zZRIoCgRyb3dzGAEgAygLMhouYXJiaXRlci52MS5MZWFkZXJib2FyZFJvdxIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSDAoEZ2FtZRgDIAEoCRINCgVnYW1lcxgEIAEoAxIPCgdwbGF5ZXJzGAUgASgFEicKCWFkdmFudGFnZRgGIAEoCzIULmFyYml0ZXIudjEuRXN0aW1hdGUSIwoFZHJhd3MYByABKAsyFC5hcmJpdGVyLnYxLkVzdGltYXRlEg4KBnNwcmVhZBgIIAEoARIjCgdhbmNob3JzGAkgAygLMhIuYXJiaXRlci52MS5BbmNob3ISDAoEbm90ZRgKIAEoCSJIChBHZXRSYXRpbmdSZXF1ZXN0Eg4KBnBsYXllchgBIAEoCRIMCgRnYW1lGAIgASgJEhYKDmhpc3RvcnlfcG9pbnRzGAMgASgFIokBChFHZXRSYXRpbmdSZXNwb25zZRIsCgh2ZXJzaW9ucxgBIAMoCzIaLmFyYml0ZXIudjEuTGVhZGVyYm9hcmRSb3cSKgoHaGlzdG9yeRgCIAMoCzIZLmFyYml0ZXIudjEuUmF0aW5nSGlzdG9yeRIMCgRnYW1lGAMgASgJEgwKBG5vdGUYBCABKAkiRwoNUmF0aW5nSGlzdG9yeRIPCgd2ZXJzaW9uGAEgASgJEiUKBW1hcmtzGAIgAygLMhYuYXJiaXRlci52MS5SYXRpbmdNYXJrIkEKClJhdGluZ01hcmsSDQoFYXRfbXMYASABKAMSJAoGcmF0aW5nGAIgASgLMhQuYXJiaXRlci52MS5Fc3RpbWF0ZSKUAgoVQ29tcGFyZVBsYXllcnNSZXF1ZXN0Eg4KBnBsYXllchgBIAEoCRINCgVvdGhlchgCIAEoCRIbCg5wbGF5ZXJfdmVyc2lvbhgDIAEoCUgAiAEBEhoKDW90aGVyX3ZlcnNpb24YBCABKAlIAYgBARIMCgRnYW1lGAUgASgJEhEKBGVsbzAYBiABKAFIAogBARIRCgRlbG8xGAcgASgBSAOIAQESEgoFYWxwaGEYCCABKAFIBIgBARIRCgRiZXRhGAkgASgBSAWIAQFCEQoPX3BsYXllcl92ZXJzaW9uQhAKDl9vdGhlcl92ZXJzaW9uQgcKBV9lbG8wQgcKBV9lbG8xQggKBl9hbHBoYUIHCgVfYmV0YSJVCgpFbmNvdW50ZXJzEgwKBGdhbWUYASABKAkSDAoEc2VhdBgCIAEoBRIMCgR3aW5zGAMgASgFEg0KBWRyYXdzGAQgASgFEg4KBmxvc3NlcxgFIAEoBSJ4Cg9SYXRlZERpZmZlcmVuY2USFgoOcGxheWVyX3ZlcnNpb24YASABKAkSFQoNb3RoZXJfdmVyc2lvbhgCIAEoCRIhCgNlbG8YAyABKAsyFC5hcmJpdGVyLnYxLkVzdGltYXRlEhMKC3N1cGVyaW9yaXR5GAQgASgBItEBCgtQYWlyZWRHYW1lcxINCgVwYWlycxgBIAMoBRIQCgh1bnBhaXJlZBgCIAEoBRINCgVzY29yZRgDIAEoARIhCgNlbG8YBCABKAsyFC5hcmJpdGVyLnYxLkVzdGltYXRlEhMKC3N1cGVyaW9yaXR5GAUgASgBEigKBHRlc3QYBiABKAsyGi5hcmJpdGVyLnYxLlNlcXVlbnRpYWxUZXN0EjAKCGV2aWRlbmNlGAcgASgLMh4uYXJiaXRlci52MS5Db25maWRlbmNlU2VxdWVuY2UinAEKDlNlcXVlbnRpYWxUZXN0EgwKBGVsbzAYASABKAESDAoEZWxvMRgCIAEoARINCgVhbHBoYRgDIAEoARIMCgRiZXRhGAQgASgBEg0KBXJhdGlvGAUgASgBEg0KBWxvd2VyGAYgASgBEg0KBXVwcGVyGAcgASgBEiQKB3ZlcmRpY3QYCCABKA4yEy5hcmJpdGVyLnYxLlZlcmRpY3QiUgoSQ29uZmlkZW5jZVNlcXVlbmNlEgsKA2xvdxgBIAEoARIMCgRoaWdoGAIgASgBEg8KB2Vsb19sb3cYAyABKAESEAoIZWxvX2hpZ2gYBCABKAEi3AEKFkNvbXBhcmVQbGF5ZXJzUmVzcG9uc2USKgoKZW5jb3VudGVycxgBIAMoCzIWLmFyYml0ZXIudjEuRW5jb3VudGVycxIlCgV0b3RhbBgCIAEoCzIWLmFyYml0ZXIudjEuRW5jb3VudGVycxIqCgVyYXRlZBgDIAEoCzIbLmFyYml0ZXIudjEuUmF0ZWREaWZmZXJlbmNlEicKBnBhaXJlZBgEIAEoCzIXLmFyYml0ZXIudjEuUGFpcmVkR2FtZXMSDAoEZ2FtZRgFIAEoCRIMCgRub3RlGAYgASgJKlkKB1ZlcmRpY3QSFwoTVkVSRElDVF9VTlNQRUNJRklFRBAAEhUKEVZFUkRJQ1RfVU5ERUNJREVEEAESDgoKVkVSRElDVF9IMBACEg4KClZFUkRJQ1RfSDEQAzKLAgoNUmF0aW5nU2VydmljZRJXCg5HZXRMZWFkZXJib2FyZBIhLmFyYml0ZXIudjEuR2V0TGVhZGVyYm9hcmRSZXF1ZXN0GiIuYXJiaXRlci52MS5HZXRMZWFkZXJib2FyZFJlc3BvbnNlEkgKCUdldFJhdGluZxIcLmFyYml0ZXIudjEuR2V0UmF0aW5nUmVxdWVzdBodLmFyYml0ZXIudjEuR2V0UmF0aW5nUmVzcG9uc2USVwoOQ29tcGFyZVBsYXllcnMSIS5hcmJpdGVyLnYxLkNvbXBhcmVQbGF5ZXJzUmVxdWVzdBoiLmFyYml0ZXIudjEuQ29tcGFyZVBsYXllcnNSZXNwb25zZUICUAFiBnByb3RvMw");
+  fileDesc("ChdhcmJpdGVyL3YxL3JhdGluZy5wcm90bxIKYXJiaXRlci52MSI0CghFc3RpbWF0ZRINCgV2YWx1ZRgBIAEoARILCgNsb3cYAiABKAESDAoEaGlnaBgDIAEoASJCCghGb3JmZWl0cxIQCgh0aW1lb3V0cxgBIAEoBRIQCghhYnNlbmNlcxgCIAEoBRISCgp2aW9sYXRpb25zGAMgASgFIukBCg5MZWFkZXJib2FyZFJvdxINCgVwbGFjZRgBIAEoBRINCgVncm91cBgCIAEoBRIOCgZwbGF5ZXIYAyABKAkSDwoHdmVyc2lvbhgEIAEoCRIkCgZyYXRpbmcYBSABKAsyFC5hcmJpdGVyLnYxLkVzdGltYXRlEg0KBWdhbWVzGAYgASgFEhMKC3Byb3Zpc2lvbmFsGAcgASgIEhcKCmFib3ZlX25leHQYCCABKAFIAIgBARImCghmb3JmZWl0cxgJIAEoCzIULmFyYml0ZXIudjEuRm9yZmVpdHNCDQoLX2Fib3ZlX25leHQiUwoGQW5jaG9yEg4KBnBsYXllchgBIAEoCRIOCgZyYXRpbmcYAiABKAESKQoFZml4ZXMYAyADKAsyGi5hcmJpdGVyLnYxLkFuY2hvcmVkUGxheWVyIl4KDkFuY2hvcmVkUGxheWVyEg4KBnBsYXllchgBIAEoCRImCghieV9nYW1lcxgCIAEoCzIULmFyYml0ZXIudjEuRXN0aW1hdGUSFAoMY29udHJhZGljdGVkGAMgASgIImIKFUdldExlYWRlcmJvYXJkUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCRIMCgRnYW1lGAMgASgJEhQKDGFsbF92ZXJzaW9ucxgEIAEoCCKrAgoWR2V0TGVhZGVyYm9hcmRSZXNwb25zZRIoCgRyb3dzGAEgAygLMhouYXJiaXRlci52MS5MZWFkZXJib2FyZFJvdxIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSDAoEZ2FtZRgDIAEoCRINCgVnYW1lcxgEIAEoAxIPCgdwbGF5ZXJzGAUgASgFEicKCWFkdmFudGFnZRgGIAEoCzIULmFyYml0ZXIudjEuRXN0aW1hdGUSIwoFZHJhd3MYByABKAsyFC5hcmJpdGVyLnYxLkVzdGltYXRlEg4KBnNwcmVhZBgIIAEoARIjCgdhbmNob3JzGAkgAygLMhIuYXJiaXRlci52MS5BbmNob3ISDAoEbm90ZRgKIAEoCRIPCgdydWxpbmdzGAsgASgDIkgKEEdldFJhdGluZ1JlcXVlc3QSDgoGcGxheWVyGAEgASgJEgwKBGdhbWUYAiABKAkSFgoOaGlzdG9yeV9wb2ludHMYAyABKAUiiQEKEUdldFJhdGluZ1Jlc3BvbnNlEiwKCHZlcnNpb25zGAEgAygLMhouYXJiaXRlci52MS5MZWFkZXJib2FyZFJvdxIqCgdoaXN0b3J5GAIgAygLMhkuYXJiaXRlci52MS5SYXRpbmdIaXN0b3J5EgwKBGdhbWUYAyABKAkSDAoEbm90ZRgEIAEoCSJHCg1SYXRpbmdIaXN0b3J5Eg8KB3ZlcnNpb24YASABKAkSJQoFbWFya3MYAiADKAsyFi5hcmJpdGVyLnYxLlJhdGluZ01hcmsiQQoKUmF0aW5nTWFyaxINCgVhdF9tcxgBIAEoAxIkCgZyYXRpbmcYAiABKAsyFC5hcmJpdGVyLnYxLkVzdGltYXRlIpQCChVDb21wYXJlUGxheWVyc1JlcXVlc3QSDgoGcGxheWVyGAEgASgJEg0KBW90aGVyGAIgASgJEhsKDnBsYXllcl92ZXJzaW9uGAMgASgJSACIAQESGgoNb3RoZXJfdmVyc2lvbhgEIAEoCUgBiAEBEgwKBGdhbWUYBSABKAkSEQoEZWxvMBgGIAEoAUgCiAEBEhEKBGVsbzEYByABKAFIA4gBARISCgVhbHBoYRgIIAEoAUgEiAEBEhEKBGJldGEYCSABKAFIBYgBAUIRCg9fcGxheWVyX3ZlcnNpb25CEAoOX290aGVyX3ZlcnNpb25CBwoFX2VsbzBCBwoFX2VsbzFCCAoGX2FscGhhQgcKBV9iZXRhIlUKCkVuY291bnRlcnMSDAoEZ2FtZRgBIAEoCRIMCgRzZWF0GAIgASgFEgwKBHdpbnMYAyABKAUSDQoFZHJhd3MYBCABKAUSDgoGbG9zc2VzGAUgASgFIngKD1JhdGVkRGlmZmVyZW5jZRIWCg5wbGF5ZXJfdmVyc2lvbhgBIAEoCRIVCg1vdGhlcl92ZXJzaW9uGAIgASgJEiEKA2VsbxgDIAEoCzIULmFyYml0ZXIudjEuRXN0aW1hdGUSEwoLc3VwZXJpb3JpdHkYBCABKAEi0QEKC1BhaXJlZEdhbWVzEg0KBXBhaXJzGAEgAygFEhAKCHVucGFpcmVkGAIgASgFEg0KBXNjb3JlGAMgASgBEiEKA2VsbxgEIAEoCzIULmFyYml0ZXIudjEuRXN0aW1hdGUSEwoLc3VwZXJpb3JpdHkYBSABKAESKAoEdGVzdBgGIAEoCzIaLmFyYml0ZXIudjEuU2VxdWVudGlhbFRlc3QSMAoIZXZpZGVuY2UYByABKAsyHi5hcmJpdGVyLnYxLkNvbmZpZGVuY2VTZXF1ZW5jZSKcAQoOU2VxdWVudGlhbFRlc3QSDAoEZWxvMBgBIAEoARIMCgRlbG8xGAIgASgBEg0KBWFscGhhGAMgASgBEgwKBGJldGEYBCABKAESDQoFcmF0aW8YBSABKAESDQoFbG93ZXIYBiABKAESDQoFdXBwZXIYByABKAESJAoHdmVyZGljdBgIIAEoDjITLmFyYml0ZXIudjEuVmVyZGljdCJSChJDb25maWRlbmNlU2VxdWVuY2USCwoDbG93GAEgASgBEgwKBGhpZ2gYAiABKAESDwoHZWxvX2xvdxgDIAEoARIQCghlbG9faGlnaBgEIAEoASLcAQoWQ29tcGFyZVBsYXllcnNSZXNwb25zZRIqCgplbmNvdW50ZXJzGAEgAygLMhYuYXJiaXRlci52MS5FbmNvdW50ZXJzEiUKBXRvdGFsGAIgASgLMhYuYXJiaXRlci52MS5FbmNvdW50ZXJzEioKBXJhdGVkGAMgASgLMhsuYXJiaXRlci52MS5SYXRlZERpZmZlcmVuY2USJwoGcGFpcmVkGAQgASgLMhcuYXJiaXRlci52MS5QYWlyZWRHYW1lcxIMCgRnYW1lGAUgASgJEgwKBG5vdGUYBiABKAkidAoNR2FtZVNlbGVjdGlvbhIPCgdwbGF5ZXJzGAEgAygJEg0KBWxhYmVsGAIgASgJEgwKBGdhbWUYAyABKAkSEAoIc2luY2VfbXMYBCABKAMSEAoIdW50aWxfbXMYBSABKAMSEQoJbWF0Y2hfaWRzGAYgAygJItUBChRSdWxlT25SYXRpbmdzUmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEiwKCGRlY2lzaW9uGAIgASgOMhouYXJiaXRlci52MS5SYXRpbmdEZWNpc2lvbhIoCgVnYW1lcxgDIAEoCzIZLmFyYml0ZXIudjEuR2FtZVNlbGVjdGlvbhIOCgZydWxpbmcYBCABKAMSDAoEbm90ZRgFIAEoCRIVCghyZXZpc2lvbhgGIAEoA0gAiAEBEg8KB3ByZXZpZXcYByABKAhCCwoJX3JldmlzaW9uIkkKFVJ1bGVPblJhdGluZ3NSZXNwb25zZRIOCgZydWxpbmcYASABKAMSDQoFYXRfbXMYAiABKAMSEQoJbWF0Y2hfaWRzGAMgAygJIhwKGkV4cG9ydFJhdGluZ1J1bGluZ3NSZXF1ZXN0IiwKG0V4cG9ydFJhdGluZ1J1bGluZ3NSZXNwb25zZRINCgVsaW5lcxgBIAEoDCqJAQoOUmF0aW5nRGVjaXNpb24SHwobUkFUSU5HX0RFQ0lTSU9OX1VOU1BFQ0lGSUVEEAASGwoXUkFUSU5HX0RFQ0lTSU9OX1VOUkFURUQQARIZChVSQVRJTkdfREVDSVNJT05fUkFURUQQAhIeChpSQVRJTkdfREVDSVNJT05fVEFLRU5fQkFDSxADKlkKB1ZlcmRpY3QSFwoTVkVSRElDVF9VTlNQRUNJRklFRBAAEhUKEVZFUkRJQ1RfVU5ERUNJREVEEAESDgoKVkVSRElDVF9IMBACEg4KClZFUkRJQ1RfSDEQAzLLAwoNUmF0aW5nU2VydmljZRJXCg5HZXRMZWFkZXJib2FyZBIhLmFyYml0ZXIudjEuR2V0TGVhZGVyYm9hcmRSZXF1ZXN0GiIuYXJiaXRlci52MS5HZXRMZWFkZXJib2FyZFJlc3BvbnNlEkgKCUdldFJhdGluZxIcLmFyYml0ZXIudjEuR2V0UmF0aW5nUmVxdWVzdBodLmFyYml0ZXIudjEuR2V0UmF0aW5nUmVzcG9uc2USVwoOQ29tcGFyZVBsYXllcnMSIS5hcmJpdGVyLnYxLkNvbXBhcmVQbGF5ZXJzUmVxdWVzdBoiLmFyYml0ZXIudjEuQ29tcGFyZVBsYXllcnNSZXNwb25zZRJUCg1SdWxlT25SYXRpbmdzEiAuYXJiaXRlci52MS5SdWxlT25SYXRpbmdzUmVxdWVzdBohLmFyYml0ZXIudjEuUnVsZU9uUmF0aW5nc1Jlc3BvbnNlEmgKE0V4cG9ydFJhdGluZ1J1bGluZ3MSJi5hcmJpdGVyLnYxLkV4cG9ydFJhdGluZ1J1bGluZ3NSZXF1ZXN0GicuYXJiaXRlci52MS5FeHBvcnRSYXRpbmdSdWxpbmdzUmVzcG9uc2UwAUICUAFiBnByb3RvMw");
 
 /**
  * A number that was estimated, with the ends of its 95 % interval.
@@ -352,6 +352,13 @@ export type GetLeaderboardResponse = Message<"arbiter.v1.GetLeaderboardResponse"
    * @generated from field: string note = 10;
    */
   note: string;
+
+  /**
+   * The number of the last ruling on ratings that these ratings follow; 0 if there is none.
+   *
+   * @generated from field: int64 rulings = 11;
+   */
+  rulings: bigint;
 };
 
 /**
@@ -896,6 +903,239 @@ export const ComparePlayersResponseSchema: GenMessage<ComparePlayersResponse> = 
   messageDesc(file_arbiter_v1_rating, 17);
 
 /**
+ * Games of a ruling: all rated games that have ended, are not void, and meet every condition that is given. There must
+ * be match ids, players or a label.
+ *
+ * @generated from message arbiter.v1.GameSelection
+ */
+export type GameSelection = Message<"arbiter.v1.GameSelection"> & {
+  /**
+   * One player: its games. Several, up to 100: the games between any two of them, such as the accounts of one owner.
+   *
+   * @generated from field: repeated string players = 1;
+   */
+  players: string[];
+
+  /**
+   * Only games with this label, such as the id of a tournament.
+   *
+   * @generated from field: string label = 2;
+   */
+  label: string;
+
+  /**
+   * Only games of this variant.
+   *
+   * @generated from field: string game = 3;
+   */
+  game: string;
+
+  /**
+   * Only games that ended at this instant or later, UTC in milliseconds since 1970; 0 for no bound.
+   *
+   * @generated from field: int64 since_ms = 4;
+   */
+  sinceMs: bigint;
+
+  /**
+   * Only games that ended before this instant; 0 for no bound.
+   *
+   * @generated from field: int64 until_ms = 5;
+   */
+  untilMs: bigint;
+
+  /**
+   * These matches alone, without any other condition.
+   *
+   * @generated from field: repeated string match_ids = 6;
+   */
+  matchIds: string[];
+};
+
+/**
+ * Describes the message arbiter.v1.GameSelection.
+ * Use `create(GameSelectionSchema)` to create a new message.
+ */
+export const GameSelectionSchema: GenMessage<GameSelection> = /*@__PURE__*/
+  messageDesc(file_arbiter_v1_rating, 18);
+
+/**
+ * Requests a ruling on ratings.
+ *
+ * @generated from message arbiter.v1.RuleOnRatingsRequest
+ */
+export type RuleOnRatingsRequest = Message<"arbiter.v1.RuleOnRatingsRequest"> & {
+  /**
+   * Identifies the request: 1 to 100 printable characters. The same one again gets the same ruling.
+   *
+   * @generated from field: string request_id = 1;
+   */
+  requestId: string;
+
+  /**
+   * What is decided.
+   *
+   * @generated from field: arbiter.v1.RatingDecision decision = 2;
+   */
+  decision: RatingDecision;
+
+  /**
+   * Which games; absent if a ruling is taken back.
+   *
+   * @generated from field: arbiter.v1.GameSelection games = 3;
+   */
+  games?: GameSelection | undefined;
+
+  /**
+   * The number of the ruling that is taken back; 0 otherwise. It takes back no other, and was not taken back yet.
+   *
+   * @generated from field: int64 ruling = 4;
+   */
+  ruling: bigint;
+
+  /**
+   * Why: up to 500 printable characters, which people see.
+   *
+   * @generated from field: string note = 5;
+   */
+  note: string;
+
+  /**
+   * The number of the last ruling that the caller has seen, 0 if there was none. If there is a newer one, the request
+   * is refused with RATINGS_CHANGED. Absent: it does not matter.
+   *
+   * @generated from field: optional int64 revision = 6;
+   */
+  revision?: bigint | undefined;
+
+  /**
+   * Only return what would change.
+   *
+   * @generated from field: bool preview = 7;
+   */
+  preview: boolean;
+};
+
+/**
+ * Describes the message arbiter.v1.RuleOnRatingsRequest.
+ * Use `create(RuleOnRatingsRequestSchema)` to create a new message.
+ */
+export const RuleOnRatingsRequestSchema: GenMessage<RuleOnRatingsRequest> = /*@__PURE__*/
+  messageDesc(file_arbiter_v1_rating, 19);
+
+/**
+ * A ruling on ratings.
+ *
+ * @generated from message arbiter.v1.RuleOnRatingsResponse
+ */
+export type RuleOnRatingsResponse = Message<"arbiter.v1.RuleOnRatingsResponse"> & {
+  /**
+   * Its number: 1, 2, 3, …; 0 in a preview.
+   *
+   * @generated from field: int64 ruling = 1;
+   */
+  ruling: bigint;
+
+  /**
+   * When it was made, UTC in milliseconds since 1970.
+   *
+   * @generated from field: int64 at_ms = 2;
+   */
+  atMs: bigint;
+
+  /**
+   * The matches that count otherwise than before. For a repeated request: those that the ruling names.
+   *
+   * @generated from field: repeated string match_ids = 3;
+   */
+  matchIds: string[];
+};
+
+/**
+ * Describes the message arbiter.v1.RuleOnRatingsResponse.
+ * Use `create(RuleOnRatingsResponseSchema)` to create a new message.
+ */
+export const RuleOnRatingsResponseSchema: GenMessage<RuleOnRatingsResponse> = /*@__PURE__*/
+  messageDesc(file_arbiter_v1_rating, 20);
+
+/**
+ * Requests the log of rulings.
+ *
+ * @generated from message arbiter.v1.ExportRatingRulingsRequest
+ */
+export type ExportRatingRulingsRequest = Message<"arbiter.v1.ExportRatingRulingsRequest"> & {
+};
+
+/**
+ * Describes the message arbiter.v1.ExportRatingRulingsRequest.
+ * Use `create(ExportRatingRulingsRequestSchema)` to create a new message.
+ */
+export const ExportRatingRulingsRequestSchema: GenMessage<ExportRatingRulingsRequest> = /*@__PURE__*/
+  messageDesc(file_arbiter_v1_rating, 21);
+
+/**
+ * A part of the log of rulings.
+ *
+ * @generated from message arbiter.v1.ExportRatingRulingsResponse
+ */
+export type ExportRatingRulingsResponse = Message<"arbiter.v1.ExportRatingRulingsResponse"> & {
+  /**
+   * Whole lines, each with a line feed at its end.
+   *
+   * @generated from field: bytes lines = 1;
+   */
+  lines: Uint8Array;
+};
+
+/**
+ * Describes the message arbiter.v1.ExportRatingRulingsResponse.
+ * Use `create(ExportRatingRulingsResponseSchema)` to create a new message.
+ */
+export const ExportRatingRulingsResponseSchema: GenMessage<ExportRatingRulingsResponse> = /*@__PURE__*/
+  messageDesc(file_arbiter_v1_rating, 22);
+
+/**
+ * What a ruling decides about games.
+ *
+ * @generated from enum arbiter.v1.RatingDecision
+ */
+export enum RatingDecision {
+  /**
+   * Not set.
+   *
+   * @generated from enum value: RATING_DECISION_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * They do not count for ratings.
+   *
+   * @generated from enum value: RATING_DECISION_UNRATED = 1;
+   */
+  UNRATED = 1,
+
+  /**
+   * They count again.
+   *
+   * @generated from enum value: RATING_DECISION_RATED = 2;
+   */
+  RATED = 2,
+
+  /**
+   * An earlier ruling is taken back: its games are as if it had not been made.
+   *
+   * @generated from enum value: RATING_DECISION_TAKEN_BACK = 3;
+   */
+  TAKEN_BACK = 3,
+}
+
+/**
+ * Describes the enum arbiter.v1.RatingDecision.
+ */
+export const RatingDecisionSchema: GenEnum<RatingDecision> = /*@__PURE__*/
+  enumDesc(file_arbiter_v1_rating, 0);
+
+/**
  * The verdict of a sequential test.
  *
  * @generated from enum arbiter.v1.Verdict
@@ -934,7 +1174,7 @@ export enum Verdict {
  * Describes the enum arbiter.v1.Verdict.
  */
 export const VerdictSchema: GenEnum<Verdict> = /*@__PURE__*/
-  enumDesc(file_arbiter_v1_rating, 0);
+  enumDesc(file_arbiter_v1_rating, 1);
 
 /**
  * Ratings. All calls need any of the scopes observe, play and organise. If too many of these calls of a player are
@@ -990,6 +1230,32 @@ export const RatingService: GenService<{
     methodKind: "unary";
     input: typeof ComparePlayersRequestSchema;
     output: typeof ComparePlayersResponseSchema;
+  },
+  /**
+   * Decides which rated games count. Nothing is edited: a match stays rated in its record, and a ruling is an event of
+   * a log of its own, with who, when and why. For each game, the newest ruling on it counts that was not taken back.
+   * Needs scope admin. A repeated request gets the ruling that it has made. Refusals: ARGUMENT_INVALID, PLAYER_NOT_FOUND,
+   * GAME_UNKNOWN, PARAMETER_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING, RATE_LIMITED (more matches than
+   * `limits.ruling_games`), STORE_UNAVAILABLE, RATINGS_CHANGED (there is a newer ruling than `revision`).
+   *
+   * @generated from rpc arbiter.v1.RatingService.RuleOnRatings
+   */
+  ruleOnRatings: {
+    methodKind: "unary";
+    input: typeof RuleOnRatingsRequestSchema;
+    output: typeof RuleOnRatingsResponseSchema;
+  },
+  /**
+   * Streams the log of all rulings on ratings, so that everybody can compute the same ratings: lines of canonical JSON,
+   * each with the hash of the line before, and then the arbiter's signature. Nothing if there is no ruling. Refusals:
+   * STORE_UNAVAILABLE, RECORD_DAMAGED.
+   *
+   * @generated from rpc arbiter.v1.RatingService.ExportRatingRulings
+   */
+  exportRatingRulings: {
+    methodKind: "server_streaming";
+    input: typeof ExportRatingRulingsRequestSchema;
+    output: typeof ExportRatingRulingsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_arbiter_v1_rating, 0);

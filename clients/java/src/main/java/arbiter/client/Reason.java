@@ -73,7 +73,9 @@ public enum Reason {
     /** The reason {@code RECORD_DAMAGED} of the protocol. */
     RECORD_DAMAGED,
     /** The reason {@code TOURNAMENT_CHANGED} of the protocol. */
-    TOURNAMENT_CHANGED;
+    TOURNAMENT_CHANGED,
+    /** The reason {@code RATINGS_CHANGED} of the protocol. */
+    RATINGS_CHANGED;
 
     private static final String PREFIX = "REFUSAL_REASON_";
 
