@@ -27,8 +27,8 @@ CREATE TABLE archived_match (
     records BYTEA NOT NULL,
     PRIMARY KEY (match_id)
 );
-CREATE INDEX archived_match_by_span ON archived_match (span);
 CREATE INDEX archived_match_by_sequence ON archived_match (first_sequence);
+CREATE INDEX archived_match_by_span ON archived_match (span);
 CREATE TABLE match (
     match_id VARCHAR(40) COLLATE "C" NOT NULL,
     game VARCHAR(200) COLLATE "C" NOT NULL,
@@ -54,13 +54,14 @@ CREATE TABLE match (
     ply INTEGER DEFAULT '0' NOT NULL,
     version_1 VARCHAR(100) COLLATE "C" DEFAULT '' NOT NULL,
     version_2 VARCHAR(100) COLLATE "C" DEFAULT '' NOT NULL,
+    ruling BIGINT DEFAULT '0' NOT NULL,
     PRIMARY KEY (match_id),
     CONSTRAINT match_of_request UNIQUE (creator, request_id)
 );
-CREATE INDEX match_by_player_2 ON match (player_2, ended_sequence);
-CREATE INDEX match_by_player_1 ON match (player_1, ended_sequence);
-CREATE INDEX match_by_sequence ON match (sequence);
 CREATE INDEX match_by_label ON match (label, sequence);
+CREATE INDEX match_by_player_1 ON match (player_1, ended_sequence);
+CREATE INDEX match_by_player_2 ON match (player_2, ended_sequence);
+CREATE INDEX match_by_sequence ON match (sequence);
 CREATE TABLE tally (
     label VARCHAR(100) COLLATE "C" NOT NULL,
     game VARCHAR(200) COLLATE "C" NOT NULL,
@@ -76,6 +77,12 @@ CREATE TABLE tally (
     PRIMARY KEY (label, game, rated, player_1, player_2, result, winner, cause, version_1, version_2)
 );
 CREATE INDEX tally_by_game ON tally (game, rated);
+CREATE TABLE rating_ruling (
+    number BIGINT NOT NULL,
+    body BYTEA NOT NULL,
+    seal BYTEA,
+    PRIMARY KEY (number)
+);
 CREATE TABLE tournament (
     tournament_id VARCHAR(40) COLLATE "C" NOT NULL,
     name VARCHAR(100) NOT NULL,
@@ -92,6 +99,15 @@ CREATE TABLE tournament (
     CONSTRAINT tournament_of_request UNIQUE (creator, request_id)
 );
 CREATE INDEX tournament_by_sequence ON tournament (sequence);
+CREATE TABLE tournament_snapshot (
+    tournament_id VARCHAR(40) COLLATE "C" NOT NULL,
+    revision BIGINT NOT NULL,
+    digest VARCHAR(64) NOT NULL,
+    code VARCHAR(64) NOT NULL,
+    state BYTEA NOT NULL,
+    seal BYTEA NOT NULL,
+    PRIMARY KEY (tournament_id)
+);
 CREATE TABLE player (
     name VARCHAR(40) COLLATE "C" NOT NULL,
     created_ms BIGINT NOT NULL,
@@ -105,9 +121,21 @@ CREATE TABLE player (
     badge_version VARCHAR(100) DEFAULT '' NOT NULL,
     badge_ms BIGINT DEFAULT '0' NOT NULL,
     likeness VARCHAR(80) DEFAULT '' NOT NULL,
+    current_name VARCHAR(40) COLLATE "C" DEFAULT '' NOT NULL,
+    retired BOOLEAN DEFAULT false NOT NULL,
+    hidden BOOLEAN DEFAULT false NOT NULL,
+    deleted BOOLEAN DEFAULT false NOT NULL,
     PRIMARY KEY (name)
 );
 CREATE INDEX player_by_likeness ON player (likeness);
+CREATE TABLE player_name (
+    name VARCHAR(40) COLLATE "C" NOT NULL,
+    player VARCHAR(40) COLLATE "C" NOT NULL,
+    likeness VARCHAR(80) NOT NULL,
+    PRIMARY KEY (name)
+);
+CREATE INDEX player_name_by_likeness ON player_name (likeness);
+CREATE INDEX player_name_by_player ON player_name (player);
 CREATE TABLE token (
     token_id VARCHAR(40) COLLATE "C" NOT NULL,
     player VARCHAR(40) COLLATE "C" NOT NULL,
@@ -116,6 +144,8 @@ CREATE TABLE token (
     note VARCHAR(100) NOT NULL,
     created_ms BIGINT NOT NULL,
     revoked BOOLEAN NOT NULL,
+    session BOOLEAN DEFAULT false NOT NULL,
+    used_ms BIGINT DEFAULT '0' NOT NULL,
     PRIMARY KEY (token_id),
     UNIQUE (digest)
 );
@@ -137,10 +167,30 @@ CREATE TABLE challenge (
     state VARCHAR(10) NOT NULL,
     match_id VARCHAR(40) COLLATE "C" NOT NULL,
     reason TEXT NOT NULL,
+    position TEXT DEFAULT '' NOT NULL,
     PRIMARY KEY (challenge_id),
     CONSTRAINT challenge_of_request UNIQUE (challenger, request_id)
 );
 CREATE INDEX challenge_open ON challenge (state, opponent);
+CREATE TABLE web_hook (
+    hook_id VARCHAR(40) COLLATE "C" NOT NULL,
+    tournament_id VARCHAR(40) COLLATE "C" NOT NULL,
+    url TEXT NOT NULL,
+    secret VARCHAR(100) NOT NULL,
+    creator VARCHAR(40) COLLATE "C" NOT NULL,
+    request_id VARCHAR(100) NOT NULL,
+    created_ms BIGINT NOT NULL,
+    revision BIGINT NOT NULL,
+    tries INTEGER NOT NULL,
+    due_ms BIGINT NOT NULL,
+    error TEXT NOT NULL,
+    delivered_ms BIGINT NOT NULL,
+    stopped BOOLEAN NOT NULL,
+    PRIMARY KEY (hook_id),
+    CONSTRAINT web_hook_of_request UNIQUE (creator, request_id)
+);
+CREATE INDEX web_hook_by_due ON web_hook (due_ms);
+CREATE INDEX web_hook_by_tournament ON web_hook (tournament_id);
 CREATE TABLE replica (
     replica VARCHAR(40) COLLATE "C" NOT NULL,
     seen_ms BIGINT NOT NULL,

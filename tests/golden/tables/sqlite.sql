@@ -18,8 +18,8 @@ CREATE TABLE archived_match (
     records BLOB NOT NULL,
     PRIMARY KEY (match_id)
 );
-CREATE INDEX archived_match_by_span ON archived_match (span);
 CREATE INDEX archived_match_by_sequence ON archived_match (first_sequence);
+CREATE INDEX archived_match_by_span ON archived_match (span);
 CREATE TABLE "match" (
     match_id VARCHAR(40) NOT NULL,
     game VARCHAR(200) NOT NULL,
@@ -45,13 +45,14 @@ CREATE TABLE "match" (
     ply INTEGER DEFAULT '0' NOT NULL,
     version_1 VARCHAR(100) DEFAULT '' NOT NULL,
     version_2 VARCHAR(100) DEFAULT '' NOT NULL,
+    ruling BIGINT DEFAULT '0' NOT NULL,
     PRIMARY KEY (match_id),
     CONSTRAINT match_of_request UNIQUE (creator, request_id)
 );
-CREATE INDEX match_by_player_2 ON "match" (player_2, ended_sequence);
-CREATE INDEX match_by_player_1 ON "match" (player_1, ended_sequence);
-CREATE INDEX match_by_sequence ON "match" (sequence);
 CREATE INDEX match_by_label ON "match" (label, sequence);
+CREATE INDEX match_by_player_1 ON "match" (player_1, ended_sequence);
+CREATE INDEX match_by_player_2 ON "match" (player_2, ended_sequence);
+CREATE INDEX match_by_sequence ON "match" (sequence);
 CREATE TABLE tally (
     label VARCHAR(100) NOT NULL,
     game VARCHAR(200) NOT NULL,
@@ -67,6 +68,12 @@ CREATE TABLE tally (
     PRIMARY KEY (label, game, rated, player_1, player_2, result, winner, cause, version_1, version_2)
 );
 CREATE INDEX tally_by_game ON tally (game, rated);
+CREATE TABLE rating_ruling (
+    number INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    seal BLOB,
+    PRIMARY KEY (number)
+);
 CREATE TABLE tournament (
     tournament_id VARCHAR(40) NOT NULL,
     name VARCHAR(100) NOT NULL,
@@ -83,6 +90,15 @@ CREATE TABLE tournament (
     CONSTRAINT tournament_of_request UNIQUE (creator, request_id)
 );
 CREATE INDEX tournament_by_sequence ON tournament (sequence);
+CREATE TABLE tournament_snapshot (
+    tournament_id VARCHAR(40) NOT NULL,
+    revision BIGINT NOT NULL,
+    digest VARCHAR(64) NOT NULL,
+    code VARCHAR(64) NOT NULL,
+    state BLOB NOT NULL,
+    seal BLOB NOT NULL,
+    PRIMARY KEY (tournament_id)
+);
 CREATE TABLE player (
     name VARCHAR(40) NOT NULL,
     created_ms BIGINT NOT NULL,
@@ -96,9 +112,21 @@ CREATE TABLE player (
     badge_version VARCHAR(100) DEFAULT '' NOT NULL,
     badge_ms BIGINT DEFAULT '0' NOT NULL,
     likeness VARCHAR(80) DEFAULT '' NOT NULL,
+    current_name VARCHAR(40) DEFAULT '' NOT NULL,
+    retired BOOLEAN DEFAULT 0 NOT NULL,
+    hidden BOOLEAN DEFAULT 0 NOT NULL,
+    deleted BOOLEAN DEFAULT 0 NOT NULL,
     PRIMARY KEY (name)
 );
 CREATE INDEX player_by_likeness ON player (likeness);
+CREATE TABLE player_name (
+    name VARCHAR(40) NOT NULL,
+    player VARCHAR(40) NOT NULL,
+    likeness VARCHAR(80) NOT NULL,
+    PRIMARY KEY (name)
+);
+CREATE INDEX player_name_by_likeness ON player_name (likeness);
+CREATE INDEX player_name_by_player ON player_name (player);
 CREATE TABLE token (
     token_id VARCHAR(40) NOT NULL,
     player VARCHAR(40) NOT NULL,
@@ -107,6 +135,8 @@ CREATE TABLE token (
     note VARCHAR(100) NOT NULL,
     created_ms BIGINT NOT NULL,
     revoked BOOLEAN NOT NULL,
+    session BOOLEAN DEFAULT 0 NOT NULL,
+    used_ms BIGINT DEFAULT '0' NOT NULL,
     PRIMARY KEY (token_id),
     UNIQUE (digest)
 );
@@ -128,10 +158,30 @@ CREATE TABLE challenge (
     state VARCHAR(10) NOT NULL,
     match_id VARCHAR(40) NOT NULL,
     reason TEXT NOT NULL,
+    position TEXT DEFAULT '' NOT NULL,
     PRIMARY KEY (challenge_id),
     CONSTRAINT challenge_of_request UNIQUE (challenger, request_id)
 );
 CREATE INDEX challenge_open ON challenge (state, opponent);
+CREATE TABLE web_hook (
+    hook_id VARCHAR(40) NOT NULL,
+    tournament_id VARCHAR(40) NOT NULL,
+    url TEXT NOT NULL,
+    secret VARCHAR(100) NOT NULL,
+    creator VARCHAR(40) NOT NULL,
+    request_id VARCHAR(100) NOT NULL,
+    created_ms BIGINT NOT NULL,
+    revision BIGINT NOT NULL,
+    tries INTEGER NOT NULL,
+    due_ms BIGINT NOT NULL,
+    error TEXT NOT NULL,
+    delivered_ms BIGINT NOT NULL,
+    stopped BOOLEAN NOT NULL,
+    PRIMARY KEY (hook_id),
+    CONSTRAINT web_hook_of_request UNIQUE (creator, request_id)
+);
+CREATE INDEX web_hook_by_due ON web_hook (due_ms);
+CREATE INDEX web_hook_by_tournament ON web_hook (tournament_id);
 CREATE TABLE replica (
     replica VARCHAR(40) NOT NULL,
     seen_ms BIGINT NOT NULL,

@@ -3,7 +3,7 @@
 Every step of a later release leads on from here. The numbers before were versions that nobody has been given.
 """
 
-revision = "0016"
+revision = "0022"
 down_revision = None
 
 
