@@ -16,8 +16,9 @@ Servers
 - `in_memory`: `InMemoryArbiter` is a server without a network, `StreamReader` reads a player's stream of it, `items_of`
   waits for the items of a session, and takes them
 - `served`: `served` serves over gRPC in this process, and yields a `Served`; `memory_world` keeps its record in memory
-- `memory`: the ports of a server in memory: `MemoryJournal`, `MemoryDirectory`, `MemoryReplicas`,
-  `MemorySnapshots`, `MemoryBus` and its `MemoryBroker`, `CountingIds`, `NoKeys`, `PlainRules`; `CallsBack` and `lose_basis` are for journals of your own
+- `memory`: the ports of a server in memory: `MemoryJournal`, `MemoryDirectory`, `MemoryReplicas`, `MemorySnapshots`,
+  `MemoryBus` and its `MemoryBroker`, `CountingIds`, `NoKeys`, `PlainRules`; `CallsBack` and `lose_basis` are for
+  journals of your own
 - `faults`: `FaultyJournal` is a journal that fails, or delays its commits, when a test says so
 - `network`: `Network` is a proxy before a server; each `Direction` of a connection can be delayed, cut and reset
 
