@@ -57,7 +57,6 @@ NOT_THERE: Final = {
     ("rust", "log"): "the log goes to the `log` crate",
     ("java", "log"): "the log goes to System.Logger",
     ("cpp", "log"): "the log goes to what `set_log` names",
-    ("cpp", "local_match"): "not written yet",
 }
 """What a language does not have, and why."""
 OTHERWISE: Final = {

@@ -22,6 +22,7 @@ def test_it_says_what_illegal_moves_cost(client: str) -> None:
         ("typescript", "ts", "localMatch(", "tests/local_match.test.ts"),
         ("rust", "rust", "local_match(", "tests/all/local_match.rs"),
         ("java", "java", "localMatch(", "src/test/java/arbiter/client/LocalMatchTest.java"),
+        ("cpp", "cpp", "arbiter::local_match(", "tests/test_local_match.cpp"),
     ],
 )
 def test_it_shows_a_local_match_that_a_test_of_the_client_plays(

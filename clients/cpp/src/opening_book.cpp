@@ -69,6 +69,7 @@ std::vector<std::string> OpeningBook::moves(const std::string& game, const std::
 }
 
 std::optional<std::string> OpeningBook::move(const Turn& turn) const {
+  if (!turn.match->terms().start_position.empty()) return std::nullopt;
   const std::vector<std::string> known = moves(turn.game, turn.match->moves());
   if (known.empty()) return std::nullopt;
   std::random_device dice;

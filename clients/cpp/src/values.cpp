@@ -24,7 +24,7 @@ LiveMatch::Terms LiveMatch::terms() const {
 LiveMatch::Terms terms_of(const v1::Match& match, int seat) {
   const bool known = match.time_controls_size() >= seat;
   const std::string& own = known ? match.time_controls(seat - 1) : match.time_control();
-  return {own, match.time_control(), match.rated(), match.label(), match.opening_plies()};
+  return {own, match.time_control(), match.rated(), match.label(), match.opening_plies(), match.start_position()};
 }
 
 std::vector<std::string> LiveMatch::moves() const {
@@ -55,7 +55,7 @@ Turn::Turn(const v1::Turn& message, std::shared_ptr<LiveMatch> live)
 }
 
 Line Turn::line() const {
-  return {game, "", match->moves()};
+  return {game, match->terms().start_position, match->moves()};
 }
 
 std::optional<std::chrono::milliseconds> Turn::time_left() const {

@@ -15,8 +15,6 @@
 #include <string_view>
 #include <utility>
 
-#include "folders.hpp"
-
 extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX leaves it to the program
 
 namespace arbiter::testing {
@@ -131,8 +129,7 @@ Arbiter::~Arbiter() {
 }
 
 void Arbiter::start() {
-  const char* const given = std::getenv("ARBITER_COMMAND");
-  std::vector<std::string> command = {given != nullptr ? given : (client_folder() / "../../.venv/bin/arbiter").string(),
+  std::vector<std::string> command = {std::getenv("ARBITER_COMMAND"),
                                       "serve",
                                       "--listen",
                                       address_,

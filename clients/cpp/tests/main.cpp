@@ -7,6 +7,7 @@
 #include <string>
 
 #include "arbiter/log.hpp"
+#include "folders.hpp"
 
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
@@ -17,6 +18,7 @@ int main(int argc, char** argv) {
   std::string folder = (std::filesystem::temp_directory_path() / "arbiter-client-XXXXXX").string();
   if (::mkdtemp(folder.data()) == nullptr) return 1;
   ::setenv("ARBITER_CREDENTIALS", (folder + "/credentials.toml").c_str(), 1);
+  ::setenv("ARBITER_COMMAND", (arbiter::testing::client_folder() / "../../.venv/bin/arbiter").c_str(), 0);
   ::setenv("ARBITER_TEST_FOLDER", folder.c_str(), 1);
   arbiter::set_log(arbiter::standard_error_log(arbiter::Level::error));
   const int status = RUN_ALL_TESTS();

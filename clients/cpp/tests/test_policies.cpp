@@ -312,6 +312,19 @@ TEST(Policies, ASeekThatWasLeftOpenIsTakenUp) {
   EXPECT_EQ(words(peer.asked()), "CreateSeek pods 1m+1s");
 }
 
+TEST(Policies, ASeekFromAPositionIsFoundAgainByIt) {
+  FixedBot bot;
+  bot.seeks = {seek("", "pods").terms(), seek("", "hop-it").terms(), seek("", "pondlife").terms()};
+  for (v1::Terms& terms : bot.seeks) terms.set_position("a start");
+  Peer peer;
+  peer.open = {seek("initial", "pods", PLAYER), seek("old", "hop-it", PLAYER)};
+  peer.open[1].mutable_terms()->set_position("a start");
+  Playing playing(bot, peer);
+  peer.stream()->meet();
+  ASSERT_EQ(words(peer.asked()), "CreateSeek pods 1m+1s");
+  EXPECT_EQ(words(peer.asked()), "CreateSeek pondlife 1m+1s");
+}
+
 TEST(Policies, TournamentsThatSuitAreEntered) {
   FixedBot bot;
   bot.enter_tournaments = true;

@@ -8,6 +8,7 @@
 #include "arbiter/credentials.hpp"   // IWYU pragma: export
 #include "arbiter/errors.hpp"        // IWYU pragma: export
 #include "arbiter/hooks.hpp"         // IWYU pragma: export
+#include "arbiter/local_match.hpp"   // IWYU pragma: export
 #include "arbiter/log.hpp"           // IWYU pragma: export
 #include "arbiter/opening_book.hpp"  // IWYU pragma: export
 #include "arbiter/plain_text.hpp"    // IWYU pragma: export

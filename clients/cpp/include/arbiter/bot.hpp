@@ -152,6 +152,7 @@ class Bot {
   [[nodiscard]] Client& client() const;
 
  private:
+  friend class LocalBot;
   friend class Runner;
 
   [[nodiscard]] std::optional<double> rating_of(const v1::Challenge& challenge) const;

@@ -24,7 +24,7 @@ class OpeningBook {
   /// The moves that the book has after those played, each once, in the order of the book.
   [[nodiscard]] std::vector<std::string> moves(const std::string& game, const std::vector<std::string>& played) const;
 
-  /// One of the moves for a turn by lot; nothing: think.
+  /// One of the moves for a turn by lot; nothing: think. A match from a position of its own is in no book.
   [[nodiscard]] std::optional<std::string> move(const Turn& turn) const;
 
  private:

@@ -53,8 +53,9 @@ class LiveMatch {
     std::string time_control;        ///< the bot's own, also in a match with time odds
     std::string match_time_control;  ///< with time odds those of both seats, such as `5m:2m`
     bool rated = false;
-    std::string label;      ///< the organiser's, such as a tournament's id
-    int opening_plies = 0;  ///< how many of the first moves nobody played
+    std::string label;           ///< the organiser's, such as a tournament's id
+    int opening_plies = 0;       ///< how many of the first moves nobody played
+    std::string start_position;  ///< from which the moves begin; empty for the game's initial one
   };
 
   [[nodiscard]] const std::string& id() const { return id_; }
