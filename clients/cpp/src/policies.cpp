@@ -89,7 +89,7 @@ void Policies::stop() {
   }
   thread_.post([this] {
     for (Seek& seek : own_) {
-      if (!seek.id.empty()) attempt("a seek can't be withdrawn", [&] { withdraw(seek); });
+      if (is_open(seek)) attempt("a seek can't be withdrawn", [&] { withdraw(seek); });
     }
   });
 }
