@@ -525,6 +525,23 @@ def load(file: Path | None = None, **given: Any) -> Settings:
         raise OperatorError(f"the environment is wrong: {error}") from None
 
 
+def load_private(**given: Any) -> Settings:
+    """Return the settings of a server that is private to its command: what the environment says is for others."""
+
+    class FromArguments(Settings):
+        @classmethod
+        def settings_customise_sources(
+            cls,
+            settings_cls: type[BaseSettings],
+            init_settings: PydanticBaseSettingsSource,
+            *args: Any,
+            **sources: Any,
+        ) -> tuple[PydanticBaseSettingsSource, ...]:
+            return (init_settings,)
+
+    return FromArguments(**given)
+
+
 def _check_page(settings: Settings) -> None:
     """Raise OperatorError for a page that no process can have."""
     wrong = ""

@@ -23,7 +23,7 @@ from arbiter.cli.failure import Failure
 from arbiter.cli.person import Person, TakeBack
 from arbiter.cli.person_input import typing
 from arbiter.cli.terminal import say
-from arbiter.config import load
+from arbiter.config import load_private
 from arbiter.games import registry
 from arbiter.runtime.loopback import free_port
 
@@ -150,7 +150,7 @@ async def _own_arbiter(bot: str) -> AsyncIterator[tuple[Login, str, TakeBack]]:
     from arbiter.bootstrap import serving  # who plays on another server need not wait for the server's imports
 
     with tempfile.TemporaryDirectory(prefix="arbiter-") as folder:
-        settings = load(listen=f"127.0.0.1:{free_port()}", store=f"sqlite:///{folder}/arbiter.db")
+        settings = load_private(listen=f"127.0.0.1:{free_port()}", store=f"sqlite:///{folder}/arbiter.db")
         async with serving(settings) as running:
             server = f"127.0.0.1:{running.port}"
             async with arb.Client(server, token=running.admin_token, tls=arb.NO_TLS) as admin:

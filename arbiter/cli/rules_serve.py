@@ -15,7 +15,7 @@ import arbiter_client as arb
 from arbiter.bootstrap import ADMIN, serving
 from arbiter.cli import logs
 from arbiter.cli.terminal import write_line
-from arbiter.config import load
+from arbiter.config import load_private
 from arbiter.runtime.loopback import HOST, free_port
 
 SEATS: Final = ("seat-1", "seat-2")  #: the players of local matches
@@ -33,7 +33,7 @@ async def serve_until_end_of_input() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program, whose end closes our input
     with tempfile.TemporaryDirectory(prefix="arbiter-") as folder:
         server = f"{HOST}:{free_port()}"
-        settings = load(
+        settings = load_private(
             listen=server, store=f"sqlite:///{folder}/arbiter.db", web="", credit=UNHURRIED, limits=UNCOUNTED
         )
         async with serving(settings) as running:

@@ -32,7 +32,11 @@ def plays(typed: str, *arguments: str, **environment: str) -> subprocess.Complet
 def test_against_a_bot_on_a_private_arbiter(tmp_path: Path) -> None:
     file = tmp_path / "credentials.json"
     typed = "help\n? e\ncastles\ndraw\naccept\n\ne5\nundo\nresign"
-    surroundings = {"ARBITER_CREDENTIALS": str(file), "ARBITER_ROOT_CERTIFICATE": "of another server"}
+    surroundings = {
+        "ARBITER_CREDENTIALS": str(file),
+        "ARBITER_ROOT_CERTIFICATE": "of another server",
+        "ARBITER_TLS_CERTIFICATE": "/its/own",
+    }
     ran = plays(typed, "circle-of-life", "--against", "random", "--time", "5m", **surroundings)
     assert (ran.returncode, ran.stderr) == (0, "")
     order = [

@@ -22,13 +22,13 @@ SEATS: Final = ("seat-1", "seat-2")
 class Rules:
     """The process, and what it said about itself."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **environment: str) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "arbiter", "rules", "serve"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={"TMPDIR": str(folder)},
+            env={"TMPDIR": str(folder), **environment},
         )
         assert self.process.stdout is not None
         [(self.server, self.tokens)] = json.loads(self.process.stdout.readline()).items()
@@ -66,6 +66,15 @@ def test_it_has_matches_of_two_players_until_its_input_ends(rules: Rules, tmp_pa
     assert list(tmp_path.iterdir())
     assert rules.end() == (0, "")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_settings_of_servers_in_the_environment_are_not_for_it(tmp_path: Path) -> None:
+    rules = Rules(
+        tmp_path, ARBITER_TLS_CERTIFICATE="/no/certificate", ARBITER_TLS_KEY="/no/key", ARBITER_LIMITS="no section"
+    )
+    with rules.client("admin") as organiser:
+        assert organiser.create_match("pods", SEATS, time_control="none").match_id
+    assert rules.end() == (0, "")
 
 
 class Curious(arb.Bot):
