@@ -19,6 +19,7 @@ from arbiter.ratings.answers import Row
 from arbiter.ratings.record import Forfeits
 from arbiter.tournaments.commands import Enter
 from arbiter.tournaments.spec import Format, Options, Spec
+from arbiter.web import pages
 from arbiter.web.assets import assets
 from arbiter.web.callers import HEADERS, status_of
 from arbiter.web.rating_pages import places
@@ -223,6 +224,14 @@ def plug_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     for lookup in lookups:
         lookup.cache_clear()
+
+
+async def test_the_boards_of_all_games_are_drawn_for_the_first_visitor_alone(
+    page: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = await page.get("/games")
+    monkeypatch.setattr(pages, "board", lambda *_: pytest.fail("it is drawn again"))
+    assert (await page.get("/games")).text == first.text
 
 
 @pytest.mark.usefixtures("plug_in")
