@@ -22,7 +22,7 @@ from tests.fuzz import effort, near, texts
 pytestmark = pytest.mark.long
 
 VARIANTS = ("circle-of-life", "elevation", "hop-it", "hop-it(start=frogs)", "pods(size=3)", "pods", "pondlife")
-CLASSIC = ("othello", "connect-four", "breakthrough", "hex(size=4)", "chess", "go", "checkers", "amazons")
+CLASSIC = ("othello", "connect-four", "breakthrough", "hex(size=4)", "chess", "chess960", "go", "checkers", "amazons")
 NAMES = (*VARIANTS, "pods(size=5)", "elevation(tiles=20,start=SSDDFF)", "pondlife(eel=true,lines=3,without=FFW)")
 READABLE = 1_000  #: characters of a text that is longer than any position or move
 COMMANDS = ("new", "set ", "play ", "moves", "outcome", "perft", "help", "quit")

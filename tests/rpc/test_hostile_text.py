@@ -121,8 +121,10 @@ async def _read_everything(factory: Factory) -> None:
     """Check all texts of all lists, and of all events on record."""
     for name in METHODS:
         if name.partition(".")[2].startswith("List"):
-            kind = GetMessageClass(METHODS[name].input_type)
-            assert await _call(factory, name, kind(page_size=100) if hasattr(kind, "page_size") else kind())
+            request = await make_request(factory, name, "own" if "own" in TABLE[name] else "any")
+            if "page_size" in METHODS[name].input_type.fields_by_name:
+                request.page_size = 100  # type: ignore[attr-defined]
+            assert await _call(factory, name, request), name
     every = match_pb2.ObserveRequest(all=match_pb2.ObserveAll(after_token="0"))
     stream = factory.stubs.matches.Observe(every, metadata=factory.own)
     async for answer in stream:
