@@ -10,7 +10,7 @@ that a ruling is about. So the ratings follow from the transcripts and this log 
 | `rated` | count again |
 | `taken_back` | are as if ruling number `ruling` had not been made |
 
-For each game, the newest ruling on it counts that was not taken back.
+Of the rulings on a game that were not taken back, the newest counts.
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ class Tally(NamedTuple):
 
 
 class RatedGames(NamedTuple):
-    """What ratings follow from: how many rated matches count that are not void, and the number of the last ruling.
+    """What ratings follow from: the number of rated matches that count and are not void, and that of the last ruling.
 
     Between two rulings, the number of games only grows.
     """
@@ -424,7 +424,7 @@ class Journal(Protocol):
         """
 
     async def first_rated(self, player: str, game: str) -> int:
-        """Return the instant at which a player's first match ended that counts as in `rated_games`; 0 if none.
+        """Return when the first match of a player ended, of those that count as in `rated_games`; 0 if none.
 
         game: '' for all.
         """

@@ -123,7 +123,7 @@ class RatingServiceServicer:
 
     def RuleOnRatings(self, request, context):
         """Decides which rated games count. Nothing is edited: a match stays rated in its record, and a ruling is an event of
-        a log of its own, with who, when and why. For each game, the newest ruling on it counts that was not taken back.
+        a log of its own, with who, when and why. Of the rulings on a game that were not taken back, the newest counts.
         Needs scope admin. A repeated request gets the ruling that it has made. Refusals: ARGUMENT_INVALID, PLAYER_NOT_FOUND,
         GAME_UNKNOWN, PARAMETER_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING, RATE_LIMITED (more matches than
         `limits.ruling_games`), STORE_UNAVAILABLE, RATINGS_CHANGED (there is a newer ruling than `revision`).
