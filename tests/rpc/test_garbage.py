@@ -88,15 +88,20 @@ async def test_a_call_leaves_only_what_grpc_leaves_of_any_call(stubs: Stubs, cas
         await _settled()
 
     await make(10)  # whatever is made once
+    found = min([await _garbage_of(make) for _ in range(3)], key=Counter.total)  # once another test's may fall due
+    assert found.total() <= (OF_GRPC + 0.5) * CALLS, found.most_common(12)
+
+
+async def _garbage_of(make: Callable[[int], Awaitable[None]]) -> Counter[str]:
+    """Return how many objects of each type some calls leave, which only a collection removes."""
     gc.collect()
     gc.disable()
     try:
         gc.set_debug(gc.DEBUG_SAVEALL)
         await make(CALLS)
         gc.collect()
-        found = Counter(type(each).__name__ for each in gc.garbage)
+        return Counter(type(each).__name__ for each in gc.garbage)
     finally:
         gc.set_debug(0)
         gc.garbage.clear()
         gc.enable()
-    assert found.total() <= (OF_GRPC + 0.5) * CALLS, found.most_common(12)

@@ -138,6 +138,7 @@ async def test_an_endless_answer_is_not_read() -> None:
                 writer.write(b"10000\r\n" + b"x" * 65_536 + b"\r\n")
                 await writer.drain()
         except ConnectionError:
+            writer.close()
             gone.set()
 
     server = await asyncio.start_server(answered, "127.0.0.1", 0)

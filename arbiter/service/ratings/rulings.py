@@ -103,8 +103,11 @@ class RatingRulings:
             raise self._too_many()
         missing = sorted(set(wanted.matches) - set(found))
         if missing or not found:
-            what = missing[0] if missing else "no match meets the conditions"
-            raise argument_invalid(what, "selection", "rated matches that have ended and are not void")
+            allowed = "rated matches that have ended and are not void"
+            if missing:
+                raise argument_invalid(missing[0], "selection", allowed)
+            message = f"no match meets all conditions of selection: expected {allowed}"
+            raise Refusal(Reason.ARGUMENT_INVALID, message, what="", where="selection", allowed=allowed)
         return found
 
     def _too_many(self) -> Refusal:
