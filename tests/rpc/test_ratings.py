@@ -303,14 +303,14 @@ async def test_a_player_with_too_many_waiting_calls_is_refused_another(monkeypat
     async with served(limits={"ratings_waiting": 2}) as server:
         stubs = await Stubs(server).enter()
         ratings, asked, going_on = server.running.arbiter.ratings, asyncio.Semaphore(0), asyncio.Event()
-        work = ratings.rating_list
+        work = ratings.edition
 
         async def slowly(*arguments: Any) -> Any:
             asked.release()
             await going_on.wait()
             return await work(*arguments)
 
-        monkeypatch.setattr(ratings, "rating_list", slowly)
+        monkeypatch.setattr(ratings, "edition", slowly)
         request = pb.GetLeaderboardRequest()
         waiting = [asyncio.ensure_future(stubs.ratings.GetLeaderboard(request, metadata=stubs.alice)) for _ in range(2)]
         for _ in waiting:
