@@ -137,5 +137,5 @@ class _CheckedNetwork(httpcore.AsyncNetworkBackend):
         addresses = list(dict.fromkeys(str(where[0]) for *_, where in found))
         allowed = [each for each in addresses if self._allowed.allow(ip_address(each.partition("%")[0]))]
         if not allowed:
-            raise _NotAllowed(f"{host} is {addresses[0]}, and this server reaches only public addresses")
+            raise _NotAllowed(f"{host} has no public address, and this server reaches no others")
         return allowed[:MOST_ADDRESSES]

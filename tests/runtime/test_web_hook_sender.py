@@ -57,7 +57,7 @@ async def test_no_way_to_write_this_machine_reaches_it(host: str) -> None:
     with receiver() as to:
         said = await failure(to.url.replace("127.0.0.1", host))
     assert to.came == []
-    assert "reaches only public addresses" in said
+    assert said.endswith("has no public address, and this server reaches no others"), "not where it leads inside"
 
 
 class Names:
@@ -89,7 +89,7 @@ async def test_the_connection_goes_to_the_address_that_was_checked(monkeypatch: 
         await send(to, "127.0.0.1")
         assert (names.asked, len(to.came)) == (1, 1)
         assert to.came[0].headers["host"].startswith("hook.example:")
-        with pytest.raises(DeliveryFailed, match=r"hook\.example is 10\.0\.0\.1"):
+        with pytest.raises(DeliveryFailed, match=r"hook\.example has no public address"):
             await send(to, "127.0.0.1")
         assert (names.asked, len(to.came)) == (2, 1)
 
