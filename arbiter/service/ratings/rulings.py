@@ -103,11 +103,8 @@ class RatingRulings:
             raise self._too_many()
         missing = sorted(set(wanted.matches) - set(found))
         if missing or not found:
-            allowed = "rated matches that have ended and are not void"
-            if missing:
-                raise argument_invalid(missing[0], "selection", allowed)
-            message = f"no match meets all conditions of selection: expected {allowed}"
-            raise Refusal(Reason.ARGUMENT_INVALID, message, what="", where="selection", allowed=allowed)
+            what = missing[0] if missing else "no match"
+            raise argument_invalid(what, "selection", "rated matches that have ended and are not void, at least one")
         return found
 
     def _too_many(self) -> Refusal:
