@@ -58,8 +58,8 @@ async def entered(world: World, *names: str) -> tuple[arb.Client, str]:
 
 
 async def until(organiser: arb.Client, where: str, condition: Callable[[arb.WebHook], object]) -> None:
-    """Wait until the first web hook of a tournament meets a condition."""
-    while not condition((await organiser.list_web_hooks(where))[0]):  # noqa: ASYNC110 - no event of the client
+    """Wait until a web hook of a tournament meets a condition."""
+    while not any(map(condition, await organiser.list_web_hooks(where))):  # noqa: ASYNC110 - no event of the client
         await asyncio.sleep(0.05)
 
 
