@@ -196,7 +196,7 @@ async def test_web_hooks_are_limited_repeated_and_those_of_the_organiser_alone(w
         await organiser.create_web_hook(where, url)
     assert (full.value.reason, full.value.facts["limit"]) == (arb.Reason.RATE_LIMITED, "5")
     hooks = await organiser.list_web_hooks(where)
-    assert (len(hooks), hooks[0]) == (5, made.web_hook)
+    assert (len(hooks), made.web_hook in hooks) == (5, True)
     stranger = await world.client("eve", Scope.ORGANISE)
     with pytest.raises(arb.ArbiterError) as foreign:
         await stranger.list_web_hooks(where)
