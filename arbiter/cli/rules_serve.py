@@ -19,8 +19,8 @@ from arbiter.config import load_private
 from arbiter.runtime.loopback import HOST, free_port
 
 SEATS: Final = ("seat-1", "seat-2")  #: the players of local matches
-UNHURRIED: Final = {"hand_over_most_ms": 3_600_000}  #: no turn goes without the legal moves that its bot wants
-UNCOUNTED: Final = {"calls_a_second": 1_000_000, "rules_waiting": 10_000}  #: its only caller may ask what it likes
+CREDIT: Final = {"hand_over_most_ms": 3_600_000}  #: no turn goes without the legal moves that its bot wants
+LIMITS: Final = {"calls_a_second": 1_000_000, "rules_waiting": 10_000}  #: its only caller is the program that starts it
 
 
 async def serve_until_end_of_input() -> None:
@@ -34,7 +34,7 @@ async def serve_until_end_of_input() -> None:
     with tempfile.TemporaryDirectory(prefix="arbiter-") as folder:
         server = f"{HOST}:{free_port()}"
         settings = load_private(
-            listen=server, store=f"sqlite:///{folder}/arbiter.db", web="", credit=UNHURRIED, limits=UNCOUNTED
+            listen=server, store=f"sqlite:///{folder}/arbiter.db", web="", credit=CREDIT, limits=LIMITS
         )
         async with serving(settings) as running:
             async with arb.Client(server, token=running.admin_token, tls=arb.NO_TLS) as admin:

@@ -24,7 +24,7 @@ LOT: Final = "lot"
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,2}", re.ASCII)
 
 
-def row(number: int) -> str:
+def back_rank(number: int) -> str:
     """Return the pieces of a start position on the first rank, from file a: `RNBQKBNR` for 518.
 
     The number is taken apart: by 4 the bishop on a light cell, by 4 that on a dark one, by 6 the queen's place among
@@ -86,7 +86,7 @@ class Chess960(Chess):
     def initial(self) -> ChessPosition:
         """Return the start position of the variant's number."""
         start = self.values["start"]
-        pieces = row(CHESS if start == LOT else int(start))
+        pieces = back_rank(CHESS if start == LOT else int(start))
         board = "".join(f"{piece}P....p{piece.lower()}" for piece in pieces).encode()
         rooks = sum(1 << file for file, piece in enumerate(pieces) if piece == "R")
         return self._settled(board, 1, rooks | rooks << 8, NOWHERE, 0, 1, ())
@@ -98,5 +98,5 @@ class Chess960(Chess):
 
 @cache
 def _starts() -> tuple[str, ...]:
-    rows = map(row, range(STARTS))
-    return tuple(f"{row.lower()}/pppppppp/8/8/8/8/PPPPPPPP/{row} w KQkq - 0 1" for row in rows)
+    ranks = map(back_rank, range(STARTS))
+    return tuple(f"{rank.lower()}/pppppppp/8/8/8/8/PPPPPPPP/{rank} w KQkq - 0 1" for rank in ranks)

@@ -44,8 +44,8 @@ class OtherServers(Protocol):
         """Whether they may have stored what is not known here: then this server looks before it refuses."""
 
     @property
-    def only_asked(self) -> bool:
-        """Whether this server does only what somebody asks for, and they do what is due or follows from the record."""
+    def page_only(self) -> bool:
+        """Whether this process has only the page: it does what somebody asks for, and they do what else is due."""
 
     @property
     def cut_off(self) -> CutOff:
@@ -106,7 +106,7 @@ class Alone:
 
     def __init__(self, cut_off: CutOff) -> None:
         self.may_know_more: Final = False
-        self.only_asked: Final = False
+        self.page_only: Final = False
         self.cut_off: Final = cut_off  # it never is
 
     def move_waits(self, match: Match, seat: Seat) -> bool:

@@ -422,8 +422,8 @@ class Tournament:
                 self.forbidden = self.forbidden - pair if lifted else self.forbidden | pair
             case cor.Hold(off):
                 self.held_by = "" if off else caller
-                between = self.phase is TournamentPhase.PAUSED and self.all_decided()
-                self.held_after = self.rounds + between
+                is_between = self.phase is TournamentPhase.PAUSED and self.all_decided()  # two rounds
+                self.held_after = self.rounds + 1 if is_between else self.rounds
             case cor.PairByHand(round_, pairs):
                 if self.spec.format not in REARRANGED:
                     kept = self.by_hand.get(round_, NOTHING).of_round(self.of_round(round_))

@@ -25,13 +25,13 @@ from arbiter.service.ports.journal import (
 )
 from arbiter.service.ratings.ruling_file import written
 
-TRIES = 5  #: of a ruling that another one comes before
+TRIES = 5  #: attempts, each of which fails if another ruling is stored first
 
 
 class Ruled(NamedTuple):
-    """A ruling, its number, and the matches that it changes: 0 and what it would change in a preview.
+    """A ruling: its number, 0 in a preview, and the matches that it changes or would change.
 
-    A repeated request has changed nothing more.
+    A repeated request gets the ruling that it has made, with all matches of it.
     """
 
     number: int
@@ -73,7 +73,7 @@ class RatingRulings:
             log.check(command)
             seen, matches = log.revision, await self._matches(command)
             if log.revision != seen:
-                continue  # another one came before: decide on what there is now
+                continue  # another ruling was stored first: decide on what there is now
             at = max(self._clock.now_ms(), log.all[-1].at if log.all else 0)
             ruling = ruled(command, at, matches)
             changes, number = log.changes(ruling), log.revision + 1
@@ -87,7 +87,7 @@ class RatingRulings:
             return Ruled(number, ruling, tuple(changes))
         raise Refusal(
             Reason.STORE_UNAVAILABLE,
-            "other rulings on ratings came before this one again and again: send the same request again in a while",
+            "other rulings on ratings were stored first, again and again: send the same request again in a while",
             retry_after_ms=RETRY_MS,
         )
 

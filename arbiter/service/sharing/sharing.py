@@ -61,7 +61,7 @@ class Sharing:
         held_back: HeldBack,
     ) -> None:
         self.may_know_more: Final = True
-        self.only_asked: Final = membership.page
+        self.page_only: Final = membership.page
         self.cut_off: Final = membership.cut_off
         self.membership: Final = membership
         self.follower: Final = follower
@@ -97,7 +97,7 @@ class Sharing:
         may not have stored yet that the player is there, and for a log that does not answer. Where there is the
         page alone, every end waits for the servers that have players, also while there is none.
         """
-        if self.only_asked:
+        if self.page_only:
             return ELSEWHERE_MS
         if any(self.whereabouts.is_judged_elsewhere(player) for player in awaited):
             return ELSEWHERE_MS  # that server decides, unless it is gone

@@ -37,7 +37,7 @@ def pause_ms(settings: WebHookSettings, tries: int) -> int:
 
 
 class Deliveries:
-    """Delivers the events of tournaments to their web hooks, on each server that is not only asked."""
+    """Delivers the events of tournaments to their web hooks, on each server that has players."""
 
     def __init__(
         self,
@@ -77,8 +77,8 @@ class Deliveries:
         self._wake.set()
 
     async def run(self) -> NoReturn:
-        """Deliver until cancelled. A server that is only asked delivers nothing."""
-        if self._others.only_asked:
+        """Deliver until cancelled. A process that has the page only delivers nothing."""
+        if self._others.page_only:
             await asyncio.Future()
         every = True
         try:

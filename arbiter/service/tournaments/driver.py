@@ -55,7 +55,7 @@ class TournamentDriver:
     """A tournament and the task that drives it. games: the numbers of the games under way, by match."""
 
     def __init__(self, dependencies: Dependencies, log: StoredLog, listener: Listener, create: Create) -> None:
-        self._only_asked = dependencies.others.only_asked
+        self._page_only = dependencies.others.page_only
         self._succession = Succession(create, dependencies.clock)
         self._succeeding = False  # the next tournament of the series is being made
         self._dependencies = dependencies
@@ -141,7 +141,7 @@ class TournamentDriver:
     def match_changed(self, match: Match, published: Sequence[Published]) -> None:
         """Queue the commands that follow from a match's events, and ask the plug-in about its moves."""
         number = self.games.get(match.id)
-        if number is None or self._only_asked:
+        if number is None or self._page_only:
             return  # its start is not in the log yet; once it is, the match is checked
         for event in (each.event for each in published):
             if isinstance(event, Ended):
@@ -173,7 +173,7 @@ class TournamentDriver:
         while not self._ended:
             if await self._decide_queued():
                 self._start_work()
-            if self._state.snapshot_is_due() and not self._only_asked:
+            if self._state.snapshot_is_due() and not self._page_only:
                 self._spawn(self._state.keep_snapshot())
             if not self._queue and not self._ended:
                 await self._wait()
@@ -204,7 +204,7 @@ class TournamentDriver:
 
     def _due_s(self) -> float | None:
         """Return the seconds until the next check of the tournament; None if it needs none before it is woken."""
-        if self._only_asked:
+        if self._page_only:
             return None
         tournament, now = self._newest, self._dependencies.clock.now_ms()
         if tournament.may_pair:
@@ -256,7 +256,7 @@ class TournamentDriver:
 
     def _decide_due(self, now: int) -> None:
         """Decide what nobody has to ask for: the end of the tournament, and its next pairing."""
-        if self._only_asked:
+        if self._page_only:
             return
         if not self._succession.is_due(self._newest):
             self._decide(self._verdict() or do.Tick(), now)  # the verdict counts also after the last game
@@ -362,7 +362,7 @@ class TournamentDriver:
     def _start_work(self) -> None:
         """Start the tasks that follow from the state: pairing in another process, creating matches."""
         tournament = self._newest
-        if self._only_asked:
+        if self._page_only:
             self._finish_games(tournament.running if self._cancels else ())
             return
         if self._succession.is_due(tournament) and not self._succeeding:
@@ -467,7 +467,7 @@ class TournamentDriver:
             dependencies.capacity.release({game.seat1, game.seat2})
 
     async def _check_matches(self) -> None:
-        if self._only_asked:
+        if self._page_only:
             return
         for match_id, number in list(self.games.items()):
             await self._check_match(match_id, number)

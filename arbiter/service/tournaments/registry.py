@@ -139,7 +139,7 @@ class TournamentRegistry:
 
     def _is_left_over(self, match: Match) -> bool:
         """Return whether a match is of a tournament that goes on without it: a crash came before its end was stored."""
-        if self._dependencies.others.only_asked:
+        if self._dependencies.others.page_only:
             return False  # they look too
         made_by = tournament_of(match)
         driver = self._drivers.get(made_by)
