@@ -58,7 +58,7 @@ def retry(tournament_id: str, web_hook_id: str, /, *, connection: Connection | N
 
 @app.command
 def delete(tournament_id: str, web_hook_id: str, /, *, connection: Connection | None = None) -> None:
-    """Remove a web hook: what has not been delivered to it is not.
+    """Remove a web hook. What was not delivered yet is dropped.
 
     :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     :param web_hook_id: The web hook, as `list` shows it.

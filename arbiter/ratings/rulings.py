@@ -70,7 +70,10 @@ NO_GAMES: Final = Selection()
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What a caller asks for. ruling: the number of the ruling to take back. revision: see `check_revision`."""
+    """What a caller asks for. ruling: the number of the ruling to take back.
+
+    revision: the number of the last ruling that the caller has seen; None if a newer one does not matter.
+    """
 
     caller: str
     request: str
@@ -210,7 +213,7 @@ def _check_selection(command: Command) -> None:
     if wanted.matches and others != NO_GAMES:
         raise _invalid("matches and more", "selection", "either matches, or conditions")
     if not (wanted.matches or wanted.players or wanted.label):
-        raise _invalid("no matches, players or label", "selection", "matches, players or a label: which games")
+        raise _invalid("", "selection", "matches, players or a label: which games")
     if len(set(wanted.players)) != len(wanted.players) or len(wanted.players) > MOST_PLAYERS:
         raise _invalid(", ".join(wanted.players), "players", f"different players, {MOST_PLAYERS} at most")
     if wanted.since < 0 or wanted.until < 0 or (wanted.until and wanted.until <= wanted.since):

@@ -45,7 +45,7 @@ class OtherServers(Protocol):
 
     @property
     def page_only(self) -> bool:
-        """Whether this process has only the page: it does what somebody asks for, and they do what else is due."""
+        """Whether this process has only the page: it does what it is asked, and the others do the rest."""
 
     @property
     def cut_off(self) -> CutOff:

@@ -77,7 +77,7 @@ class Sender(Protocol):
     """Sends deliveries by HTTP, to addresses to which the operator lets it connect."""
 
     def check(self, url: str) -> None:
-        """Raise ValueError, which says why, for an URL to which nothing could ever be delivered."""
+        """Raise ValueError, which says why, for a URL to which nothing could ever be delivered."""
 
     async def send(self, url: str, headers: Mapping[str, str], body: bytes) -> None:
         """Send a delivery, and return once the receiver has accepted it. Raises DeliveryFailed."""

@@ -133,7 +133,7 @@ type TournamentServiceClient interface {
 	// Makes the next attempt of a web hook now, also if it has stopped: its tries are counted from 0 again. Refusals:
 	// TOURNAMENT_NOT_FOUND, ARGUMENT_INVALID (the tournament has no such web hook), SCOPE_MISSING, STORE_UNAVAILABLE.
 	RetryWebHook(ctx context.Context, in *RetryWebHookRequest, opts ...grpc.CallOption) (*RetryWebHookResponse, error)
-	// Removes a web hook: what has not been delivered is not. Refusals: as for RetryWebHook.
+	// Removes a web hook. What was not delivered yet is dropped. Refusals: as for RetryWebHook.
 	DeleteWebHook(ctx context.Context, in *DeleteWebHookRequest, opts ...grpc.CallOption) (*DeleteWebHookResponse, error)
 }
 
@@ -435,7 +435,7 @@ type TournamentServiceServer interface {
 	// Makes the next attempt of a web hook now, also if it has stopped: its tries are counted from 0 again. Refusals:
 	// TOURNAMENT_NOT_FOUND, ARGUMENT_INVALID (the tournament has no such web hook), SCOPE_MISSING, STORE_UNAVAILABLE.
 	RetryWebHook(context.Context, *RetryWebHookRequest) (*RetryWebHookResponse, error)
-	// Removes a web hook: what has not been delivered is not. Refusals: as for RetryWebHook.
+	// Removes a web hook. What was not delivered yet is dropped. Refusals: as for RetryWebHook.
 	DeleteWebHook(context.Context, *DeleteWebHookRequest) (*DeleteWebHookResponse, error)
 	mustEmbedUnimplementedTournamentServiceServer()
 }

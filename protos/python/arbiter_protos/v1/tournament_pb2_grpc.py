@@ -323,7 +323,7 @@ class TournamentServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteWebHook(self, request, context):
-        """Removes a web hook: what has not been delivered is not. Refusals: as for RetryWebHook.
+        """Removes a web hook. What was not delivered yet is dropped. Refusals: as for RetryWebHook.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -134,7 +134,7 @@ class TournamentServiceStub:
     TOURNAMENT_NOT_FOUND, ARGUMENT_INVALID (the tournament has no such web hook), SCOPE_MISSING, STORE_UNAVAILABLE.
     """
     DeleteWebHook: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.DeleteWebHookRequest, _tournament_pb2.DeleteWebHookResponse]
-    """Removes a web hook: what has not been delivered is not. Refusals: as for RetryWebHook."""
+    """Removes a web hook. What was not delivered yet is dropped. Refusals: as for RetryWebHook."""
 
 @_typing.type_check_only
 class TournamentServiceAsyncStub(TournamentServiceStub):
@@ -242,7 +242,7 @@ class TournamentServiceAsyncStub(TournamentServiceStub):
     TOURNAMENT_NOT_FOUND, ARGUMENT_INVALID (the tournament has no such web hook), SCOPE_MISSING, STORE_UNAVAILABLE.
     """
     DeleteWebHook: _aio.UnaryUnaryMultiCallable[_tournament_pb2.DeleteWebHookRequest, _tournament_pb2.DeleteWebHookResponse]  # type: ignore[assignment]
-    """Removes a web hook: what has not been delivered is not. Refusals: as for RetryWebHook."""
+    """Removes a web hook. What was not delivered yet is dropped. Refusals: as for RetryWebHook."""
 
 class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
     """Tournaments. Reading needs any of the scopes observe, play and organise; creating tournaments needs scope organise.
@@ -461,6 +461,6 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _tournament_pb2.DeleteWebHookRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_tournament_pb2.DeleteWebHookResponse, _abc.Awaitable[_tournament_pb2.DeleteWebHookResponse]]:
-        """Removes a web hook: what has not been delivered is not. Refusals: as for RetryWebHook."""
+        """Removes a web hook. What was not delivered yet is dropped. Refusals: as for RetryWebHook."""
 
 def add_TournamentServiceServicer_to_server(servicer: TournamentServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

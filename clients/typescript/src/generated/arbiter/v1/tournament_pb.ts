@@ -3408,7 +3408,7 @@ export const TournamentService: GenService<{
     output: typeof RetryWebHookResponseSchema;
   },
   /**
-   * Removes a web hook: what has not been delivered is not. Refusals: as for RetryWebHook.
+   * Removes a web hook. What was not delivered yet is dropped. Refusals: as for RetryWebHook.
    *
    * @generated from rpc arbiter.v1.TournamentService.DeleteWebHook
    */
