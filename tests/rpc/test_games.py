@@ -156,7 +156,9 @@ async def test_a_line_may_begin_at_any_ply(stubs: Stubs) -> None:
 
 @pytest.mark.long
 async def test_a_hostile_request_delays_no_other_caller() -> None:
-    async with served(pooled, rules_workers=2, limits=Limits(rules_ms=60_000, rules_answer_moves=300_000)) as server:
+    async with served(
+        pooled, rules_workers=2, limits=Limits(rules_ms=60_000, rules_answer_moves=300_000, calls_a_second=100_000)
+    ) as server:
         stubs = await Stubs(server).enter()
         match = await stubs.match()
         hostile: Any = stubs.games.LegalMoves(line("hop-it(duty=none)", position=WIDE), metadata=stubs.bob)
