@@ -122,7 +122,7 @@ compiled-tests: native
 
 # mypy's cache is kept for the next clone on this machine, in one file that is replaced atomically.
 TYPES := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/arbiter-tests/mypy.tar
-check: setup ## style, types, documents, import contracts, protos, generated code
+check: setup ## style, types, documents, import contracts, sizes, protos, generated code
 	@$(call timed,check,$(MAKE) --no-print-directory every-check)
 
 every-check:
@@ -134,6 +134,7 @@ every-check:
 	@test -n "$$(find $(TYPES) -mmin -120 2>/dev/null)" || { mkdir -p $(dir $(TYPES)) && \
 	  tar -cf $(TYPES).$$$$ .mypy_cache && mv -f $(TYPES).$$$$ $(TYPES); } || echo "mypy's cache could not be kept"
 	$(BIN)/lint-imports --no-logo >/dev/null || $(BIN)/lint-imports --no-logo
+	$(BIN)/pytest -q tests/test_sizes.py >/dev/null || $(BIN)/pytest -q tests/test_sizes.py
 	cd protos && ../$(BIN)/buf lint
 	$(BIN)/python protos/generate.py --check
 
@@ -143,6 +144,7 @@ format: setup ## format the code, and fix what ruff can fix
 	$(MDFORMAT)
 
 gen: setup ## generate the code of the protocol: Python, and Go and TypeScript where their tools are there
+	$(BIN)/pytest -q tests/test_sizes.py >/dev/null || $(BIN)/pytest -q tests/test_sizes.py
 	cd protos && ../$(BIN)/buf lint
 	$(BIN)/python protos/generate.py
 	@if command -v go >/dev/null; then $(BIN)/python clients/go/generate.py; \

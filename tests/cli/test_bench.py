@@ -138,7 +138,6 @@ def test_two_servers_on_one_store_have_every_figure_of_each_part(
 
 
 def test_moves_are_compared_with_the_bare_path_and_the_echo_of_the_same_run(bench: Bench) -> None:
-    # a busy machine may play no move in less
     kept = bench("moves", "--matches", "2", "--rounds", "1", "--seconds", "2", "--only", "at-once")
     found = by_key(kept)
     for moves, share in (("moves_per_s", "share_of_echo"), ("bare_moves_per_s", "bare_share_of_echo")):
