@@ -9,6 +9,7 @@ import pytest
 
 from arbiter.bootstrap import Store, open_store
 from arbiter.store.database import opened
+from arbiter.store.dialects import postgres_locks
 from arbiter.store.tables import metadata
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal
 from tests.cli.conftest import arbiter as arbiter
@@ -67,8 +68,9 @@ def database(cluster: Cluster) -> str:
 
 
 @pytest.fixture
-def postgres(database: str) -> str:
-    """Return a database without rows."""
+def postgres(database: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return a database without rows, which ends no session of a test that a busy machine lets stand still."""
+    monkeypatch.setattr(postgres_locks, "STOOD_STILL_MS", 60_000)
     with opened(database) as engine, engine.begin() as connection:
         for table in metadata.sorted_tables:
             connection.execute(table.delete())

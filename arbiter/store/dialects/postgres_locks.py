@@ -41,9 +41,10 @@ _PATIENCE_OF_THE_DATABASE: Final = (
     "SET idle_session_timeout = 0",
 )
 IN_USE_ALONE: Final = "another program needs it for itself"
-STOOD_STILL_MS: Final = 1_000
-_LET_OTHERS_ON: Final = f"SET idle_in_transaction_session_timeout = {STOOD_STILL_MS}"
-"""A server may stand still, or be cut off, in a transaction that holds NUMBERING: no other server could write until the
+STOOD_STILL_MS = 1_000
+"""After how long in a transaction without a statement the database ends a session.
+
+A server may stand still, or be cut off, in a transaction that holds NUMBERING: no other server could write until the
 database ends its session. This is less than the silence after which a server counts as gone."""
 LET_GO_MS = 3_000  #: how long a new server waits for the session of a server that has just been killed
 
@@ -66,7 +67,7 @@ def held(made: Engine, shared: bool = False) -> Iterator[None]:
             hold.take()
             if shared:
                 with connection.cursor() as cursor:
-                    cursor.execute(_LET_OTHERS_ON)
+                    cursor.execute(f"SET idle_in_transaction_session_timeout = {STOOD_STILL_MS}")
                 connection.commit()
         except BaseException:
             connection.close()
