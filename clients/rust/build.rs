@@ -4,7 +4,7 @@
 
 use std::error::Error;
 
-const PROTOS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/protos");
+const PROTOS: &str = "protos"; // cargo starts this program in the folder of the package
 const FILES: [&str; 5] = ["game", "play", "rating", "server", "tournament"];
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import tomllib
@@ -11,9 +12,10 @@ from typing import Any
 
 import pytest
 
+from tests.clients import toolchains
 from tests.clients.packages import TREE, block, meet, shell, unpack
 from tests.clients.table import check
-from tests.clients.toolchains import CLIENTS, LINTED, kept, require, run
+from tests.clients.toolchains import CLIENTS, LINTED, held, kept, require, run
 
 FOLDER = CLIENTS / "rust"
 
@@ -26,6 +28,21 @@ def test_the_rust_client() -> None:
     passed = sum(int(count) for count in re.findall(r"^test result: ok\. (\d+) passed; 0 failed", said, re.MULTILINE))
     assert passed > 0, said
     print(f"{passed} tests ran")
+
+
+def test_what_another_clone_built_is_built_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("one", "other"):
+        for root in ("build.rs", "src/lib.rs"):
+            file = tmp_path / name / "rust" / root
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.touch()
+    monkeypatch.setattr(toolchains, "CACHE", tmp_path / "cache")
+    for name, again in (("one", True), ("one", False), ("other", True), ("one", True)):
+        monkeypatch.setattr(toolchains, "CLIENTS", tmp_path / name)
+        crate = tmp_path / name / "rust" / "src" / "lib.rs"
+        os.utime(crate, (0, 0))
+        with held("rust", alone=True):
+            assert (crate.stat().st_mtime > 0) == again
 
 
 @pytest.mark.soak

@@ -99,7 +99,7 @@ class LocalMatchTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"pods", "hop-it", "pondlife", "circle-of-life", "elevation"})
+    @ValueSource(strings = {"pods(size=4)", "hop-it", "pondlife", "circle-of-life", "elevation"})
     void aLocalMatchOfEachGameIsPlayedToItsEnd(String game) throws Exception {
         FinishedMatch finished = localMatch(new AtRandom(), new AtRandom(), game, options());
         assertEquals(Cause.CAUSE_RULES, finished.result().getCause());
