@@ -23,14 +23,14 @@ from arbiter.plain_text import plain
 from arbiter.ratings.rulings import Decision, Ruling, Rulings, Selection
 from tests.cli.command import Arbiter
 from tests.documents import block, commands
-from tests.options.enumerated import table_options
-from tests.options.reaching import COMMANDS, required
+from tests.options.enumerated import COMMANDS, table_options
+from tests.options.reaching import required
 from tests.test_plain_text import HOSTILE
 
 GOLDEN: Final = Path(__file__).parents[1] / "golden" / "transcripts"
 FOLDER: Final = Path(arbiter.cli.__file__).parent
 
-WITH_TABLES: Final = [command for command, app in COMMANDS.items() if table_options(app)]
+WITH_TABLES: Final = [command for command in COMMANDS if table_options(command)]
 
 WITHOUT: Final = {
     "compare": 1,  # for people, on a terminal
@@ -83,7 +83,7 @@ def test_a_command_writes_its_table_in_each_form(
     if command == "ratings rulings":  # which the hostile server has none of
         monkeypatch.setattr("arbiter.cli.rating_rulings.rulings_of", lambda client: hostile_rulings())
     words = [*command.split(), *MORE.get(command, required(command))]
-    own_json = "--json" not in table_options(COMMANDS[command])
+    own_json = "--json" not in table_options(command)
     printed = arbiter(*words).out
     assert printed or command == "bench ratios"
     written: dict[str, str] = {}

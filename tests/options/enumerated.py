@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, Final, NamedTuple, get_type_hints
 
 import arbiter_client as arb
 from arbiter_client.calls.base import Calls
-from cyclopts import App, Argument
+from cyclopts import App, Argument, ArgumentCollection
 from pydantic import BaseModel
 
 from arbiter.cli.app import build
@@ -62,14 +63,21 @@ def specification(part: type[Any] = Spec, before: str = "") -> Iterator[str]:
             yield before + each.name
 
 
-def commands(app: App | None = None, words: tuple[str, ...] = ()) -> Iterator[tuple[str, App]]:
-    """Yield all commands that do something, each with its words."""
-    app = app or build()
+def _commands(app: App, words: tuple[str, ...] = ()) -> Iterator[tuple[str, App]]:
     if words and app.default_command is not None:
         yield " ".join(words), app
     for name in app:
         if not name.startswith("-"):
-            yield from commands(app[name], (*words, name))
+            yield from _commands(app[name], (*words, name))
+
+
+COMMANDS: Final = dict(_commands(build()))  #: all commands that do something, by their words
+
+
+@cache
+def accepted(command: str) -> ArgumentCollection:
+    """Return what a command accepts: it takes long to find out."""
+    return COMMANDS[command].assemble_argument_collection()
 
 
 def is_of_connection(option: Argument) -> bool:
@@ -84,24 +92,23 @@ def is_of_table(option: Argument) -> bool:
     return TABLE in groups and bool(option.keys)
 
 
-def table_options(app: App) -> set[str]:
+def table_options(command: str) -> set[str]:
     """Return the options of a command that choose the form of its table."""
-    return {each.names[0] for each in app.assemble_argument_collection() if is_of_table(each)}
+    return {each.names[0] for each in accepted(command) if is_of_table(each)}
 
 
-def options_of(command: str, app: App) -> Iterator[CommandOption]:
+def options_of(command: str) -> Iterator[CommandOption]:
     """Yield the options of one command, without those of its connection (`connected`) and of its table."""
-    for each in app.assemble_argument_collection():
+    for each in accepted(command):
         if is_of_connection(each) or is_of_table(each) or each.names == ("*",):
             continue
         given = tuple(name for name in each.names if name.startswith("--") and not name.startswith("--empty-"))
         yield CommandOption(command, each.names[0], each.field_info.name, given)
 
 
-def connection_options(app: App) -> set[str]:
+def connection_options(command: str) -> set[str]:
     """Return the options of a command by which it reaches a server."""
-    found = app.assemble_argument_collection()
-    return {each.names[0] for each in found if is_of_connection(each) and each.names != ("*",)}
+    return {each.names[0] for each in accepted(command) if is_of_connection(each) and each.names != ("*",)}
 
 
 def calls() -> dict[str, Callable[..., Any]]:

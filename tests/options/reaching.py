@@ -11,9 +11,8 @@ from typing import Any, NoReturn
 import pytest
 
 from arbiter.cli.app import run
-from tests.options.enumerated import commands
+from tests.options.enumerated import COMMANDS, accepted
 
-COMMANDS = dict(commands())
 THERE = "127.0.0.1:9"
 
 
@@ -68,8 +67,7 @@ MORE = {
 
 def required(command: str) -> list[str]:
     """Return the words that a command needs, with an argument for each positional parameter."""
-    found = COMMANDS[command].assemble_argument_collection()
-    positional = [each for each in found if each.index is not None and each.required]
+    positional = [each for each in accepted(command) if each.index is not None and each.required]
     return MORE.get(command, [f"p{number}" for number, _ in enumerate(positional)])
 
 

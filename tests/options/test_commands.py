@@ -15,10 +15,9 @@ from arbiter.cli import conformance as conformance_command
 from arbiter.cli import connection as connection_options
 from arbiter.cli.connection import Connection
 from arbiter.config import Settings
+from tests.options.enumerated import COMMANDS, options_of
 from tests.options.enumerated import connection_options as of_connection
-from tests.options.enumerated import options_of
 from tests.options.reaching import (
-    COMMANDS,
     RecordingClient,
     call_of,
     module_of,
@@ -113,8 +112,8 @@ OF_A_STORE = {"--store": "store", "--keys": "keys", "--ring": "keys", "--postgre
 def _of_a_store() -> list[tuple[str, str]]:
     return [
         (command, option.name)
-        for command, app in COMMANDS.items()
-        for option in options_of(command, app)
+        for command in COMMANDS
+        for option in options_of(command)
         if option.name in OF_A_STORE and hasattr(module_of(command), "load")
         if command not in ("serve", "key show", "key export")
     ]
@@ -143,14 +142,14 @@ CONNECTION = {
 }
 """Options of all commands that ask a server: a value as it is written, the field, and its value there."""
 
-ASKING = [command for command, app in COMMANDS.items() if of_connection(app)]
+ASKING = [command for command in COMMANDS if of_connection(command)]
 
 
 @pytest.mark.parametrize("command", ASKING)
 def test_a_command_asks_the_server_of_its_options(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str
 ) -> None:
-    assert of_connection(COMMANDS[command]) == set(CONNECTION)
+    assert of_connection(command) == set(CONNECTION)
     monkeypatch.setattr("arbiter.cli.connection.BlockingClient", reaching("client"))
     monkeypatch.setattr(connection_options.Connection, "secret", lambda self: f"{self.token} {self.as_}")
     more = [str(specification(tmp_path))] if command == "tournament create" else required(command)

@@ -17,9 +17,8 @@ from arbiter.bench.report import TIMES, Report
 from arbiter.cli import conformance as conformance_command
 from arbiter.cli.app import run
 from arbiter.cli.connection import Connection
-from tests.options.enumerated import CommandOption, options_of
+from tests.options.enumerated import COMMANDS, CommandOption, options_of
 from tests.options.reaching import (
-    COMMANDS,
     RecordingClient,
     call_of,
     module_of,
@@ -33,10 +32,10 @@ from tests.options.reaching import (
 
 
 def _of_plans() -> Iterator[CommandOption]:
-    for command, app in COMMANDS.items():
+    for command in COMMANDS:
         kind, _, name = command.partition(" ")
         if kind == "bench" and name != "ratios":
-            yield from (option for option in options_of(command, app) if option.name != "--svg")
+            yield from (option for option in options_of(command) if option.name != "--svg")
 
 
 @pytest.mark.parametrize("option", [*_of_plans()], ids=lambda option: f"{option.command} {option.name}")
