@@ -30,7 +30,7 @@ from arbiter.matches.match import Match
 from arbiter.runtime.loop import keep, run_process
 from arbiter.service.record.published import Published
 
-FOR_ORGANISER = {"calls_a_second": 10_000}  #: who makes all matches of a benchmark before it begins
+FOR_ORGANISER = {"calls_a_second": 10_000}  #: of the organiser, which makes all matches of a benchmark before it begins
 
 
 class Measurements:

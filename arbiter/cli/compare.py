@@ -17,7 +17,7 @@ from arbiter.ratings.counts import VERSION_MARK, named
 POINTS: Final = ("0", "½", "1", "1½", "2")
 FIXED: Final = (
     "That holds for a number of pairs that was fixed beforehand. Looking often spoils it: looked at after each of "
-    "1,000 pairs, about 3 in 10 such intervals miss the truth at some time. Who looks often takes the next line."
+    "1,000 pairs, about 3 in 10 such intervals miss the truth at some time. If you look often, take the next line."
 )
 EARLY: Final = (
     "While a tournament is being played, its short games count before its long ones, which spoils the tests: look when "

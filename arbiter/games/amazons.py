@@ -1,4 +1,4 @@
-"""Amazons: a piece moves like a queen of chess and shoots an arrow that closes a cell; who cannot move loses.
+"""Amazons: a piece moves like a queen of chess and shoots an arrow that closes a cell; a player without a move loses.
 
 A board is 100 bytes in the order of the cells' names: `A` and `a` are amazons of seat 1 and seat 2, `x` is an arrow.
 """
@@ -48,7 +48,7 @@ class Amazons(Game[AmazonsPosition]):
         id="amazons",
         name="Amazons",
         designer="Walter Zamkauskas, 1988",
-        summary="Move like a queen and close a cell with an arrow; who cannot move loses.",
+        summary="Move like a queen and close a cell with an arrow; a player without a move loses.",
         seats=("White", "Black"),
         parameters=(),
         reasons=REASONS,

@@ -1,4 +1,4 @@
-"""Checkers (English draughts): men go forward, a capture must be made, and who cannot move loses.
+"""Checkers (English draughts): men go forward, a capture must be made, and a player without a move loses.
 
 A board is 32 bytes, one for each dark cell in the order of the cells' names: `M` and `m` are men, `K` and `k` kings of
 seat 1 and seat 2.

@@ -7,7 +7,7 @@ this is intended.
 
 Records of stores from before there were seals are sealed once (`arbiter.keys.seals`). From then on a record without
 a seal is a forgery. That this has been done is remembered here, because whoever can write in the database could deny it
-there. The file is as safe as the folder with the keys: who can put an older copy of it back can hide that the last
+there. The file is as safe as the folder with the keys: whoever can put an older copy of it back can hide that the last
 records were removed.
 
     {"arbiter.db": {"records": 1304, "sealed": true}}

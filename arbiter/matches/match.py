@@ -298,7 +298,7 @@ def gone_since(match: Match) -> tuple[int | None, int | None]:
     players. A player who moves without a stream is there, as long as it has not left one.
     """
     if match.away == (None, None):
-        return match.away  # nobody has left: who has never come loses by the clock
+        return match.away  # nobody has left: a player that has never come loses by the clock
     played = match.turns[len(match.created.opening) :]
     first, second = (
         since if since is not None or there or bytes((seat,)) in played else match.created.at

@@ -102,7 +102,7 @@ class _Check(EarlierRounds):
     def _entered(self, event: ev.Entered) -> None:
         if event.player in self.here:
             self.say(f"{event.player} entered twice")
-        if event.player not in self.order:  # who enters again keeps the place
+        if event.player not in self.order:  # a player that enters again keeps its place
             self.order.append(event.player)
         self.here.add(event.player)
         self.gone.discard(event.player)

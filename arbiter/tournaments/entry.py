@@ -8,8 +8,8 @@
 | ask for byes, or take them back | formats in rounds | formats in rounds, for rounds that are not paired yet | – |
 | correct the rating for seeding | every format | – | – |
 
-Who enters again before the start keeps the place in the order of entry: the withdrawal is undone. deploy/TOURNAMENTS.md
-has the same table with the names of the formats.
+A player that enters again before the start keeps its place in the order of entry: the withdrawal is undone.
+deploy/TOURNAMENTS.md has the same table with the names of the formats.
 """
 
 from __future__ import annotations

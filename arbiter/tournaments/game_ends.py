@@ -153,5 +153,5 @@ def after_last(reason: str, absent: Collection[int]) -> tuple[Winner, str]:
 
 
 def without(gone: tuple[bool, bool]) -> Winner:
-    """Return the winner of a game that one or both players, by seat, did not play: who is not gone, or 0."""
+    """Return the winner of a game that one or both players, by seat, did not play: the one that is not gone, or 0."""
     return 0 if all(gone) else 2 if gone[0] else 1

@@ -41,9 +41,9 @@ In all other formats forfeits are regular games (15.2), and there are no byes.
 
 | not here | why |
 | --- | --- |
-| standard points (7.7), pairing number (7.8) | a win is a point and a draw half of one in every format; who is level in everything shares a place |
+| standard points (7.7), pairing number (7.8) | a win is a point and a draw half of one in every format; players that are level in everything share a place |
 | average of Buchholz, Fore Buchholz, Koya, WON, REP, cuts of Sonneborn–Berger and progressive, median 2 | nobody has asked for them |
-| ratings of opponents (Article 10), tie-breaks of teams (Articles 11 to 13), play-offs, lots | ratings are a table of their own; who is level in everything shares a place |
+| ratings of opponents (Article 10), tie-breaks of teams (Articles 11 to 13), play-offs, lots | ratings are a table of their own; players that are level in everything share a place |
 """  # noqa: E501 - a row of a table is one line
 
 from __future__ import annotations

@@ -10,7 +10,7 @@
 | has had no match yet, and this is its only game | is won by it |
 
 So who misses its own games wins nothing by the withdrawal of others, and who plays them gets what it was due. A match
-that was void says nothing. In a bracket, who does not come to a game of a tie loses its other games
+that was void says nothing. In a bracket, a player that does not come to a game of a tie loses its other games
 (`arbiter.tournaments.game_reports`).
 """
 

@@ -1,4 +1,4 @@
-"""Who thinks as long as the clients say never loses by time."""
+"""A bot that thinks as long as the clients say never loses by time."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ MOST_KILLS = 500
 GOES_ON_MS = 3_000
 SLOW_MS = 15_000  #: nine of ten players have gone on by then, on a busy machine too
 CHARGED_MS = 2_500  #: of it at most: a thought, or a wait of less than `limits.stall_ms`
-STEADY_MS = 200  #: who has just opened a stream, or lost it, may be on no server
+STEADY_MS = 200  #: a player that has just opened a stream, or lost it, may be on no server
 CUP = arb.TournamentSpec("cup", arb.TournamentFormat.ROUND_ROBIN, ("hop-it",), "2m+1s", paired=False)
 CUP_PLAYERS = PLAYERS[:4]
 OWN = [("grpc.use_local_subchannel_pool", 1)]

@@ -128,7 +128,7 @@ def test_criteria_that_need_too_many_bits_are_an_error(monkeypatch: pytest.Monke
 
 
 def test_seats_alternate_by_the_pairing_numbers_of_those_who_have_arrived() -> None:
-    """5.2.5: who asked for a bye in round 1 has no pairing number yet (C.04.2)."""
+    """5.2.5: a player that asked for a bye in round 1 has no pairing number yet (C.04.2)."""
     entries = [Entry(number, present=number != 2) for number in range(1, 8)]
     assert pair_round(entries, 5) == Round([(1, 5), (6, 3), (4, 7)], None)
     assert pair_round(entries, 5, initial=2) == Round([(5, 1), (3, 6), (7, 4)], None)

@@ -136,7 +136,7 @@ def check(tournament: Tournament, table: Table) -> None:
 def points_not_counted(tournament: Tournament, player: str) -> int:
     """Return the points of a player's games in a round robin against those who left early, unless it is one of them.
 
-    It is written from the rule: who has withdrawn, and has not completed half of the games of the tables.
+    It is written from the rule: a player that has withdrawn, and has not completed half of the games of the tables.
     """
     if tournament.spec.format is not Format.ROUND_ROBIN or tournament.spec.options.keep_early_leavers:
         return 0

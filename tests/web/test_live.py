@@ -116,7 +116,7 @@ async def test_an_event_is_drawn_once_for_all(page: Site, monkeypatch: pytest.Mo
     await played(page.server, "hop-it", 4)
     moves = [event for event in published if event.event.kind == "moved"]
     found = partial(page.server.arbiter.matches.match, moves[0].match_id)
-    await asyncio.gather(*(kept.of(moves[2], found, 0) for _ in range(50)))  # who connect later, all at once
+    await asyncio.gather(*(kept.of(moves[2], found, 0) for _ in range(50)))  # those that connect later, all at once
     for event in moves * 3:
         await kept.of(event, found, 0)
     assert drawn == len(moves) == 4

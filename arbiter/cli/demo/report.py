@@ -45,7 +45,7 @@ def ratings(progresses: Sequence[Progress]) -> RenderableType:
     for player in rated:
         interval = f"{whole(player.low)} to {whole(player.high)}"
         table.add_row(player.player, Text(signed(player.rating), style="bold"), interval, str(player.games))
-    note = "In Elo against the mean of the field, across games: who plays one game well need not play another so."
+    note = "In Elo against the mean of the field, across games: a player may be good at one game and not at another."
     return Group(Text("\nRatings from all games of both", style="bold cyan"), table, Text(note, style="dim"), "")
 
 

@@ -18,7 +18,7 @@ class BrowserGate:
 
     A session is good for the pages alone. It ends unused after `limits.session_idle_ms`, and in any case after
     `limits.session_ms`; the newest of too many ends the longest unused one. It may do what the scopes of its token
-    allow, except make tokens: who has stolen a session has no token that outlives it.
+    allow, except make tokens: a thief of a session has no token that outlives it.
 
     longest_ms: how long a session lasts at most.
     """

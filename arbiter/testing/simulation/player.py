@@ -246,7 +246,7 @@ class SimulatedBot:
         return moves[self._dice.randrange(len(moves))]
 
     def _position(self, rules: Game[Any], turn: pb.Turn) -> Any:
-        """Return the position of a turn. Who is exact takes it from the record, if its text leaves out what was."""
+        """Return the position of a turn. An exact player takes it from the record if its text leaves out what was."""
         if self._plan.exact and rules.facts.id in WITH_HISTORY:
             match = load_match(self._server.stored.of_match(turn.match_id))
             if match.ply == turn.ply:

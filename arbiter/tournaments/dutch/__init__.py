@@ -9,7 +9,7 @@ means: scores, colour preferences, floats), `optimum` (maximum weight matchings 
 | rule | what it says | here |
 | --- | --- | --- |
 | 1.2 | players are ranked by score, then by pairing number | `players.ranked` |
-| 1.3, 1.4.1 | scoregroups; who stays unpaired in a bracket moves down to the next (MDP) | `rounds`, from the top |
+| 1.3, 1.4.1 | scoregroups; a player that stays unpaired in a bracket moves down to the next (MDP) | `rounds`, from the top |
 | 1.4.2 | "After two players with different scores have played each other in a round, the higher ranked player receives a downfloat, the lower one an upfloat" | `players._float` |
 | 1.4.3 | "A player who, for whatever reason, scores without playing in a round more points than those rewarded for a loss, also receives a downfloat" | `players._float` |
 | 1.5 | pairing-allocated bye (PAB): no opponent, no colour, the points of a win | the caller records it |

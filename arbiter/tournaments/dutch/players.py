@@ -45,11 +45,11 @@ class Entry(NamedTuple):
 class Player(NamedTuple):
     """A player to be paired.
 
-    place: the pairing number among the players who have been paired so far or are now (C.04.2: who has not arrived yet
-    has none). score: half points, with virtual ones. difference: games with seat 1 less those with seat 2. repeated:
-    the seat of the last two games if it was the same, else 0. wanted: the preferred seat, 0 for none; strength: of that
-    preference. seats: of all games, in order. floats: in the last round and in the one before it. bye: whether C2
-    allows the bye. unplayed: rounds without a game. met: the opponents so far, by number.
+    place: the pairing number among the players who have been paired so far or are now (C.04.2: a player that has not
+    arrived has none). score: half points, with virtual ones. difference: games with seat 1 less those with seat 2.
+    repeated: the seat of the last two games if it was the same, else 0. wanted: the preferred seat, 0 for none;
+    strength: of that preference. seats: of all games, in order. floats: in the last round and in the one before it.
+    bye: whether C2 allows the bye. unplayed: rounds without a game. met: the opponents so far, by number.
     """
 
     number: int

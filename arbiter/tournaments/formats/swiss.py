@@ -6,7 +6,7 @@ edition by which it was paired (`RULES`).
 
 | rule | here |
 | --- | --- |
-| what is scored | meetings: who has more points in its games has won it |
+| what is scored | meetings: the player with more points in its games has won it |
 | pairing-allocated bye | the point of a won meeting, at most once (`byes` of the round's event) |
 | who has the bye | the lowest score that can have it; there, whoever has missed the fewest games |
 | requested byes | half a point, for the rounds that a player named when it entered |

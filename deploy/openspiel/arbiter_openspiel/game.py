@@ -85,7 +85,7 @@ class SpielGame(Game[SpielPosition]):
 
     def __init__(self, **values: Value) -> None:
         super().__init__(**values)
-        import pyspiel  # not with the module: who lists games needs no OpenSpiel, which takes a while to load
+        import pyspiel  # not with the module: a list of games needs no OpenSpiel, which takes a while to load
 
         row = self.row
         given = {**row.fixed, **self.values}

@@ -58,7 +58,7 @@ def lost_servers_are_charged_to_nobody(case: RunEvidence) -> Iterator[Violation]
     """Check that no thought is charged for the time between the loss of a player's server and its next stream.
 
     A match in which the player was to move is interrupted before anything is charged. Once others have cleaned up after
-    the server, its players are known to be away. Who moves by a unary call instead needs no stream.
+    the server, its players are known to be away. A player that moves by a unary call needs no stream.
     """
     for lost in case.history.lost:
         if lost.until_s is not None and lost.until_s - lost.at_s < NOTICED_S:

@@ -105,7 +105,7 @@ final class Peer implements AutoCloseable {
 
     final BlockingQueue<Stream> streams = new LinkedBlockingQueue<>();
     final BlockingQueue<ObserveRequest> observed = new LinkedBlockingQueue<>();
-    volatile Match match = Match.getDefaultInstance(); // null: who asks for one gets no answer
+    volatile Match match = Match.getDefaultInstance(); // null: a call for one gets no answer
     volatile BiConsumer<ObserveRequest, StreamObserver<ObserveResponse>> observing = (request, answer) -> {};
     /** What the bot asks about challenges and seeks, in order. */
     final BlockingQueue<String> asked = new LinkedBlockingQueue<>();
