@@ -288,15 +288,21 @@ def show(tournament_id: str, /, *, output: AnyTableOptions | None = None, connec
 
 @app.command
 def standings(
-    tournament_id: str, /, *, output: AnyTableOptions | None = None, connection: Connection | None = None
+    tournament_id: str,
+    /,
+    *,
+    category: str = "",
+    output: AnyTableOptions | None = None,
+    connection: Connection | None = None,
 ) -> None:
     """Show the current standings of a tournament.
 
     :param tournament_id: The tournament: its id, the beginning of one, or `last`.
+    :param category: Only the players of this category, or the bots of this author, with places among themselves.
     """
     with connected(connection) as client:
         tournament_id = ids.tournament_id(client, tournament_id)
-        found = client.get_standings(tournament_id)
+        found = client.get_standings(tournament_id, category)
     people, decimal = for_people(output), output is not None and output.form() is not None
     table(*view.lines(found, people, decimal), "Nobody has entered.", output)
     if people:

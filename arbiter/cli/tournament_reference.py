@@ -20,6 +20,7 @@ HEADINGS: Final = {
     "options": "[options]: what only some formats have",
     "openings": "[openings]: how games start",
     "entry": "[entry]: who may enter",
+    "groups": "[groups]: categories of players, and the authors of several bots",
     "schedule": "[schedule]: when things happen",
     "series": "[series]: what the table over a series counts, where `schedule.every` makes one",
     "adjudication": "[adjudication]: when the arbiter ends a game",

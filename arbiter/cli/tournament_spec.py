@@ -25,6 +25,7 @@ from arbiter.sandbox.limits import BOUNDS, ResourceLimits
 from arbiter.text_files import text_of
 from arbiter.toml_lines import line_of, places
 from arbiter.tournaments import formats
+from arbiter.tournaments.groups import Named
 from arbiter.tournaments.spec import Options, Spec
 from arbiter.tournaments.spec_text import read_spec
 
@@ -129,6 +130,12 @@ def spec_value(spec: Spec) -> arb.TournamentSpec:
         entry=arb.EntryRules(
             **(asdict(spec.entry) | {"forbidden": tuple(arb.PlayerPair(*pair) for pair in spec.entry.forbidden)})
         ),
+        groups=arb.PlayerGroups(
+            **(
+                asdict(spec.groups)
+                | {"categories": _groups(spec.groups.categories), "authors": _groups(spec.groups.authors)}
+            )
+        ),
         schedule=arb.Schedule(**(asdict(spec.schedule) | {"too_few": arb.TooFewRule[spec.schedule.too_few.name]})),
         series=arb.SeriesRules(**asdict(spec.series)),
         adjudication=arb.Adjudication(**asdict(spec.adjudication)),
@@ -136,6 +143,10 @@ def spec_value(spec: Spec) -> arb.TournamentSpec:
         policy=_policy(spec.policy),
         time_odds=spec.time_odds,
     )
+
+
+def _groups(named: Named) -> tuple[arb.PlayerGroup, ...]:
+    return tuple(arb.PlayerGroup(name, players) for name, players in named.items())
 
 
 def _policy(values: Mapping[str, int | str]) -> arb.TournamentPolicy:

@@ -25,6 +25,8 @@ GAMES_SHOWN: Final = 12  #: maximum games under way in a picture
 _FAULTS: Final = {"timeouts": "on time", "crashes": "absent", "violations": "by violation", "walkovers": "by walkover"}
 """What a player lost by its own doing, and the headings of these columns."""
 
+PRIZES: Final = "prize: the place for the prizes, as if only the best bot of each author had played."
+
 LEFT_EARLY: Final = "* left before half of its games: the points of the others are without the games against it."
 
 RATING_HEADINGS: Final = ("rating", "95 % interval")
@@ -144,11 +146,13 @@ def lines(stand: arb.Standings, brief: bool, decimal: bool = False) -> tuple[tup
     text (3½), and columns say who has withdrawn and who is disqualified.
     """
     knockout = any(row.reached for row in stand.rows)
+    prizes = any(row.prize_place for row in stand.rows)
     rated = brief and any(row.rating for row in stand.rows)
     unsure = _order_is_unsure(stand.rows)
     faults = [name for name in _FAULTS if not brief or any(getattr(row.faults, name) for row in stand.rows)]
     headings = (
-        *("place", "player", *(RATING_HEADINGS if rated else ()), *(("reached",) if knockout else ()), "points"),
+        *("place", *(("prize",) if prizes else ()), "player"),
+        *(*(RATING_HEADINGS if rated else ()), *(("reached",) if knockout else ()), "points"),
         *(word(tie_break) for tie_break in stand.tie_breaks),
         *("games", "won", "drawn", "lost", *(_FAULTS[name] for name in faults)),
         *(() if brief else ("left early", "rating", "low", "high", "provisional", "group")),
@@ -156,7 +160,7 @@ def lines(stand: arb.Standings, brief: bool, decimal: bool = False) -> tuple[tup
     )
     rows: list[tuple[Cell, ...]] = [
         (
-            *(row.place, row.player if decimal else _name(row)),
+            *(row.place, *((row.prize_place or None,) if prizes else ()), row.player if decimal else _name(row)),
             *(_rating(row.rating, doubt) if rated else ()),
             *((row.reached,) if knockout else ()),
             _points(row) if decimal else points(row),
@@ -192,7 +196,8 @@ def _name(row: arb.StandingsRow) -> str:
 
 def legend(stand: arb.Standings) -> list[str]:
     """Return sentences that explain the ratings and marks of standings for people; none if there are none."""
-    said = [LEFT_EARLY] if any(row.left_early for row in stand.rows) else []
+    said = [PRIZES] if any(row.prize_place for row in stand.rows) else []
+    said += [LEFT_EARLY] if any(row.left_early for row in stand.rows) else []
     ratings = [row.rating for row in stand.rows if row.rating is not None]
     if not ratings:
         return said

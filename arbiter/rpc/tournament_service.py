@@ -155,7 +155,7 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
         self, request: pb.GetStandingsRequest, context: Context
     ) -> pb.GetStandingsResponse:
         """Return the standings."""
-        found = await self._tournaments.standings(call_of(context), request.tournament_id)
+        found = await self._tournaments.standings(call_of(context), request.tournament_id, request.category)
         return standings_message(*found)
 
     async def GetSeries(  # noqa: N802

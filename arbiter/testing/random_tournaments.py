@@ -13,6 +13,7 @@ from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine, formats
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.game_ends import NO_SHOW, Winner
+from arbiter.tournaments.groups import Groups
 from arbiter.tournaments.meetings import ScheduledGame
 from arbiter.tournaments.openings import opening, start
 from arbiter.tournaments.spec import EntryRules, Format, OpeningOrder, Openings, Options, Spec
@@ -197,7 +198,9 @@ def drawn(lots: random.Random) -> tuple[Spec, int]:
     players = pairer.most_players or lots.randint(2, 17)
     names = [f"p{number:03}" for number in range(players)]
     forbidden = tuple((a, b) for a, b in [lots.sample(names, 2) for _ in range(lots.choice((0, 0, 2)))])
-    rules = EntryRules(forbidden=forbidden if pairer.late_entry else ())
+    rules = EntryRules(forbidden=forbidden if pairer.keeps_apart else ())
+    authors = {"an author": tuple(lots.sample(names, 3))} if players > 8 and lots.random() < 0.3 else {}
+    groups = Groups(authors=authors, apart=bool(authors) and pairer.keeps_apart, one_prize=bool(authors))
     games = ("circle-of-life", "hop-it")[: lots.randint(1, 2)]
     lines = {game: LINES[game] for game in games}
     openings = lots.choice(
@@ -218,6 +221,7 @@ def drawn(lots: random.Random) -> tuple[Spec, int]:
         at_once=lots.choice((1, 1, 2)),
         options=options,
         entry=rules,
+        groups=groups,
         openings=openings,
     )
     return spec, players

@@ -78,7 +78,7 @@ def _by_hand(pairer: Pairer) -> bool:
 
 
 def _forbids(pairer: Pairer) -> bool:
-    return pairer.in_rounds or pairer.pairs_whoever_is_free
+    return pairer.keeps_apart
 
 
 def _row(entry: Allowed, started: Allowed, ended: Allowed) -> Row:

@@ -12,14 +12,14 @@ from enum import StrEnum
 from typing import Annotated, Final, TypeAlias
 
 from arbiter.options import Option, Written, options_of
+from arbiter.tournaments.groups import Groups
+from arbiter.tournaments.series_rules import SeriesRules
 
 ATTEMPTS: Final = 3  #: the default of `Spec.attempts`
 MOST_ATTEMPTS: Final = 100  #: also in older records, in which the number was not bounded
 MOST_PLAYERS: Final = 10_000
 LONGEST_MS: Final = 3_650 * 86_400_000  #: milliseconds of ten years, the longest duration
-ALL_READ: Final = (
-    1_000  #: entries of an opening book that the rules read before a tournament is created, the first ones
-)
+ALL_READ: Final = 1_000  #: entries of an opening book, the first ones, that the rules read before a tournament begins
 DATE: Final = "2026-12-01T18:00:00Z"  #: how a date and time is written in a file
 _INSTANT: Final = (0, 1 << 53)
 
@@ -207,7 +207,7 @@ class EntryRules:
     forbidden: Annotated[
         tuple[tuple[str, str], ...],
         Option(
-            "Pairs that never meet if the format can avoid it, such as two bots of one author.",
+            "Pairs that never meet if the format can avoid it.",
             bounds=(0, 1_000),
             allowed="a list of pairs of players",
             example='`[["ann", "ben"]]`',
@@ -259,26 +259,6 @@ class Schedule:
             example='`every = "friday 18:00 Europe/Berlin"`, `every = "0 18 1 * * Europe/Berlin"`',
         ),
     ] = ""
-
-
-@dataclass(frozen=True, slots=True)
-class SeriesRules:
-    """What the table over a series counts; see `arbiter.tournaments.series_table`."""
-
-    best: Annotated[int, Option("How many of a player's results count, the best ones; 0: all.", bounds=(0, 100))] = 0
-    last: Annotated[
-        int,
-        Option("Of how many tournaments, the last ones that took place and have ended.", bounds=(1, 100)),
-    ] = 100
-    place_points: Annotated[
-        tuple[int, ...],
-        Option(
-            "What a place in a tournament counts, the first place first; without any, points count.",
-            bounds=(0, 100),
-            allowed="a list of at most 100 whole numbers from 0 to 10000",
-            example="`place_points = [10, 7, 5, 3]`",
-        ),
-    ] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,8 +331,9 @@ class Spec:
     options: Options = Options()
     openings: Openings = field(default_factory=Openings)
     entry: EntryRules = EntryRules()
+    groups: Groups = field(default_factory=Groups)
     schedule: Schedule = Schedule()
-    series: SeriesRules = SeriesRules()
+    series: SeriesRules = field(default_factory=SeriesRules)
     adjudication: Adjudication = Adjudication()
     tie_breaks: Annotated[
         tuple[TieBreak, ...],
@@ -387,11 +368,17 @@ class Spec:
         """The number of games in a meeting."""
         return len(self.games) * (2 if self.paired else 1)
 
+    @property
+    def pairs_apart(self) -> frozenset[frozenset[str]]:
+        """The pairs that never meet if the format can avoid it."""
+        return frozenset(map(frozenset[str], self.entry.forbidden)) | self.groups.pairs_apart
+
 
 PARTS: Final[Mapping[str, type]] = {
     "options": Options,
     "openings": Openings,
     "entry": EntryRules,
+    "groups": Groups,
     "schedule": Schedule,
     "series": SeriesRules,
     "adjudication": Adjudication,

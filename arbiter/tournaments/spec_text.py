@@ -16,8 +16,9 @@ from arbiter.errors import Refusal, parameter_invalid
 from arbiter.games import registry
 from arbiter.options import UNSET, Described, Written, options_of
 from arbiter.plain_text import is_plain
-from arbiter.tournaments import formats
-from arbiter.tournaments.spec import DATE, LONGEST_MS, PARTS, OpeningOrder, SeriesRules, Spec
+from arbiter.tournaments.groups import Named
+from arbiter.tournaments.spec import DATE, LONGEST_MS, PARTS, OpeningOrder, Spec
+from arbiter.tournaments.spec_checks import check, drawn_start
 
 _invalid: Final = partial(parameter_invalid, of="a tournament")
 
@@ -27,9 +28,9 @@ LONGEST_NAME: Final = 100  #: maximum characters of names and of other single wo
 MOST_POLICY: Final = 50  #: maximum fields of a policy
 MOST_LINES: Final = 1_000  #: maximum opening lines of a tournament
 MOST_LINE_MOVES: Final = 100  #: maximum moves of an opening line
-BOOK_NAME: Final = re.compile(r"[A-Za-z0-9_+-][A-Za-z0-9._+-]{0,99}", re.ASCII)
 MOST_OPENING_MOVES: Final = 5_000  #: maximum moves of all opening lines together
 LARGEST_LISTED: Final = 10_000  #: maximum of a whole number in a list
+MOST_NAMES: Final = 2_000  #: maximum players of a group
 MOST_TABLE: Final = 100  #: maximum fields of a part of the specification
 #: an instant before it, in March 1973, can only have been meant in seconds (in these it is in the year 5138)
 EARLIEST_MS: Final = 100_000_000_000
@@ -70,67 +71,12 @@ def read_spec(values: Mapping[str, Any], time: Callable[[str], object], *, store
         )
     spec: Spec = reader.part(Spec, special | parts)
     check(spec)
-    needless = not spec.openings.plies and spec.openings.order is not OpeningOrder.RANDOM and not _drawn_start(spec)
+    needless = not spec.openings.plies and spec.openings.order is not OpeningOrder.RANDOM and not drawn_start(spec)
     if not stored and spec.openings.seed and needless:
         allowed = "left out: only random plies (openings.plies) and a random order of lines are drawn from it, and the "
         allowed += "start positions of games that have several"
         raise _invalid(spec.openings.seed, "openings.seed", allowed)
     return spec
-
-
-def check(spec: Spec) -> None:
-    """Raise Refusal PARAMETER_INVALID for parts of a specification that contradict each other."""
-    options = spec.options
-    wrong = formats.of(spec).invalid_option(options)
-    if wrong is not None:
-        raise _invalid(wrong.value, f"options.{wrong.field}", wrong.allowed)
-    if options.double and options.third_place:
-        raise _invalid("true", "options.third_place", "false in a double elimination, which has a third place anyway")
-    if spec.openings.plies and not spec.openings.seed:
-        raise _invalid("", "openings.seed", "a text that the random plies are drawn from")
-    if (game := _drawn_start(spec)) and not spec.openings.seed:
-        raise _invalid("", "openings.seed", f"a text that the start positions of {game} are drawn from")
-    _check_book(spec)
-    if spec.series != SeriesRules() and not spec.schedule.every:
-        raise _invalid("a table of a series", "series", "left out where there is no schedule.every")
-    if spec.openings.order is OpeningOrder.RANDOM and not (
-        (spec.openings.lines or spec.openings.book) and spec.openings.seed
-    ):
-        if spec.openings.lines or spec.openings.book:
-            raise _invalid("", "openings.seed", "a text by which the lines are shuffled")
-        raise _invalid("random", "openings.order", "sequential where no lines are given; plies are random anyway")
-    if spec.openings.plies and spec.openings.lines:
-        raise _invalid(str(spec.openings.plies), "openings.plies", "0 where lines are given")
-    for game in spec.openings.lines:
-        if game not in spec.games:
-            raise _invalid(game, "openings.lines", "the name of one of the tournament's games")
-
-
-def _drawn_start(spec: Spec) -> str:
-    """Return the first game whose start position is drawn by lot, '' if there is none."""
-    openings = spec.openings
-    drawn = (game for game in spec.games if registry.game(game).starts() and game not in openings.lines)
-    return "" if openings.book else next(drawn, "")
-
-
-def _check_book(spec: Spec) -> None:
-    """Raise Refusal PARAMETER_INVALID for a book beside other openings or for several games, or parts of no book."""
-    openings = spec.openings
-    if not openings.book:
-        for name, default in (("book_first", 1), ("book_plies", 0), ("book_hash", ""), ("book_size", 0)):
-            value = getattr(openings, name)
-            if value != default:
-                raise _invalid(str(value), f"openings.{name}", "left out where no openings.book is given")
-        return
-    if not BOOK_NAME.fullmatch(openings.book):
-        allowed = "the name of a file: letters, digits, `.`, `_`, `+` and `-`, and none of `.` at the beginning"
-        raise _invalid(openings.book, "openings.book", allowed)
-    if openings.plies or openings.lines:
-        raise _invalid(openings.book, "openings.book", "left out where plies or lines are given")
-    if len(spec.games) != 1:
-        raise _invalid(openings.book, "openings.book", "a tournament of one game")
-    if openings.book_hash and not re.fullmatch("[0-9a-f]{64}", openings.book_hash):
-        raise _invalid(openings.book_hash, "openings.book_hash", "64 hexadecimal digits in lower case")
 
 
 def write_spec(spec: Spec) -> dict[str, Any]:
@@ -181,6 +127,8 @@ class _Reader:
             return self.word(field.name, default)
         if field.kind == tuple[int, ...]:
             return self.numbers(field)
+        if field.kind == Named:
+            return self.groups(field)
         if get_origin(field.kind) is tuple:
             words, kind = self.words(field), get_args(field.kind)[0]
             return words if kind is str else tuple(_choice(word, self.place(field.name), kind) for word in words)
@@ -230,6 +178,19 @@ class _Reader:
             raise _invalid(_shown(values), self.place(name), f"a list of {least} to {most} texts")
         self.bounded(values, name, most, "texts")
         return tuple(_word(value, self.place(name), 1) for value in values)
+
+    def groups(self, field: Described) -> dict[str, tuple[str, ...]]:
+        """Return players by the name of their group."""
+        table = self.table(field.name, field.range[1])
+        groups = _Reader(table, self.place(field.name), self.stored)
+        return {name: groups._names(name) for name in table}
+
+    def _names(self, name: str) -> tuple[str, ...]:
+        given = self.take(name, ())
+        if not isinstance(given, Sequence) or isinstance(given, str) or not given:
+            raise _invalid(_shown(given), self.place(name), "a list of players")
+        self.bounded(given, name, MOST_NAMES, "players")
+        return tuple(_word(player, self.place(name), 1) for player in given)
 
     def choice(self, field: Described, default: Any) -> StrEnum:
         """Return a word. What is stored may be one that nobody can choose any more."""

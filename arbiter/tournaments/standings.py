@@ -30,6 +30,7 @@ from arbiter.tournaments import formats
 from arbiter.tournaments.early_leavers import early_leavers
 from arbiter.tournaments.formats.pairer import Merit, Rating
 from arbiter.tournaments.game_ends import DRAW, LOSS, WIN, GameResult, Winner
+from arbiter.tournaments.groups import Groups, prize_places
 from arbiter.tournaments.lots import Lots
 from arbiter.tournaments.meetings import Meeting, ScheduledGame
 from arbiter.tournaments.old_games import Kind, Line
@@ -59,7 +60,8 @@ class StandingsRow(NamedTuple):
     meetings and games; only the former include byes. games: number of ended games, split into wins, draws, losses.
     arena_points: in an arena, else None. reached: how far the player got in a knockout, else ''. rating: by the games
     of this tournament; None without a played game, or if ratings were not requested. left_early: its games do not count
-    for the points of the others. awarded: half points (in an arena, its own) that the organiser gave or took; they are
+    for the points of the others. prize_place: as if only the best bot of each author had played, else 0; everywhere 0
+    without `Groups.one_prize`. awarded: half points (in an arena, its own) that the organiser gave or took; they are
     part of `points` (of `arena_points`).
     """
 
@@ -81,6 +83,7 @@ class StandingsRow(NamedTuple):
     left_early: bool = False
     disqualified: bool = False
     awarded: int = 0
+    prize_place: int = 0
 
 
 class Table(NamedTuple):
@@ -145,7 +148,15 @@ def standings(tournament: Tournament, ratings: Mapping[str, Rating] | None = Non
                 awarded=tournament.awarded.get(player, 0),
             )
             rows.append(row)
-    return Table(tournament.revision, order, tuple(rows))
+    return Table(tournament.revision, order, tuple(_with_prizes(rows, spec.groups)))
+
+
+def _with_prizes(rows: list[StandingsRow], groups: Groups) -> list[StandingsRow]:
+    """Return rows with their places for the prizes, if several bots of one author share them."""
+    if not groups.one_prize:
+        return rows
+    prizes = prize_places(((row.player, row.place, row.disqualified) for row in rows), groups.authors)
+    return [row._replace(prize_place=prize) for row, prize in zip(rows, prizes, strict=True)]
 
 
 def _out(tournament: Tournament, player: str) -> bool:

@@ -130,7 +130,7 @@ class Tournament:
         self.bracket_results: dict[int, GameResult] = {}
         self.tries: defaultdict[int, int] = defaultdict(int)
         self.lead: defaultdict[str, int] = defaultdict(int)
-        self.forbidden = frozenset(frozenset(pair) for pair in created.spec.entry.forbidden)
+        self.forbidden = created.spec.pairs_apart
         self.by_hand: dict[int, HandPairing] = {}
         self.paired_at = 0
         self.ordered = 0

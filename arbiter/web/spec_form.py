@@ -57,6 +57,7 @@ _LISTS: Final = ("tie_breaks", "entry.invited")  #: words
 _NUMBERS: Final = ("series.place_points",)  #: whole numbers
 _LINES: Final = ("entry.versions",)  #: one text a line
 _ROWS: Final = ("entry.forbidden",)  #: words, one row a line
+_GROUPS: Final = ("groups.categories", "groups.authors")  #: `name = player player`, one a line
 _TABLES: Final = ("time_odds", "policy")  #: `name = value`, one a line
 
 
@@ -64,6 +65,8 @@ _WRITTEN: Final[Mapping[str, str]] = {
     "options.duration": "Written as 90s, 5m, 2h or 1d.",
     "entry.versions": "One a line.",
     "entry.forbidden": "Two names a line.",
+    "groups.categories": "Written as rust = ann ben, one a line.",
+    "groups.authors": "Written as Ada L. = cat dan, one a line.",
     "openings.lines": "Written as game: move move …, one a line.",
     "schedule.start_ms": "In UTC.",
     "schedule.entry_closes_ms": "In UTC.",
@@ -90,6 +93,7 @@ def sections(format_: Format) -> list[FormSection]:
     return [
         FormSection("Play", play + [plain[name] for name in ("at_once", "attempts", "paired", "rated")]),
         FormSection("Who may enter", _part("entry"), more=True),
+        FormSection("Categories and authors", _part("groups"), more=True),
         FormSection("Openings", _part("openings"), more=True),
         FormSection("Ends of games by rule", _part("adjudication"), more=True),
         FormSection("Schedule and the rest", _part("schedule") + rest, more=True),
@@ -171,6 +175,8 @@ def _value(field: FormField, text: str) -> Any:
         return [line.strip() for line in text.splitlines() if line.strip()]
     if field.name in _ROWS:
         return [line.split() for line in text.splitlines() if line.strip()]
+    if field.name in _GROUPS:
+        return {name: players.split() for name, players in _pairs(field.name, text)}
     if field.name in _TABLES:
         return {name: _whole(value) for name, value in _pairs(field.name, text)}
     if field.name == "openings.lines":

@@ -1,7 +1,8 @@
 """The tables of a tournament as files, at addresses that stay: standings, crosstable, games and pairings.
 
 `/tournaments/TOURNAMENT/standings.csv`, `.json` and `.md`, and so the others; `?round=N` leaves the games and pairings
-of one round. `tournament.trf` is the report of a Swiss or a round robin (`arbiter.tournaments.trf`).
+of one round, `?category=NAME` the standings of a category. `tournament.trf` is the report of a Swiss or a round robin
+(`arbiter.tournaments.trf`).
 `series.csv` and so on have the table over a series after the tournament.
 `arbiter.table_text` has the forms. Points are numbers, and half a point is 0.5.
 """
@@ -43,15 +44,17 @@ FAULTS: Final = {"timeouts": "on time", "crashes": "absent", "violations": "by v
 def standings_columns(tournament: Tournament, table: Table, round_: int = 0) -> Columns:
     """Return the standings, with the columns of `arbiter tournament standings`."""
     reached = any(row.reached for row in table.rows)
+    prizes = any(row.prize_place for row in table.rows)
     headings = (
-        *("place", "player", *(("reached",) if reached else ()), "points"),
+        *("place", *(("prize",) if prizes else ()), "player", *(("reached",) if reached else ()), "points"),
         *(each.value.replace("_", " ") for each in table.tie_breaks),
         *("games", "won", "drawn", "lost", *FAULTS.values()),
         *("left early", "rating", "low", "high", "provisional", "group", "withdrawn", "disqualified"),
     )
     rows = [
         (
-            *(row.place, row.player, *((row.reached,) if reached else ()), _points(row)),
+            *(row.place, *((row.prize_place or None,) if prizes else ()), row.player),
+            *(*((row.reached,) if reached else ()), _points(row)),
             *(value / 4 for value in row.values),
             *(row.games, row.wins, row.draws, row.losses, *(getattr(row.faults, name) for name in FAULTS)),
             *(_word(row.left_early), *_rating(row), _word(row.withdrawn), _word(row.disqualified)),
@@ -168,7 +171,8 @@ class TableFiles:
             return _answer(SERIES, form, table_text(form, {"": series_columns(series)}))
         whole = path["table"] in EVERY_GAME
         tournament = await self._gate.tournaments.get(call, path["tournament"], whole=whole)
-        _, table = await self._gate.tournaments.standings(call, path["tournament"])
+        category = request.query_params.get("category", "") if path["table"] == "standings" else ""
+        _, table = await self._gate.tournaments.standings(call, path["tournament"], category)
         round_ = number(request.query_params.get("round", ""), 0, LARGEST_ROUND)
         text = await asyncio.to_thread(_text, form, path["table"], copied(tournament), table, round_)
         return _answer(path["table"], form, text)

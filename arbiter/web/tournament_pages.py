@@ -65,7 +65,8 @@ class TournamentPages:
         """
         call, name, query = call_of(request), request.path_params["tournament"], request.query_params
         tournament = await self._gate.tournaments.get(call, name)
-        _, table = await self._gate.tournaments.standings(call, name)
+        category = query.get("category", "")
+        _, table = await self._gate.tournaments.standings(call, name, category)
         of = [self._gate.accounts.recorded(query[each]) for each in ("player", "other") if query.get(each)]
         before, round_ = (number(query.get(each, ""), 0, LARGEST) for each in ("before", "round"))
         games = game_list(tournament, round_, before, of, self._gate.accounts.shown)
@@ -101,6 +102,8 @@ class TournamentPages:
             phases=PHASES,
             format_title=formats.of(tournament.spec).title,
             table=table,
+            category=category,
+            categories=list(tournament.spec.groups.tables),
             tie_breaks=[TIE_BREAKS[each.value] for each in table.tie_breaks],
             scale=scale_of(table.rows),
             cross=crosstable(tournament, [row.player for row in table.rows]),

@@ -85,6 +85,8 @@ def _value(name: str, value: Any) -> Any:
         for line in value:
             lines.setdefault(line.game, []).append(list(line.moves))
         return lines
+    if name in _GROUPS:
+        return {group.name: list(group.players) for group in value}
     if name == "forbidden":
         return [(pair.first, pair.second) for pair in value]
     if isinstance(value, Message):
@@ -103,11 +105,15 @@ _PARTS: Final[Mapping[str, type[Message]]] = {
     "options": pb.TournamentOptions,
     "openings": pb.Openings,
     "entry": pb.EntryRules,
+    "groups": pb.PlayerGroups,
     "schedule": pb.Schedule,
     "series": pb.SeriesRules,
     "adjudication": pb.Adjudication,
     "policy": pb.TournamentPolicy,
 }
+
+
+_GROUPS: Final = ("categories", "authors")
 
 
 def _said(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -123,6 +129,9 @@ def _said(values: Mapping[str, Any]) -> dict[str, Any]:
         said["lines"] = [
             pb.OpeningLine(game=game, moves=line) for game, lines in said["lines"].items() for line in lines
         ]
+    for name in _GROUPS:
+        if name in said:
+            said[name] = [pb.PlayerGroup(name=group, players=players) for group, players in said[name].items()]
     if "forbidden" in said:
         said["forbidden"] = [pb.PlayerPair(first=first, second=second) for first, second in said["forbidden"]]
     return said
@@ -278,6 +287,7 @@ def _row_message(row: StandingsRow) -> pb.StandingsRow:
         left_early=row.left_early,
         disqualified=row.disqualified,
         awarded_half_points=row.awarded,
+        prize_place=row.prize_place,
     )
 
 

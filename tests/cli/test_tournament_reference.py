@@ -20,6 +20,7 @@ from arbiter.cli.failure import Failure
 from arbiter.cli.tournament_spec import read_all
 from arbiter.matches.policy import Policy
 from arbiter.options import UNSET, options_of
+from arbiter.tournaments.groups import Groups
 from arbiter.tournaments.spec import Adjudication, EntryRules, Openings, Options, Schedule, Spec
 from tests.cli.command import Arbiter
 
@@ -32,6 +33,7 @@ CLASSES: Final[Mapping[str, tuple[type, type, type[Message]]]] = {
     "options": (Options, arb.TournamentOptions, pb.TournamentOptions),
     "openings": (Openings, arb.Openings, pb.Openings),
     "entry": (EntryRules, arb.EntryRules, pb.EntryRules),
+    "groups": (Groups, arb.PlayerGroups, pb.PlayerGroups),
     "schedule": (Schedule, arb.Schedule, pb.Schedule),
     "adjudication": (Adjudication, arb.Adjudication, pb.Adjudication),
     "policy": (Policy, arb.TournamentPolicy, pb.TournamentPolicy),

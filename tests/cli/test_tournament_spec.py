@@ -56,6 +56,14 @@ def test_the_start_time_of_the_page_is_read(file: Path) -> None:
     assert (schedule.start_ms, schedule.too_few) == (1_796_148_000_000, arb.TooFewRule.CANCEL)
 
 
+def test_the_groups_of_the_page_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "cup.toml"
+    file.write_text(SPEC + block("deploy/TOURNAMENTS.md", "[groups]"))
+    newcomers = arb.PlayerGroup("newcomers", ("ann", "ben"))
+    ada = arb.PlayerGroup("Ada L.", ("cat", "dan", "eve"))
+    assert read_all(file).tournament.groups == arb.PlayerGroups((newcomers,), (ada,), apart=True, one_prize=True)
+
+
 def test_the_rules_of_the_page_are_read(tmp_path: Path) -> None:
     file = tmp_path / "cup.toml"
     schedule = block("deploy/SERIES.md", "every = ")

@@ -143,6 +143,8 @@ def other(name: str, value: Any) -> Any:
     special = {
         "lines": (arb.OpeningLine("pods", ("a1",)),),
         "forbidden": (arb.PlayerPair("ann", "ben"),),
+        "categories": (arb.PlayerGroup("rust", ("ann",)),),
+        "authors": (arb.PlayerGroup("Ada", ("ann", "ben")),),
         "tie_breaks": (arb.TieBreak.WINS,),
         "time_odds": {"ann": "1s"},
     }

@@ -301,6 +301,7 @@ ASKED: dict[tuple[str, str], list[str]] = {
     ("tournament export", "TOURNAMENT_ID"): ["t7"],
     ("tournament show", "TOURNAMENT_ID"): ["t7"],
     ("tournament standings", "TOURNAMENT_ID"): ["t7"],
+    ("tournament standings", "--category"): ["rust"],
     ("tournament series", "TOURNAMENT_ID"): ["t7"],
     ("tournament watch", "TOURNAMENT_ID"): ["t7"],
     ("tournament list", "--format"): ["swiss"],

@@ -71,6 +71,9 @@ def test_all_values_that_a_person_can_write_are_read() -> None:
             entry__versions="v1\nv2 beta\n",
             entry__forbidden="alice bob\n\ncarol alice",
             entry__badge="on",
+            groups__categories="in rust = alice bob\nnew: carol",
+            groups__authors="Ada L. = alice carol",
+            groups__apart="on",
             openings__lines="pods(size=3): b4 b3\nhop-it = b5-c5\nhop-it: b2-c2",
             adjudication__plies="120",
             schedule__start_ms="2030-12-24T18:00",
@@ -85,6 +88,12 @@ def test_all_values_that_a_person_can_write_are_read() -> None:
     assert spec.entry.versions == ("v1", "v2 beta")
     assert spec.entry.forbidden == (("alice", "bob"), ("carol", "alice"))
     assert spec.entry.badge
+    assert spec.groups.categories == {"in rust": ("alice", "bob"), "new": ("carol",)}
+    assert (spec.groups.authors, spec.groups.apart, spec.groups.one_prize) == (
+        {"Ada L.": ("alice", "carol")},
+        True,
+        False,
+    )
     assert spec.openings.lines == {"pods(size=3)": (("b4", "b3"),), "hop-it": (("b5-c5",), ("b2-c2",))}
     assert spec.adjudication.plies == 120
     assert spec.schedule.start_ms == 1_924_365_600_000

@@ -16,6 +16,8 @@ from arbiter.cli import tournament_view as view
 from arbiter.testing.random_tournaments import TournamentRun, drawn
 from arbiter.tournaments import trf
 from arbiter.tournaments.corrections import Disqualify
+from arbiter.tournaments.group_table import table_of
+from arbiter.tournaments.groups import Groups
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.standings import Table, standings
 from arbiter.tournaments.tournament import Tournament
@@ -97,15 +99,16 @@ def test_a_crosstable_has_brackets_around_what_does_not_count() -> None:
 
 
 async def test_the_files_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = Spec("cup", Format.SWISS, ("hop-it",), "1s", options=Options(rounds=3))
+    groups = Groups({"in rust": ("p001", "p003")}, {"Ada": ("p000", "p001")}, one_prize=True)
+    spec = Spec("cup", Format.SWISS, ("hop-it",), "1s", options=Options(rounds=3), groups=groups)
     tournament = TournamentRun(spec, 5, random.Random(1), lambda game: 0).play()
     table = standings(tournament)
 
     async def get(call: object, name: str, *, whole: bool = False) -> Tournament:
         return tournament
 
-    async def of(call: object, name: str) -> tuple[str, Table]:
-        return name, table
+    async def of(call: object, name: str, category: str = "") -> tuple[str, Table]:
+        return name, table_of(table, groups, category)
 
     async with site(tmp_path) as served:
         monkeypatch.setattr(served.gate.tournaments, "get", get)
@@ -125,6 +128,14 @@ async def test_the_files_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyP
             assert answer.headers["content-type"] == "text/markdown; charset=utf-8"
             assert answer.text.count("\n") == 2 + len(columns.rows)
             assert all(f'href="{path}.{form}"' in page for form in ("csv", "json", "md"))
+        rows = (await served.get("/tournaments/t1/standings.json?category=in%20rust")).json()
+        assert [row["player"] for row in rows] == [row.player for row in table.rows if row.player in ("p001", "p003")]
+        assert [row["prize"] for row in (await served.get("/tournaments/t1/standings.json")).json()].count(None) == 1
+        of_rust = (await served.get("/tournaments/t1?category=in%20rust")).text
+        assert "Standings of in rust" in of_rust
+        assert of_rust.count('?player=p002#games"') < page.count('?player=p002#games"')
+        assert 'href="/tournaments/t1/standings.csv?category=in%20rust"' in of_rust
+        assert (await served.get("/tournaments/t1?category=go")).status_code == 400
         second = (await served.get("/tournaments/t1/pairings.json?round=2")).json()
         assert {row["round"] for row in second} == {2}
         assert [row["state"] for row in second] == ["ended", "ended", "bye"]

@@ -61,6 +61,12 @@ versions = ["1."]
 forbidden = [["ann", "ben"]]
 badge = true
 
+[groups]
+categories = { rust = ["ann", "ben"] }
+authors = { "Ada L." = ["cat", "dan", "eve"], "Grace H." = ["fay", "gus"] }
+apart = true
+one_prize = true
+
 [schedule]
 every = "friday 18:00 Europe/Berlin"
 start_ms = 1_800_000_000_000

@@ -29,6 +29,7 @@ from arbiter.tournaments import formats
 from arbiter.tournaments.commands import Correct, Rule
 from arbiter.tournaments.corrections import DrawLots
 from arbiter.tournaments.events import Entered, EntryChanged, Event
+from arbiter.tournaments.group_table import table_of
 from arbiter.tournaments.rulings import change_in_words
 from arbiter.tournaments.spec import Spec
 from arbiter.tournaments.standings import Table
@@ -343,12 +344,15 @@ class TournamentGate:
             self._admission.charge(caller, len(rows))
         return page_of(rows, size, lambda row: str(row.sequence))
 
-    async def standings(self, call: Call, tournament_id: str) -> tuple[str, Table]:
-        """Return the id of a tournament, and its standings. Raises Refusal TOURNAMENT_NOT_FOUND."""
+    async def standings(self, call: Call, tournament_id: str, category: str = "") -> tuple[str, Table]:
+        """Return the id of a tournament, and its standings, of one category unless this is ''.
+
+        Raises Refusal TOURNAMENT_NOT_FOUND, ARGUMENT_INVALID (it has no such category).
+        """
         caller = await self._admission.caller(call, Action.GET_STANDINGS)
         tournament = await self._tournaments.get(tournament_id)
         self._admission.charge(caller, len(tournament.entrants))
-        return tournament.id, await self._tables.of(tournament)
+        return tournament.id, table_of(await self._tables.of(tournament), tournament.spec.groups, category)
 
     @asynccontextmanager
     async def file(self, call: Call, tournament_id: str) -> AsyncIterator[AsyncIterator[bytes]]:

@@ -41,7 +41,7 @@ def standings_line(tournament: str, revision: int, previous: str, table: Table) 
     return encode(dict(values))
 
 
-_IF_ANY: Final = ("left_early", "disqualified", "awarded")  #: fields that older files do not have
+_IF_ANY: Final = ("left_early", "disqualified", "awarded", "prize_place")  #: fields that older files do not have
 
 
 def _row(values: Mapping[str, Any]) -> dict[str, Json]:

@@ -12,8 +12,8 @@ from arbiter.service.tournaments.registry import TournamentRegistry
 from arbiter.service.tournaments.series import NEXT
 from arbiter.service.tournaments.standings_cache import StandingsCache
 from arbiter.tournaments.events import End, Event
+from arbiter.tournaments.series_rules import SeriesRules
 from arbiter.tournaments.series_table import Results, SeriesRow, results_of, series_table
-from arbiter.tournaments.spec import SeriesRules
 from arbiter.tournaments.tournament import Tournament
 
 KEPT: Final = 1_000  #: ended tournaments whose results are kept in memory, the last used ones

@@ -75,7 +75,7 @@ class EarlierRounds:
         self.kept: dict[int, Kept] = {}
         self.paired_at: dict[int, int] = {}
         self.ended_at: dict[int, int] = {}
-        self.forbidden = {frozenset(pair) for pair in spec.entry.forbidden}
+        self.forbidden = set(spec.pairs_apart)
         self.pairs_by_hand: dict[int, list[tuple[str, str]]] = {}
         self.byes_by_hand: dict[int, list[str]] = {}
 

@@ -98,6 +98,11 @@ class Pairer(ABC):
     rules: ClassVar[str] = ""  #: the published pairing rules, with their edition, for the record
     tie_breaks: ClassVar[tuple[TieBreak, ...]] = ()  #: default tie-breaks, in order
 
+    @property
+    def keeps_apart(self) -> bool:
+        """Whether it chooses who meets whom, so that some pairs need never meet."""
+        return self.in_rounds or self.pairs_whoever_is_free
+
     def invalid_option(self, options: Options) -> InvalidOption | None:
         """Return the first option that this format does not accept; None if it accepts all."""
         return None

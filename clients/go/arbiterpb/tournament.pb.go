@@ -570,7 +570,9 @@ type TournamentSpec struct {
 	// cases neither has won, and the game counts as not played. In tournaments from before this field, 100.
 	Attempts *int32 `protobuf:"varint,16,opt,name=attempts,proto3,oneof" json:"attempts,omitempty"`
 	// What the table over a series counts; refused without schedule.every.
-	Series        *SeriesRules `protobuf:"bytes,17,opt,name=series,proto3" json:"series,omitempty"`
+	Series *SeriesRules `protobuf:"bytes,17,opt,name=series,proto3" json:"series,omitempty"`
+	// Categories of players, and the authors of several bots.
+	Groups        *PlayerGroups `protobuf:"bytes,18,opt,name=groups,proto3" json:"groups,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -720,6 +722,13 @@ func (x *TournamentSpec) GetAttempts() int32 {
 func (x *TournamentSpec) GetSeries() *SeriesRules {
 	if x != nil {
 		return x.Series
+	}
+	return nil
+}
+
+func (x *TournamentSpec) GetGroups() *PlayerGroups {
+	if x != nil {
+		return x.Groups
 	}
 	return nil
 }
@@ -1115,7 +1124,7 @@ type EntryRules struct {
 	Invited []string `protobuf:"bytes,2,rep,name=invited,proto3" json:"invited,omitempty"`
 	// Only bots whose version begins with one of these texts; empty for all.
 	Versions []string `protobuf:"bytes,3,rep,name=versions,proto3" json:"versions,omitempty"`
-	// Pairs that do not meet if the format can avoid it, such as two bots of one author.
+	// Pairs that do not meet if the format can avoid it.
 	Forbidden []*PlayerPair `protobuf:"bytes,4,rep,name=forbidden,proto3" json:"forbidden,omitempty"`
 	// Only bots whose version has passed the conformance kit (Player.badge_version).
 	Badge         bool `protobuf:"varint,5,opt,name=badge,proto3" json:"badge,omitempty"`
@@ -1188,6 +1197,137 @@ func (x *EntryRules) GetBadge() bool {
 	return false
 }
 
+// Groups of players, which the organiser names.
+type PlayerGroups struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Categories: players with standings of their own (GetStandingsRequest.category) beside those of all. At most 50.
+	Categories []*PlayerGroup `protobuf:"bytes,1,rep,name=categories,proto3" json:"categories,omitempty"`
+	// The bots of each author of several, 2 to 10, each player once; they are a category too. At most 200, with names that
+	// no category has.
+	Authors []*PlayerGroup `protobuf:"bytes,2,rep,name=authors,proto3" json:"authors,omitempty"`
+	// Whether two bots of one author never meet; refused without authors, and in formats other than Swiss, arena and
+	// ladder.
+	Apart bool `protobuf:"varint,3,opt,name=apart,proto3" json:"apart,omitempty"`
+	// Whether only the best bot of each author has a place for the prizes (StandingsRow.prize_place); refused without
+	// authors.
+	OnePrize      bool `protobuf:"varint,4,opt,name=one_prize,json=onePrize,proto3" json:"one_prize,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PlayerGroups) Reset() {
+	*x = PlayerGroups{}
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PlayerGroups) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PlayerGroups) ProtoMessage() {}
+
+func (x *PlayerGroups) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PlayerGroups.ProtoReflect.Descriptor instead.
+func (*PlayerGroups) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *PlayerGroups) GetCategories() []*PlayerGroup {
+	if x != nil {
+		return x.Categories
+	}
+	return nil
+}
+
+func (x *PlayerGroups) GetAuthors() []*PlayerGroup {
+	if x != nil {
+		return x.Authors
+	}
+	return nil
+}
+
+func (x *PlayerGroups) GetApart() bool {
+	if x != nil {
+		return x.Apart
+	}
+	return false
+}
+
+func (x *PlayerGroups) GetOnePrize() bool {
+	if x != nil {
+		return x.OnePrize
+	}
+	return false
+}
+
+// Players with a name for all of them.
+type PlayerGroup struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name, 1 to 100 characters.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The players, 1 to 2000; they need not have entered.
+	Players       []string `protobuf:"bytes,2,rep,name=players,proto3" json:"players,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PlayerGroup) Reset() {
+	*x = PlayerGroup{}
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PlayerGroup) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PlayerGroup) ProtoMessage() {}
+
+func (x *PlayerGroup) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PlayerGroup.ProtoReflect.Descriptor instead.
+func (*PlayerGroup) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *PlayerGroup) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *PlayerGroup) GetPlayers() []string {
+	if x != nil {
+		return x.Players
+	}
+	return nil
+}
+
 // Two players.
 type PlayerPair struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1201,7 +1341,7 @@ type PlayerPair struct {
 
 func (x *PlayerPair) Reset() {
 	*x = PlayerPair{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[5]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1213,7 +1353,7 @@ func (x *PlayerPair) String() string {
 func (*PlayerPair) ProtoMessage() {}
 
 func (x *PlayerPair) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[5]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1226,7 +1366,7 @@ func (x *PlayerPair) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlayerPair.ProtoReflect.Descriptor instead.
 func (*PlayerPair) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{5}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *PlayerPair) GetFirst() string {
@@ -1265,7 +1405,7 @@ type Schedule struct {
 
 func (x *Schedule) Reset() {
 	*x = Schedule{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[6]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1277,7 +1417,7 @@ func (x *Schedule) String() string {
 func (*Schedule) ProtoMessage() {}
 
 func (x *Schedule) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[6]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1290,7 +1430,7 @@ func (x *Schedule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Schedule.ProtoReflect.Descriptor instead.
 func (*Schedule) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{6}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Schedule) GetStartMs() int64 {
@@ -1338,7 +1478,7 @@ type SeriesRules struct {
 
 func (x *SeriesRules) Reset() {
 	*x = SeriesRules{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[7]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1350,7 +1490,7 @@ func (x *SeriesRules) String() string {
 func (*SeriesRules) ProtoMessage() {}
 
 func (x *SeriesRules) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[7]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1363,7 +1503,7 @@ func (x *SeriesRules) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeriesRules.ProtoReflect.Descriptor instead.
 func (*SeriesRules) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{7}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *SeriesRules) GetBest() int32 {
@@ -1424,7 +1564,7 @@ type Adjudication struct {
 
 func (x *Adjudication) Reset() {
 	*x = Adjudication{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[8]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1436,7 +1576,7 @@ func (x *Adjudication) String() string {
 func (*Adjudication) ProtoMessage() {}
 
 func (x *Adjudication) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[8]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1449,7 +1589,7 @@ func (x *Adjudication) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Adjudication.ProtoReflect.Descriptor instead.
 func (*Adjudication) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{8}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Adjudication) GetPlies() int32 {
@@ -1540,7 +1680,7 @@ type TournamentPolicy struct {
 
 func (x *TournamentPolicy) Reset() {
 	*x = TournamentPolicy{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[9]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1552,7 +1692,7 @@ func (x *TournamentPolicy) String() string {
 func (*TournamentPolicy) ProtoMessage() {}
 
 func (x *TournamentPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[9]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1565,7 +1705,7 @@ func (x *TournamentPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TournamentPolicy.ProtoReflect.Descriptor instead.
 func (*TournamentPolicy) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{9}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *TournamentPolicy) GetIllegalMoves() int32 {
@@ -1647,7 +1787,7 @@ type Entrant struct {
 
 func (x *Entrant) Reset() {
 	*x = Entrant{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[10]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1659,7 +1799,7 @@ func (x *Entrant) String() string {
 func (*Entrant) ProtoMessage() {}
 
 func (x *Entrant) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[10]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1672,7 +1812,7 @@ func (x *Entrant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entrant.ProtoReflect.Descriptor instead.
 func (*Entrant) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{10}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Entrant) GetPlayer() string {
@@ -1745,7 +1885,7 @@ type TournamentGame struct {
 
 func (x *TournamentGame) Reset() {
 	*x = TournamentGame{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[11]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1757,7 +1897,7 @@ func (x *TournamentGame) String() string {
 func (*TournamentGame) ProtoMessage() {}
 
 func (x *TournamentGame) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[11]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1770,7 +1910,7 @@ func (x *TournamentGame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TournamentGame.ProtoReflect.Descriptor instead.
 func (*TournamentGame) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{11}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *TournamentGame) GetNumber() int32 {
@@ -1862,7 +2002,7 @@ type Tournament struct {
 
 func (x *Tournament) Reset() {
 	*x = Tournament{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[12]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1874,7 +2014,7 @@ func (x *Tournament) String() string {
 func (*Tournament) ProtoMessage() {}
 
 func (x *Tournament) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[12]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1887,7 +2027,7 @@ func (x *Tournament) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tournament.ProtoReflect.Descriptor instead.
 func (*Tournament) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{12}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Tournament) GetTournamentId() string {
@@ -2041,7 +2181,7 @@ type TournamentSummary struct {
 
 func (x *TournamentSummary) Reset() {
 	*x = TournamentSummary{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[13]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2053,7 +2193,7 @@ func (x *TournamentSummary) String() string {
 func (*TournamentSummary) ProtoMessage() {}
 
 func (x *TournamentSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[13]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2066,7 +2206,7 @@ func (x *TournamentSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TournamentSummary.ProtoReflect.Descriptor instead.
 func (*TournamentSummary) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{13}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *TournamentSummary) GetTournamentId() string {
@@ -2138,7 +2278,7 @@ type CreateTournamentRequest struct {
 
 func (x *CreateTournamentRequest) Reset() {
 	*x = CreateTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[14]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2150,7 +2290,7 @@ func (x *CreateTournamentRequest) String() string {
 func (*CreateTournamentRequest) ProtoMessage() {}
 
 func (x *CreateTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[14]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2163,7 +2303,7 @@ func (x *CreateTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTournamentRequest.ProtoReflect.Descriptor instead.
 func (*CreateTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{14}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *CreateTournamentRequest) GetRequestId() string {
@@ -2191,7 +2331,7 @@ type CreateTournamentResponse struct {
 
 func (x *CreateTournamentResponse) Reset() {
 	*x = CreateTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[15]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2203,7 +2343,7 @@ func (x *CreateTournamentResponse) String() string {
 func (*CreateTournamentResponse) ProtoMessage() {}
 
 func (x *CreateTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[15]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2216,7 +2356,7 @@ func (x *CreateTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTournamentResponse.ProtoReflect.Descriptor instead.
 func (*CreateTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{15}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *CreateTournamentResponse) GetTournament() *Tournament {
@@ -2246,7 +2386,7 @@ type EnterTournamentRequest struct {
 
 func (x *EnterTournamentRequest) Reset() {
 	*x = EnterTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[16]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2258,7 +2398,7 @@ func (x *EnterTournamentRequest) String() string {
 func (*EnterTournamentRequest) ProtoMessage() {}
 
 func (x *EnterTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[16]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2271,7 +2411,7 @@ func (x *EnterTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnterTournamentRequest.ProtoReflect.Descriptor instead.
 func (*EnterTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{16}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *EnterTournamentRequest) GetRequestId() string {
@@ -2320,7 +2460,7 @@ type EnterTournamentResponse struct {
 
 func (x *EnterTournamentResponse) Reset() {
 	*x = EnterTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[17]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2332,7 +2472,7 @@ func (x *EnterTournamentResponse) String() string {
 func (*EnterTournamentResponse) ProtoMessage() {}
 
 func (x *EnterTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[17]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2345,7 +2485,7 @@ func (x *EnterTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnterTournamentResponse.ProtoReflect.Descriptor instead.
 func (*EnterTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{17}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *EnterTournamentResponse) GetEntrant() *Entrant {
@@ -2370,7 +2510,7 @@ type WithdrawFromTournamentRequest struct {
 
 func (x *WithdrawFromTournamentRequest) Reset() {
 	*x = WithdrawFromTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[18]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2382,7 +2522,7 @@ func (x *WithdrawFromTournamentRequest) String() string {
 func (*WithdrawFromTournamentRequest) ProtoMessage() {}
 
 func (x *WithdrawFromTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[18]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2395,7 +2535,7 @@ func (x *WithdrawFromTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithdrawFromTournamentRequest.ProtoReflect.Descriptor instead.
 func (*WithdrawFromTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{18}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *WithdrawFromTournamentRequest) GetRequestId() string {
@@ -2430,7 +2570,7 @@ type WithdrawFromTournamentResponse struct {
 
 func (x *WithdrawFromTournamentResponse) Reset() {
 	*x = WithdrawFromTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[19]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2442,7 +2582,7 @@ func (x *WithdrawFromTournamentResponse) String() string {
 func (*WithdrawFromTournamentResponse) ProtoMessage() {}
 
 func (x *WithdrawFromTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[19]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2455,7 +2595,7 @@ func (x *WithdrawFromTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithdrawFromTournamentResponse.ProtoReflect.Descriptor instead.
 func (*WithdrawFromTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{19}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *WithdrawFromTournamentResponse) GetEntrant() *Entrant {
@@ -2476,7 +2616,7 @@ type Rounds struct {
 
 func (x *Rounds) Reset() {
 	*x = Rounds{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[20]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2488,7 +2628,7 @@ func (x *Rounds) String() string {
 func (*Rounds) ProtoMessage() {}
 
 func (x *Rounds) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[20]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2501,7 +2641,7 @@ func (x *Rounds) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rounds.ProtoReflect.Descriptor instead.
 func (*Rounds) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{20}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Rounds) GetRounds() []int32 {
@@ -2532,7 +2672,7 @@ type ChangeEntryRequest struct {
 
 func (x *ChangeEntryRequest) Reset() {
 	*x = ChangeEntryRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[21]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2544,7 +2684,7 @@ func (x *ChangeEntryRequest) String() string {
 func (*ChangeEntryRequest) ProtoMessage() {}
 
 func (x *ChangeEntryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[21]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2557,7 +2697,7 @@ func (x *ChangeEntryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeEntryRequest.ProtoReflect.Descriptor instead.
 func (*ChangeEntryRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{21}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ChangeEntryRequest) GetRequestId() string {
@@ -2606,7 +2746,7 @@ type ChangeEntryResponse struct {
 
 func (x *ChangeEntryResponse) Reset() {
 	*x = ChangeEntryResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[22]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2618,7 +2758,7 @@ func (x *ChangeEntryResponse) String() string {
 func (*ChangeEntryResponse) ProtoMessage() {}
 
 func (x *ChangeEntryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[22]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2631,7 +2771,7 @@ func (x *ChangeEntryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeEntryResponse.ProtoReflect.Descriptor instead.
 func (*ChangeEntryResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{22}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ChangeEntryResponse) GetEntrant() *Entrant {
@@ -2654,7 +2794,7 @@ type StartTournamentRequest struct {
 
 func (x *StartTournamentRequest) Reset() {
 	*x = StartTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[23]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2666,7 +2806,7 @@ func (x *StartTournamentRequest) String() string {
 func (*StartTournamentRequest) ProtoMessage() {}
 
 func (x *StartTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[23]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2679,7 +2819,7 @@ func (x *StartTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartTournamentRequest.ProtoReflect.Descriptor instead.
 func (*StartTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{23}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *StartTournamentRequest) GetRequestId() string {
@@ -2707,7 +2847,7 @@ type StartTournamentResponse struct {
 
 func (x *StartTournamentResponse) Reset() {
 	*x = StartTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[24]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2719,7 +2859,7 @@ func (x *StartTournamentResponse) String() string {
 func (*StartTournamentResponse) ProtoMessage() {}
 
 func (x *StartTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[24]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2732,7 +2872,7 @@ func (x *StartTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartTournamentResponse.ProtoReflect.Descriptor instead.
 func (*StartTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{24}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *StartTournamentResponse) GetTournament() *Tournament {
@@ -2755,7 +2895,7 @@ type PauseTournamentRequest struct {
 
 func (x *PauseTournamentRequest) Reset() {
 	*x = PauseTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[25]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2767,7 +2907,7 @@ func (x *PauseTournamentRequest) String() string {
 func (*PauseTournamentRequest) ProtoMessage() {}
 
 func (x *PauseTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[25]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2780,7 +2920,7 @@ func (x *PauseTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseTournamentRequest.ProtoReflect.Descriptor instead.
 func (*PauseTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{25}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *PauseTournamentRequest) GetRequestId() string {
@@ -2808,7 +2948,7 @@ type PauseTournamentResponse struct {
 
 func (x *PauseTournamentResponse) Reset() {
 	*x = PauseTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[26]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2820,7 +2960,7 @@ func (x *PauseTournamentResponse) String() string {
 func (*PauseTournamentResponse) ProtoMessage() {}
 
 func (x *PauseTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[26]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2833,7 +2973,7 @@ func (x *PauseTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseTournamentResponse.ProtoReflect.Descriptor instead.
 func (*PauseTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{26}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *PauseTournamentResponse) GetTournament() *Tournament {
@@ -2856,7 +2996,7 @@ type ResumeTournamentRequest struct {
 
 func (x *ResumeTournamentRequest) Reset() {
 	*x = ResumeTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[27]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2868,7 +3008,7 @@ func (x *ResumeTournamentRequest) String() string {
 func (*ResumeTournamentRequest) ProtoMessage() {}
 
 func (x *ResumeTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[27]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2881,7 +3021,7 @@ func (x *ResumeTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeTournamentRequest.ProtoReflect.Descriptor instead.
 func (*ResumeTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{27}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ResumeTournamentRequest) GetRequestId() string {
@@ -2909,7 +3049,7 @@ type ResumeTournamentResponse struct {
 
 func (x *ResumeTournamentResponse) Reset() {
 	*x = ResumeTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[28]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2921,7 +3061,7 @@ func (x *ResumeTournamentResponse) String() string {
 func (*ResumeTournamentResponse) ProtoMessage() {}
 
 func (x *ResumeTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[28]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2934,7 +3074,7 @@ func (x *ResumeTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeTournamentResponse.ProtoReflect.Descriptor instead.
 func (*ResumeTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{28}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ResumeTournamentResponse) GetTournament() *Tournament {
@@ -2962,7 +3102,7 @@ type CancelTournamentRequest struct {
 
 func (x *CancelTournamentRequest) Reset() {
 	*x = CancelTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[29]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2974,7 +3114,7 @@ func (x *CancelTournamentRequest) String() string {
 func (*CancelTournamentRequest) ProtoMessage() {}
 
 func (x *CancelTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[29]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2987,7 +3127,7 @@ func (x *CancelTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTournamentRequest.ProtoReflect.Descriptor instead.
 func (*CancelTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{29}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *CancelTournamentRequest) GetRequestId() string {
@@ -3029,7 +3169,7 @@ type CancelTournamentResponse struct {
 
 func (x *CancelTournamentResponse) Reset() {
 	*x = CancelTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[30]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3041,7 +3181,7 @@ func (x *CancelTournamentResponse) String() string {
 func (*CancelTournamentResponse) ProtoMessage() {}
 
 func (x *CancelTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[30]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3054,7 +3194,7 @@ func (x *CancelTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTournamentResponse.ProtoReflect.Descriptor instead.
 func (*CancelTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{30}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *CancelTournamentResponse) GetTournament() *Tournament {
@@ -3090,7 +3230,7 @@ type RuleOnGameRequest struct {
 
 func (x *RuleOnGameRequest) Reset() {
 	*x = RuleOnGameRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[31]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3102,7 +3242,7 @@ func (x *RuleOnGameRequest) String() string {
 func (*RuleOnGameRequest) ProtoMessage() {}
 
 func (x *RuleOnGameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[31]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3115,7 +3255,7 @@ func (x *RuleOnGameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RuleOnGameRequest.ProtoReflect.Descriptor instead.
 func (*RuleOnGameRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{31}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *RuleOnGameRequest) GetRequestId() string {
@@ -3189,7 +3329,7 @@ type RuleOnGameResponse struct {
 
 func (x *RuleOnGameResponse) Reset() {
 	*x = RuleOnGameResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[32]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3201,7 +3341,7 @@ func (x *RuleOnGameResponse) String() string {
 func (*RuleOnGameResponse) ProtoMessage() {}
 
 func (x *RuleOnGameResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[32]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3214,7 +3354,7 @@ func (x *RuleOnGameResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RuleOnGameResponse.ProtoReflect.Descriptor instead.
 func (*RuleOnGameResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{32}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *RuleOnGameResponse) GetTournament() *Tournament {
@@ -3260,7 +3400,7 @@ type CorrectTournamentRequest struct {
 
 func (x *CorrectTournamentRequest) Reset() {
 	*x = CorrectTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[33]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3272,7 +3412,7 @@ func (x *CorrectTournamentRequest) String() string {
 func (*CorrectTournamentRequest) ProtoMessage() {}
 
 func (x *CorrectTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[33]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3285,7 +3425,7 @@ func (x *CorrectTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CorrectTournamentRequest.ProtoReflect.Descriptor instead.
 func (*CorrectTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{33}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *CorrectTournamentRequest) GetRequestId() string {
@@ -3350,7 +3490,7 @@ type CorrectTournamentResponse struct {
 
 func (x *CorrectTournamentResponse) Reset() {
 	*x = CorrectTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[34]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3362,7 +3502,7 @@ func (x *CorrectTournamentResponse) String() string {
 func (*CorrectTournamentResponse) ProtoMessage() {}
 
 func (x *CorrectTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[34]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3375,7 +3515,7 @@ func (x *CorrectTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CorrectTournamentResponse.ProtoReflect.Descriptor instead.
 func (*CorrectTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{34}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *CorrectTournamentResponse) GetTournament() *Tournament {
@@ -3428,7 +3568,7 @@ type RoundPairs struct {
 
 func (x *RoundPairs) Reset() {
 	*x = RoundPairs{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[35]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3440,7 +3580,7 @@ func (x *RoundPairs) String() string {
 func (*RoundPairs) ProtoMessage() {}
 
 func (x *RoundPairs) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[35]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3453,7 +3593,7 @@ func (x *RoundPairs) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoundPairs.ProtoReflect.Descriptor instead.
 func (*RoundPairs) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{35}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *RoundPairs) GetRound() int32 {
@@ -3495,7 +3635,7 @@ type LaterPairings struct {
 
 func (x *LaterPairings) Reset() {
 	*x = LaterPairings{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[36]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3507,7 +3647,7 @@ func (x *LaterPairings) String() string {
 func (*LaterPairings) ProtoMessage() {}
 
 func (x *LaterPairings) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[36]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3520,7 +3660,7 @@ func (x *LaterPairings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LaterPairings.ProtoReflect.Descriptor instead.
 func (*LaterPairings) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{36}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *LaterPairings) GetResult() string {
@@ -3570,7 +3710,7 @@ type PlaceChange struct {
 
 func (x *PlaceChange) Reset() {
 	*x = PlaceChange{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[37]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3582,7 +3722,7 @@ func (x *PlaceChange) String() string {
 func (*PlaceChange) ProtoMessage() {}
 
 func (x *PlaceChange) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[37]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3595,7 +3735,7 @@ func (x *PlaceChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlaceChange.ProtoReflect.Descriptor instead.
 func (*PlaceChange) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{37}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *PlaceChange) GetPlayer() string {
@@ -3644,7 +3784,7 @@ type GetTournamentRequest struct {
 
 func (x *GetTournamentRequest) Reset() {
 	*x = GetTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[38]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3656,7 +3796,7 @@ func (x *GetTournamentRequest) String() string {
 func (*GetTournamentRequest) ProtoMessage() {}
 
 func (x *GetTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[38]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3669,7 +3809,7 @@ func (x *GetTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTournamentRequest.ProtoReflect.Descriptor instead.
 func (*GetTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{38}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *GetTournamentRequest) GetTournamentId() string {
@@ -3690,7 +3830,7 @@ type GetTournamentResponse struct {
 
 func (x *GetTournamentResponse) Reset() {
 	*x = GetTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[39]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3702,7 +3842,7 @@ func (x *GetTournamentResponse) String() string {
 func (*GetTournamentResponse) ProtoMessage() {}
 
 func (x *GetTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[39]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3715,7 +3855,7 @@ func (x *GetTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTournamentResponse.ProtoReflect.Descriptor instead.
 func (*GetTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{39}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *GetTournamentResponse) GetTournament() *Tournament {
@@ -3744,7 +3884,7 @@ type ListTournamentsRequest struct {
 
 func (x *ListTournamentsRequest) Reset() {
 	*x = ListTournamentsRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[40]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3756,7 +3896,7 @@ func (x *ListTournamentsRequest) String() string {
 func (*ListTournamentsRequest) ProtoMessage() {}
 
 func (x *ListTournamentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[40]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3769,7 +3909,7 @@ func (x *ListTournamentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTournamentsRequest.ProtoReflect.Descriptor instead.
 func (*ListTournamentsRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{40}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ListTournamentsRequest) GetPageSize() int32 {
@@ -3820,7 +3960,7 @@ type ListTournamentsResponse struct {
 
 func (x *ListTournamentsResponse) Reset() {
 	*x = ListTournamentsResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[41]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3832,7 +3972,7 @@ func (x *ListTournamentsResponse) String() string {
 func (*ListTournamentsResponse) ProtoMessage() {}
 
 func (x *ListTournamentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[41]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3845,7 +3985,7 @@ func (x *ListTournamentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTournamentsResponse.ProtoReflect.Descriptor instead.
 func (*ListTournamentsResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{41}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ListTournamentsResponse) GetTournaments() []*TournamentSummary {
@@ -3873,7 +4013,7 @@ type ExportTournamentRequest struct {
 
 func (x *ExportTournamentRequest) Reset() {
 	*x = ExportTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[42]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3885,7 +4025,7 @@ func (x *ExportTournamentRequest) String() string {
 func (*ExportTournamentRequest) ProtoMessage() {}
 
 func (x *ExportTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[42]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3898,7 +4038,7 @@ func (x *ExportTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportTournamentRequest.ProtoReflect.Descriptor instead.
 func (*ExportTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{42}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ExportTournamentRequest) GetTournamentId() string {
@@ -3919,7 +4059,7 @@ type ExportTournamentResponse struct {
 
 func (x *ExportTournamentResponse) Reset() {
 	*x = ExportTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[43]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3931,7 +4071,7 @@ func (x *ExportTournamentResponse) String() string {
 func (*ExportTournamentResponse) ProtoMessage() {}
 
 func (x *ExportTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[43]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3944,7 +4084,7 @@ func (x *ExportTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportTournamentResponse.ProtoReflect.Descriptor instead.
 func (*ExportTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{43}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ExportTournamentResponse) GetLines() []byte {
@@ -3958,14 +4098,17 @@ func (x *ExportTournamentResponse) GetLines() []byte {
 type GetStandingsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tournament.
-	TournamentId  string `protobuf:"bytes,1,opt,name=tournament_id,json=tournamentId,proto3" json:"tournament_id,omitempty"`
+	TournamentId string `protobuf:"bytes,1,opt,name=tournament_id,json=tournamentId,proto3" json:"tournament_id,omitempty"`
+	// Only the players of this category, or the bots of this author (TournamentSpec.groups), with places among themselves;
+	// empty for all. Another name is refused with ARGUMENT_INVALID.
+	Category      string `protobuf:"bytes,2,opt,name=category,proto3" json:"category,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetStandingsRequest) Reset() {
 	*x = GetStandingsRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[44]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3977,7 +4120,7 @@ func (x *GetStandingsRequest) String() string {
 func (*GetStandingsRequest) ProtoMessage() {}
 
 func (x *GetStandingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[44]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3990,12 +4133,19 @@ func (x *GetStandingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStandingsRequest.ProtoReflect.Descriptor instead.
 func (*GetStandingsRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{44}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *GetStandingsRequest) GetTournamentId() string {
 	if x != nil {
 		return x.TournamentId
+	}
+	return ""
+}
+
+func (x *GetStandingsRequest) GetCategory() string {
+	if x != nil {
+		return x.Category
 	}
 	return ""
 }
@@ -4018,7 +4168,7 @@ type GetStandingsResponse struct {
 
 func (x *GetStandingsResponse) Reset() {
 	*x = GetStandingsResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[45]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4030,7 +4180,7 @@ func (x *GetStandingsResponse) String() string {
 func (*GetStandingsResponse) ProtoMessage() {}
 
 func (x *GetStandingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[45]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4043,7 +4193,7 @@ func (x *GetStandingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStandingsResponse.ProtoReflect.Descriptor instead.
 func (*GetStandingsResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{45}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *GetStandingsResponse) GetTournamentId() string {
@@ -4085,7 +4235,7 @@ type GetSeriesRequest struct {
 
 func (x *GetSeriesRequest) Reset() {
 	*x = GetSeriesRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[46]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4097,7 +4247,7 @@ func (x *GetSeriesRequest) String() string {
 func (*GetSeriesRequest) ProtoMessage() {}
 
 func (x *GetSeriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[46]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4110,7 +4260,7 @@ func (x *GetSeriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSeriesRequest.ProtoReflect.Descriptor instead.
 func (*GetSeriesRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{46}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *GetSeriesRequest) GetTournamentId() string {
@@ -4137,7 +4287,7 @@ type GetSeriesResponse struct {
 
 func (x *GetSeriesResponse) Reset() {
 	*x = GetSeriesResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[47]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4149,7 +4299,7 @@ func (x *GetSeriesResponse) String() string {
 func (*GetSeriesResponse) ProtoMessage() {}
 
 func (x *GetSeriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[47]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4162,7 +4312,7 @@ func (x *GetSeriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSeriesResponse.ProtoReflect.Descriptor instead.
 func (*GetSeriesResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{47}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *GetSeriesResponse) GetTournaments() []*TournamentSummary {
@@ -4210,7 +4360,7 @@ type SeriesRow struct {
 
 func (x *SeriesRow) Reset() {
 	*x = SeriesRow{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[48]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4222,7 +4372,7 @@ func (x *SeriesRow) String() string {
 func (*SeriesRow) ProtoMessage() {}
 
 func (x *SeriesRow) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[48]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4235,7 +4385,7 @@ func (x *SeriesRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeriesRow.ProtoReflect.Descriptor instead.
 func (*SeriesRow) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{48}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *SeriesRow) GetPlace() int32 {
@@ -4283,7 +4433,7 @@ type SeriesResult struct {
 
 func (x *SeriesResult) Reset() {
 	*x = SeriesResult{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[49]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4295,7 +4445,7 @@ func (x *SeriesResult) String() string {
 func (*SeriesResult) ProtoMessage() {}
 
 func (x *SeriesResult) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[49]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4308,7 +4458,7 @@ func (x *SeriesResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeriesResult.ProtoReflect.Descriptor instead.
 func (*SeriesResult) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{49}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *SeriesResult) GetTournamentId() string {
@@ -4382,13 +4532,16 @@ type StandingsRow struct {
 	// Points that the organiser gave, or took if negative, in halves; in an arena its own. They are part of
 	// `half_points`, in an arena of `arena_points`.
 	AwardedHalfPoints int32 `protobuf:"varint,18,opt,name=awarded_half_points,json=awardedHalfPoints,proto3" json:"awarded_half_points,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// The place for the prizes, as if only the best bot of each author had played; 0 for the other bots of an author, for
+	// disqualified players, and for everybody without PlayerGroups.one_prize.
+	PrizePlace    int32 `protobuf:"varint,19,opt,name=prize_place,json=prizePlace,proto3" json:"prize_place,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StandingsRow) Reset() {
 	*x = StandingsRow{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[50]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4400,7 +4553,7 @@ func (x *StandingsRow) String() string {
 func (*StandingsRow) ProtoMessage() {}
 
 func (x *StandingsRow) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[50]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4413,7 +4566,7 @@ func (x *StandingsRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StandingsRow.ProtoReflect.Descriptor instead.
 func (*StandingsRow) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{50}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *StandingsRow) GetPlace() int32 {
@@ -4542,6 +4695,13 @@ func (x *StandingsRow) GetAwardedHalfPoints() int32 {
 	return 0
 }
 
+func (x *StandingsRow) GetPrizePlace() int32 {
+	if x != nil {
+		return x.PrizePlace
+	}
+	return 0
+}
+
 // A rating by the games of one tournament.
 type StandingsRating struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -4558,7 +4718,7 @@ type StandingsRating struct {
 
 func (x *StandingsRating) Reset() {
 	*x = StandingsRating{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[51]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4570,7 +4730,7 @@ func (x *StandingsRating) String() string {
 func (*StandingsRating) ProtoMessage() {}
 
 func (x *StandingsRating) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[51]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4583,7 +4743,7 @@ func (x *StandingsRating) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StandingsRating.ProtoReflect.Descriptor instead.
 func (*StandingsRating) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{51}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *StandingsRating) GetElo() *Estimate {
@@ -4624,7 +4784,7 @@ type Faults struct {
 
 func (x *Faults) Reset() {
 	*x = Faults{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[52]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4636,7 +4796,7 @@ func (x *Faults) String() string {
 func (*Faults) ProtoMessage() {}
 
 func (x *Faults) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[52]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4649,7 +4809,7 @@ func (x *Faults) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Faults.ProtoReflect.Descriptor instead.
 func (*Faults) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{52}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Faults) GetTimeouts() int32 {
@@ -4709,7 +4869,7 @@ type WebHook struct {
 
 func (x *WebHook) Reset() {
 	*x = WebHook{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[53]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4721,7 +4881,7 @@ func (x *WebHook) String() string {
 func (*WebHook) ProtoMessage() {}
 
 func (x *WebHook) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[53]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4734,7 +4894,7 @@ func (x *WebHook) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WebHook.ProtoReflect.Descriptor instead.
 func (*WebHook) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{53}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *WebHook) GetWebHookId() string {
@@ -4822,7 +4982,7 @@ type CreateWebHookRequest struct {
 
 func (x *CreateWebHookRequest) Reset() {
 	*x = CreateWebHookRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[54]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4834,7 +4994,7 @@ func (x *CreateWebHookRequest) String() string {
 func (*CreateWebHookRequest) ProtoMessage() {}
 
 func (x *CreateWebHookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[54]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4847,7 +5007,7 @@ func (x *CreateWebHookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateWebHookRequest.ProtoReflect.Descriptor instead.
 func (*CreateWebHookRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{54}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *CreateWebHookRequest) GetRequestId() string {
@@ -4884,7 +5044,7 @@ type CreateWebHookResponse struct {
 
 func (x *CreateWebHookResponse) Reset() {
 	*x = CreateWebHookResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[55]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4896,7 +5056,7 @@ func (x *CreateWebHookResponse) String() string {
 func (*CreateWebHookResponse) ProtoMessage() {}
 
 func (x *CreateWebHookResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[55]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4909,7 +5069,7 @@ func (x *CreateWebHookResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateWebHookResponse.ProtoReflect.Descriptor instead.
 func (*CreateWebHookResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{55}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *CreateWebHookResponse) GetWebHook() *WebHook {
@@ -4937,7 +5097,7 @@ type ListWebHooksRequest struct {
 
 func (x *ListWebHooksRequest) Reset() {
 	*x = ListWebHooksRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[56]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4949,7 +5109,7 @@ func (x *ListWebHooksRequest) String() string {
 func (*ListWebHooksRequest) ProtoMessage() {}
 
 func (x *ListWebHooksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[56]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4962,7 +5122,7 @@ func (x *ListWebHooksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWebHooksRequest.ProtoReflect.Descriptor instead.
 func (*ListWebHooksRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{56}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *ListWebHooksRequest) GetTournamentId() string {
@@ -4983,7 +5143,7 @@ type ListWebHooksResponse struct {
 
 func (x *ListWebHooksResponse) Reset() {
 	*x = ListWebHooksResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[57]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4995,7 +5155,7 @@ func (x *ListWebHooksResponse) String() string {
 func (*ListWebHooksResponse) ProtoMessage() {}
 
 func (x *ListWebHooksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[57]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5008,7 +5168,7 @@ func (x *ListWebHooksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWebHooksResponse.ProtoReflect.Descriptor instead.
 func (*ListWebHooksResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{57}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *ListWebHooksResponse) GetWebHooks() []*WebHook {
@@ -5031,7 +5191,7 @@ type RetryWebHookRequest struct {
 
 func (x *RetryWebHookRequest) Reset() {
 	*x = RetryWebHookRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[58]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5043,7 +5203,7 @@ func (x *RetryWebHookRequest) String() string {
 func (*RetryWebHookRequest) ProtoMessage() {}
 
 func (x *RetryWebHookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[58]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5056,7 +5216,7 @@ func (x *RetryWebHookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryWebHookRequest.ProtoReflect.Descriptor instead.
 func (*RetryWebHookRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{58}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *RetryWebHookRequest) GetTournamentId() string {
@@ -5084,7 +5244,7 @@ type RetryWebHookResponse struct {
 
 func (x *RetryWebHookResponse) Reset() {
 	*x = RetryWebHookResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[59]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5096,7 +5256,7 @@ func (x *RetryWebHookResponse) String() string {
 func (*RetryWebHookResponse) ProtoMessage() {}
 
 func (x *RetryWebHookResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[59]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5109,7 +5269,7 @@ func (x *RetryWebHookResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryWebHookResponse.ProtoReflect.Descriptor instead.
 func (*RetryWebHookResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{59}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *RetryWebHookResponse) GetWebHook() *WebHook {
@@ -5132,7 +5292,7 @@ type DeleteWebHookRequest struct {
 
 func (x *DeleteWebHookRequest) Reset() {
 	*x = DeleteWebHookRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[60]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5144,7 +5304,7 @@ func (x *DeleteWebHookRequest) String() string {
 func (*DeleteWebHookRequest) ProtoMessage() {}
 
 func (x *DeleteWebHookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[60]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5157,7 +5317,7 @@ func (x *DeleteWebHookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteWebHookRequest.ProtoReflect.Descriptor instead.
 func (*DeleteWebHookRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{60}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *DeleteWebHookRequest) GetTournamentId() string {
@@ -5185,7 +5345,7 @@ type DeleteWebHookResponse struct {
 
 func (x *DeleteWebHookResponse) Reset() {
 	*x = DeleteWebHookResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[61]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5197,7 +5357,7 @@ func (x *DeleteWebHookResponse) String() string {
 func (*DeleteWebHookResponse) ProtoMessage() {}
 
 func (x *DeleteWebHookResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[61]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5210,7 +5370,7 @@ func (x *DeleteWebHookResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteWebHookResponse.ProtoReflect.Descriptor instead.
 func (*DeleteWebHookResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{61}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *DeleteWebHookResponse) GetWebHook() *WebHook {
@@ -5225,7 +5385,7 @@ var File_arbiter_v1_tournament_proto protoreflect.FileDescriptor
 const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\n" +
 	"\x1barbiter/v1/tournament.proto\x12\n" +
-	"arbiter.v1\x1a\x16arbiter/v1/match.proto\x1a\x17arbiter/v1/rating.proto\"\xd2\x06\n" +
+	"arbiter.v1\x1a\x16arbiter/v1/match.proto\x1a\x17arbiter/v1/rating.proto\"\x84\a\n" +
 	"\x0eTournamentSpec\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x124\n" +
 	"\x06format\x18\x02 \x01(\x0e2\x1c.arbiter.v1.TournamentFormatR\x06format\x12\x14\n" +
@@ -5245,7 +5405,8 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x06policy\x18\x0e \x01(\v2\x1c.arbiter.v1.TournamentPolicyR\x06policy\x12E\n" +
 	"\ttime_odds\x18\x0f \x03(\v2(.arbiter.v1.TournamentSpec.TimeOddsEntryR\btimeOdds\x12\x1f\n" +
 	"\battempts\x18\x10 \x01(\x05H\x03R\battempts\x88\x01\x01\x12/\n" +
-	"\x06series\x18\x11 \x01(\v2\x17.arbiter.v1.SeriesRulesR\x06series\x1a;\n" +
+	"\x06series\x18\x11 \x01(\v2\x17.arbiter.v1.SeriesRulesR\x06series\x120\n" +
+	"\x06groups\x18\x12 \x01(\v2\x18.arbiter.v1.PlayerGroupsR\x06groups\x1a;\n" +
 	"\rTimeOddsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\b\n" +
@@ -5316,7 +5477,17 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\ainvited\x18\x02 \x03(\tR\ainvited\x12\x1a\n" +
 	"\bversions\x18\x03 \x03(\tR\bversions\x124\n" +
 	"\tforbidden\x18\x04 \x03(\v2\x16.arbiter.v1.PlayerPairR\tforbidden\x12\x14\n" +
-	"\x05badge\x18\x05 \x01(\bR\x05badge\":\n" +
+	"\x05badge\x18\x05 \x01(\bR\x05badge\"\xad\x01\n" +
+	"\fPlayerGroups\x127\n" +
+	"\n" +
+	"categories\x18\x01 \x03(\v2\x17.arbiter.v1.PlayerGroupR\n" +
+	"categories\x121\n" +
+	"\aauthors\x18\x02 \x03(\v2\x17.arbiter.v1.PlayerGroupR\aauthors\x12\x14\n" +
+	"\x05apart\x18\x03 \x01(\bR\x05apart\x12\x1b\n" +
+	"\tone_prize\x18\x04 \x01(\bR\bonePrize\";\n" +
+	"\vPlayerGroup\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
+	"\aplayers\x18\x02 \x03(\tR\aplayers\":\n" +
 	"\n" +
 	"PlayerPair\x12\x14\n" +
 	"\x05first\x18\x01 \x01(\tR\x05first\x12\x16\n" +
@@ -5554,9 +5725,10 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x17ExportTournamentRequest\x12#\n" +
 	"\rtournament_id\x18\x01 \x01(\tR\ftournamentId\"0\n" +
 	"\x18ExportTournamentResponse\x12\x14\n" +
-	"\x05lines\x18\x01 \x01(\fR\x05lines\":\n" +
+	"\x05lines\x18\x01 \x01(\fR\x05lines\"V\n" +
 	"\x13GetStandingsRequest\x12#\n" +
-	"\rtournament_id\x18\x01 \x01(\tR\ftournamentId\"\xba\x01\n" +
+	"\rtournament_id\x18\x01 \x01(\tR\ftournamentId\x12\x1a\n" +
+	"\bcategory\x18\x02 \x01(\tR\bcategory\"\xba\x01\n" +
 	"\x14GetStandingsResponse\x12#\n" +
 	"\rtournament_id\x18\x01 \x01(\tR\ftournamentId\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x03R\brevision\x123\n" +
@@ -5581,7 +5753,7 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x05place\x18\x02 \x01(\x05R\x05place\x12\x1f\n" +
 	"\vhalf_points\x18\x03 \x01(\x05R\n" +
 	"halfPoints\x12\x16\n" +
-	"\x06counts\x18\x04 \x01(\bR\x06counts\"\x82\x05\n" +
+	"\x06counts\x18\x04 \x01(\bR\x06counts\"\xa3\x05\n" +
 	"\fStandingsRow\x12\x14\n" +
 	"\x05place\x18\x01 \x01(\x05R\x05place\x12\x16\n" +
 	"\x06player\x18\x02 \x01(\tR\x06player\x12\x1f\n" +
@@ -5603,7 +5775,9 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\n" +
 	"left_early\x18\x10 \x01(\bR\tleftEarly\x12\"\n" +
 	"\fdisqualified\x18\x11 \x01(\bR\fdisqualified\x12.\n" +
-	"\x13awarded_half_points\x18\x12 \x01(\x05R\x11awardedHalfPointsB\x0f\n" +
+	"\x13awarded_half_points\x18\x12 \x01(\x05R\x11awardedHalfPoints\x12\x1f\n" +
+	"\vprize_place\x18\x13 \x01(\x05R\n" +
+	"prizePlaceB\x0f\n" +
 	"\r_arena_points\"q\n" +
 	"\x0fStandingsRating\x12&\n" +
 	"\x03elo\x18\x01 \x01(\v2\x14.arbiter.v1.EstimateR\x03elo\x12 \n" +
@@ -5740,7 +5914,7 @@ func file_arbiter_v1_tournament_proto_rawDescGZIP() []byte {
 }
 
 var file_arbiter_v1_tournament_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_arbiter_v1_tournament_proto_msgTypes = make([]protoimpl.MessageInfo, 63)
+var file_arbiter_v1_tournament_proto_msgTypes = make([]protoimpl.MessageInfo, 65)
 var file_arbiter_v1_tournament_proto_goTypes = []any{
 	(TournamentFormat)(0),                  // 0: arbiter.v1.TournamentFormat
 	(TournamentPhase)(0),                   // 1: arbiter.v1.TournamentPhase
@@ -5755,174 +5929,179 @@ var file_arbiter_v1_tournament_proto_goTypes = []any{
 	(*Openings)(nil),                       // 10: arbiter.v1.Openings
 	(*OpeningLine)(nil),                    // 11: arbiter.v1.OpeningLine
 	(*EntryRules)(nil),                     // 12: arbiter.v1.EntryRules
-	(*PlayerPair)(nil),                     // 13: arbiter.v1.PlayerPair
-	(*Schedule)(nil),                       // 14: arbiter.v1.Schedule
-	(*SeriesRules)(nil),                    // 15: arbiter.v1.SeriesRules
-	(*Adjudication)(nil),                   // 16: arbiter.v1.Adjudication
-	(*TournamentPolicy)(nil),               // 17: arbiter.v1.TournamentPolicy
-	(*Entrant)(nil),                        // 18: arbiter.v1.Entrant
-	(*TournamentGame)(nil),                 // 19: arbiter.v1.TournamentGame
-	(*Tournament)(nil),                     // 20: arbiter.v1.Tournament
-	(*TournamentSummary)(nil),              // 21: arbiter.v1.TournamentSummary
-	(*CreateTournamentRequest)(nil),        // 22: arbiter.v1.CreateTournamentRequest
-	(*CreateTournamentResponse)(nil),       // 23: arbiter.v1.CreateTournamentResponse
-	(*EnterTournamentRequest)(nil),         // 24: arbiter.v1.EnterTournamentRequest
-	(*EnterTournamentResponse)(nil),        // 25: arbiter.v1.EnterTournamentResponse
-	(*WithdrawFromTournamentRequest)(nil),  // 26: arbiter.v1.WithdrawFromTournamentRequest
-	(*WithdrawFromTournamentResponse)(nil), // 27: arbiter.v1.WithdrawFromTournamentResponse
-	(*Rounds)(nil),                         // 28: arbiter.v1.Rounds
-	(*ChangeEntryRequest)(nil),             // 29: arbiter.v1.ChangeEntryRequest
-	(*ChangeEntryResponse)(nil),            // 30: arbiter.v1.ChangeEntryResponse
-	(*StartTournamentRequest)(nil),         // 31: arbiter.v1.StartTournamentRequest
-	(*StartTournamentResponse)(nil),        // 32: arbiter.v1.StartTournamentResponse
-	(*PauseTournamentRequest)(nil),         // 33: arbiter.v1.PauseTournamentRequest
-	(*PauseTournamentResponse)(nil),        // 34: arbiter.v1.PauseTournamentResponse
-	(*ResumeTournamentRequest)(nil),        // 35: arbiter.v1.ResumeTournamentRequest
-	(*ResumeTournamentResponse)(nil),       // 36: arbiter.v1.ResumeTournamentResponse
-	(*CancelTournamentRequest)(nil),        // 37: arbiter.v1.CancelTournamentRequest
-	(*CancelTournamentResponse)(nil),       // 38: arbiter.v1.CancelTournamentResponse
-	(*RuleOnGameRequest)(nil),              // 39: arbiter.v1.RuleOnGameRequest
-	(*RuleOnGameResponse)(nil),             // 40: arbiter.v1.RuleOnGameResponse
-	(*CorrectTournamentRequest)(nil),       // 41: arbiter.v1.CorrectTournamentRequest
-	(*CorrectTournamentResponse)(nil),      // 42: arbiter.v1.CorrectTournamentResponse
-	(*RoundPairs)(nil),                     // 43: arbiter.v1.RoundPairs
-	(*LaterPairings)(nil),                  // 44: arbiter.v1.LaterPairings
-	(*PlaceChange)(nil),                    // 45: arbiter.v1.PlaceChange
-	(*GetTournamentRequest)(nil),           // 46: arbiter.v1.GetTournamentRequest
-	(*GetTournamentResponse)(nil),          // 47: arbiter.v1.GetTournamentResponse
-	(*ListTournamentsRequest)(nil),         // 48: arbiter.v1.ListTournamentsRequest
-	(*ListTournamentsResponse)(nil),        // 49: arbiter.v1.ListTournamentsResponse
-	(*ExportTournamentRequest)(nil),        // 50: arbiter.v1.ExportTournamentRequest
-	(*ExportTournamentResponse)(nil),       // 51: arbiter.v1.ExportTournamentResponse
-	(*GetStandingsRequest)(nil),            // 52: arbiter.v1.GetStandingsRequest
-	(*GetStandingsResponse)(nil),           // 53: arbiter.v1.GetStandingsResponse
-	(*GetSeriesRequest)(nil),               // 54: arbiter.v1.GetSeriesRequest
-	(*GetSeriesResponse)(nil),              // 55: arbiter.v1.GetSeriesResponse
-	(*SeriesRow)(nil),                      // 56: arbiter.v1.SeriesRow
-	(*SeriesResult)(nil),                   // 57: arbiter.v1.SeriesResult
-	(*StandingsRow)(nil),                   // 58: arbiter.v1.StandingsRow
-	(*StandingsRating)(nil),                // 59: arbiter.v1.StandingsRating
-	(*Faults)(nil),                         // 60: arbiter.v1.Faults
-	(*WebHook)(nil),                        // 61: arbiter.v1.WebHook
-	(*CreateWebHookRequest)(nil),           // 62: arbiter.v1.CreateWebHookRequest
-	(*CreateWebHookResponse)(nil),          // 63: arbiter.v1.CreateWebHookResponse
-	(*ListWebHooksRequest)(nil),            // 64: arbiter.v1.ListWebHooksRequest
-	(*ListWebHooksResponse)(nil),           // 65: arbiter.v1.ListWebHooksResponse
-	(*RetryWebHookRequest)(nil),            // 66: arbiter.v1.RetryWebHookRequest
-	(*RetryWebHookResponse)(nil),           // 67: arbiter.v1.RetryWebHookResponse
-	(*DeleteWebHookRequest)(nil),           // 68: arbiter.v1.DeleteWebHookRequest
-	(*DeleteWebHookResponse)(nil),          // 69: arbiter.v1.DeleteWebHookResponse
-	nil,                                    // 70: arbiter.v1.TournamentSpec.TimeOddsEntry
-	(StartRule)(0),                         // 71: arbiter.v1.StartRule
-	(*Correction)(nil),                     // 72: arbiter.v1.Correction
-	(*Estimate)(nil),                       // 73: arbiter.v1.Estimate
+	(*PlayerGroups)(nil),                   // 13: arbiter.v1.PlayerGroups
+	(*PlayerGroup)(nil),                    // 14: arbiter.v1.PlayerGroup
+	(*PlayerPair)(nil),                     // 15: arbiter.v1.PlayerPair
+	(*Schedule)(nil),                       // 16: arbiter.v1.Schedule
+	(*SeriesRules)(nil),                    // 17: arbiter.v1.SeriesRules
+	(*Adjudication)(nil),                   // 18: arbiter.v1.Adjudication
+	(*TournamentPolicy)(nil),               // 19: arbiter.v1.TournamentPolicy
+	(*Entrant)(nil),                        // 20: arbiter.v1.Entrant
+	(*TournamentGame)(nil),                 // 21: arbiter.v1.TournamentGame
+	(*Tournament)(nil),                     // 22: arbiter.v1.Tournament
+	(*TournamentSummary)(nil),              // 23: arbiter.v1.TournamentSummary
+	(*CreateTournamentRequest)(nil),        // 24: arbiter.v1.CreateTournamentRequest
+	(*CreateTournamentResponse)(nil),       // 25: arbiter.v1.CreateTournamentResponse
+	(*EnterTournamentRequest)(nil),         // 26: arbiter.v1.EnterTournamentRequest
+	(*EnterTournamentResponse)(nil),        // 27: arbiter.v1.EnterTournamentResponse
+	(*WithdrawFromTournamentRequest)(nil),  // 28: arbiter.v1.WithdrawFromTournamentRequest
+	(*WithdrawFromTournamentResponse)(nil), // 29: arbiter.v1.WithdrawFromTournamentResponse
+	(*Rounds)(nil),                         // 30: arbiter.v1.Rounds
+	(*ChangeEntryRequest)(nil),             // 31: arbiter.v1.ChangeEntryRequest
+	(*ChangeEntryResponse)(nil),            // 32: arbiter.v1.ChangeEntryResponse
+	(*StartTournamentRequest)(nil),         // 33: arbiter.v1.StartTournamentRequest
+	(*StartTournamentResponse)(nil),        // 34: arbiter.v1.StartTournamentResponse
+	(*PauseTournamentRequest)(nil),         // 35: arbiter.v1.PauseTournamentRequest
+	(*PauseTournamentResponse)(nil),        // 36: arbiter.v1.PauseTournamentResponse
+	(*ResumeTournamentRequest)(nil),        // 37: arbiter.v1.ResumeTournamentRequest
+	(*ResumeTournamentResponse)(nil),       // 38: arbiter.v1.ResumeTournamentResponse
+	(*CancelTournamentRequest)(nil),        // 39: arbiter.v1.CancelTournamentRequest
+	(*CancelTournamentResponse)(nil),       // 40: arbiter.v1.CancelTournamentResponse
+	(*RuleOnGameRequest)(nil),              // 41: arbiter.v1.RuleOnGameRequest
+	(*RuleOnGameResponse)(nil),             // 42: arbiter.v1.RuleOnGameResponse
+	(*CorrectTournamentRequest)(nil),       // 43: arbiter.v1.CorrectTournamentRequest
+	(*CorrectTournamentResponse)(nil),      // 44: arbiter.v1.CorrectTournamentResponse
+	(*RoundPairs)(nil),                     // 45: arbiter.v1.RoundPairs
+	(*LaterPairings)(nil),                  // 46: arbiter.v1.LaterPairings
+	(*PlaceChange)(nil),                    // 47: arbiter.v1.PlaceChange
+	(*GetTournamentRequest)(nil),           // 48: arbiter.v1.GetTournamentRequest
+	(*GetTournamentResponse)(nil),          // 49: arbiter.v1.GetTournamentResponse
+	(*ListTournamentsRequest)(nil),         // 50: arbiter.v1.ListTournamentsRequest
+	(*ListTournamentsResponse)(nil),        // 51: arbiter.v1.ListTournamentsResponse
+	(*ExportTournamentRequest)(nil),        // 52: arbiter.v1.ExportTournamentRequest
+	(*ExportTournamentResponse)(nil),       // 53: arbiter.v1.ExportTournamentResponse
+	(*GetStandingsRequest)(nil),            // 54: arbiter.v1.GetStandingsRequest
+	(*GetStandingsResponse)(nil),           // 55: arbiter.v1.GetStandingsResponse
+	(*GetSeriesRequest)(nil),               // 56: arbiter.v1.GetSeriesRequest
+	(*GetSeriesResponse)(nil),              // 57: arbiter.v1.GetSeriesResponse
+	(*SeriesRow)(nil),                      // 58: arbiter.v1.SeriesRow
+	(*SeriesResult)(nil),                   // 59: arbiter.v1.SeriesResult
+	(*StandingsRow)(nil),                   // 60: arbiter.v1.StandingsRow
+	(*StandingsRating)(nil),                // 61: arbiter.v1.StandingsRating
+	(*Faults)(nil),                         // 62: arbiter.v1.Faults
+	(*WebHook)(nil),                        // 63: arbiter.v1.WebHook
+	(*CreateWebHookRequest)(nil),           // 64: arbiter.v1.CreateWebHookRequest
+	(*CreateWebHookResponse)(nil),          // 65: arbiter.v1.CreateWebHookResponse
+	(*ListWebHooksRequest)(nil),            // 66: arbiter.v1.ListWebHooksRequest
+	(*ListWebHooksResponse)(nil),           // 67: arbiter.v1.ListWebHooksResponse
+	(*RetryWebHookRequest)(nil),            // 68: arbiter.v1.RetryWebHookRequest
+	(*RetryWebHookResponse)(nil),           // 69: arbiter.v1.RetryWebHookResponse
+	(*DeleteWebHookRequest)(nil),           // 70: arbiter.v1.DeleteWebHookRequest
+	(*DeleteWebHookResponse)(nil),          // 71: arbiter.v1.DeleteWebHookResponse
+	nil,                                    // 72: arbiter.v1.TournamentSpec.TimeOddsEntry
+	(StartRule)(0),                         // 73: arbiter.v1.StartRule
+	(*Correction)(nil),                     // 74: arbiter.v1.Correction
+	(*Estimate)(nil),                       // 75: arbiter.v1.Estimate
 }
 var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	0,  // 0: arbiter.v1.TournamentSpec.format:type_name -> arbiter.v1.TournamentFormat
 	9,  // 1: arbiter.v1.TournamentSpec.options:type_name -> arbiter.v1.TournamentOptions
 	10, // 2: arbiter.v1.TournamentSpec.openings:type_name -> arbiter.v1.Openings
 	12, // 3: arbiter.v1.TournamentSpec.entry:type_name -> arbiter.v1.EntryRules
-	14, // 4: arbiter.v1.TournamentSpec.schedule:type_name -> arbiter.v1.Schedule
-	16, // 5: arbiter.v1.TournamentSpec.adjudication:type_name -> arbiter.v1.Adjudication
+	16, // 4: arbiter.v1.TournamentSpec.schedule:type_name -> arbiter.v1.Schedule
+	18, // 5: arbiter.v1.TournamentSpec.adjudication:type_name -> arbiter.v1.Adjudication
 	3,  // 6: arbiter.v1.TournamentSpec.tie_breaks:type_name -> arbiter.v1.TieBreak
-	17, // 7: arbiter.v1.TournamentSpec.policy:type_name -> arbiter.v1.TournamentPolicy
-	70, // 8: arbiter.v1.TournamentSpec.time_odds:type_name -> arbiter.v1.TournamentSpec.TimeOddsEntry
-	15, // 9: arbiter.v1.TournamentSpec.series:type_name -> arbiter.v1.SeriesRules
-	11, // 10: arbiter.v1.Openings.lines:type_name -> arbiter.v1.OpeningLine
-	5,  // 11: arbiter.v1.Openings.order:type_name -> arbiter.v1.OpeningOrder
-	13, // 12: arbiter.v1.EntryRules.forbidden:type_name -> arbiter.v1.PlayerPair
-	6,  // 13: arbiter.v1.Schedule.too_few:type_name -> arbiter.v1.TooFewRule
-	71, // 14: arbiter.v1.TournamentPolicy.start:type_name -> arbiter.v1.StartRule
-	4,  // 15: arbiter.v1.TournamentPolicy.no_show:type_name -> arbiter.v1.NoShowRule
-	8,  // 16: arbiter.v1.Tournament.spec:type_name -> arbiter.v1.TournamentSpec
-	1,  // 17: arbiter.v1.Tournament.phase:type_name -> arbiter.v1.TournamentPhase
-	18, // 18: arbiter.v1.Tournament.entrants:type_name -> arbiter.v1.Entrant
-	19, // 19: arbiter.v1.Tournament.running:type_name -> arbiter.v1.TournamentGame
-	2,  // 20: arbiter.v1.Tournament.end:type_name -> arbiter.v1.TournamentEnd
-	0,  // 21: arbiter.v1.TournamentSummary.format:type_name -> arbiter.v1.TournamentFormat
-	1,  // 22: arbiter.v1.TournamentSummary.phase:type_name -> arbiter.v1.TournamentPhase
-	8,  // 23: arbiter.v1.CreateTournamentRequest.spec:type_name -> arbiter.v1.TournamentSpec
-	20, // 24: arbiter.v1.CreateTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	18, // 25: arbiter.v1.EnterTournamentResponse.entrant:type_name -> arbiter.v1.Entrant
-	18, // 26: arbiter.v1.WithdrawFromTournamentResponse.entrant:type_name -> arbiter.v1.Entrant
-	28, // 27: arbiter.v1.ChangeEntryRequest.byes:type_name -> arbiter.v1.Rounds
-	18, // 28: arbiter.v1.ChangeEntryResponse.entrant:type_name -> arbiter.v1.Entrant
-	20, // 29: arbiter.v1.StartTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	20, // 30: arbiter.v1.PauseTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	20, // 31: arbiter.v1.ResumeTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	20, // 32: arbiter.v1.CancelTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	7,  // 33: arbiter.v1.RuleOnGameRequest.decision:type_name -> arbiter.v1.RulingDecision
-	20, // 34: arbiter.v1.RuleOnGameResponse.tournament:type_name -> arbiter.v1.Tournament
-	45, // 35: arbiter.v1.RuleOnGameResponse.changes:type_name -> arbiter.v1.PlaceChange
-	44, // 36: arbiter.v1.RuleOnGameResponse.later:type_name -> arbiter.v1.LaterPairings
-	72, // 37: arbiter.v1.CorrectTournamentRequest.correction:type_name -> arbiter.v1.Correction
-	20, // 38: arbiter.v1.CorrectTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	45, // 39: arbiter.v1.CorrectTournamentResponse.changes:type_name -> arbiter.v1.PlaceChange
-	44, // 40: arbiter.v1.CorrectTournamentResponse.later:type_name -> arbiter.v1.LaterPairings
-	43, // 41: arbiter.v1.CorrectTournamentResponse.paired:type_name -> arbiter.v1.RoundPairs
-	13, // 42: arbiter.v1.RoundPairs.pairs:type_name -> arbiter.v1.PlayerPair
-	13, // 43: arbiter.v1.LaterPairings.pairs:type_name -> arbiter.v1.PlayerPair
-	13, // 44: arbiter.v1.LaterPairings.instead:type_name -> arbiter.v1.PlayerPair
-	20, // 45: arbiter.v1.GetTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	0,  // 46: arbiter.v1.ListTournamentsRequest.format:type_name -> arbiter.v1.TournamentFormat
-	1,  // 47: arbiter.v1.ListTournamentsRequest.phase:type_name -> arbiter.v1.TournamentPhase
-	21, // 48: arbiter.v1.ListTournamentsResponse.tournaments:type_name -> arbiter.v1.TournamentSummary
-	3,  // 49: arbiter.v1.GetStandingsResponse.tie_breaks:type_name -> arbiter.v1.TieBreak
-	58, // 50: arbiter.v1.GetStandingsResponse.rows:type_name -> arbiter.v1.StandingsRow
-	21, // 51: arbiter.v1.GetSeriesResponse.tournaments:type_name -> arbiter.v1.TournamentSummary
-	56, // 52: arbiter.v1.GetSeriesResponse.rows:type_name -> arbiter.v1.SeriesRow
-	15, // 53: arbiter.v1.GetSeriesResponse.rules:type_name -> arbiter.v1.SeriesRules
-	57, // 54: arbiter.v1.SeriesRow.results:type_name -> arbiter.v1.SeriesResult
-	60, // 55: arbiter.v1.StandingsRow.faults:type_name -> arbiter.v1.Faults
-	59, // 56: arbiter.v1.StandingsRow.rating:type_name -> arbiter.v1.StandingsRating
-	73, // 57: arbiter.v1.StandingsRating.elo:type_name -> arbiter.v1.Estimate
-	61, // 58: arbiter.v1.CreateWebHookResponse.web_hook:type_name -> arbiter.v1.WebHook
-	61, // 59: arbiter.v1.ListWebHooksResponse.web_hooks:type_name -> arbiter.v1.WebHook
-	61, // 60: arbiter.v1.RetryWebHookResponse.web_hook:type_name -> arbiter.v1.WebHook
-	61, // 61: arbiter.v1.DeleteWebHookResponse.web_hook:type_name -> arbiter.v1.WebHook
-	22, // 62: arbiter.v1.TournamentService.CreateTournament:input_type -> arbiter.v1.CreateTournamentRequest
-	24, // 63: arbiter.v1.TournamentService.EnterTournament:input_type -> arbiter.v1.EnterTournamentRequest
-	26, // 64: arbiter.v1.TournamentService.WithdrawFromTournament:input_type -> arbiter.v1.WithdrawFromTournamentRequest
-	29, // 65: arbiter.v1.TournamentService.ChangeEntry:input_type -> arbiter.v1.ChangeEntryRequest
-	31, // 66: arbiter.v1.TournamentService.StartTournament:input_type -> arbiter.v1.StartTournamentRequest
-	33, // 67: arbiter.v1.TournamentService.PauseTournament:input_type -> arbiter.v1.PauseTournamentRequest
-	35, // 68: arbiter.v1.TournamentService.ResumeTournament:input_type -> arbiter.v1.ResumeTournamentRequest
-	37, // 69: arbiter.v1.TournamentService.CancelTournament:input_type -> arbiter.v1.CancelTournamentRequest
-	39, // 70: arbiter.v1.TournamentService.RuleOnGame:input_type -> arbiter.v1.RuleOnGameRequest
-	41, // 71: arbiter.v1.TournamentService.CorrectTournament:input_type -> arbiter.v1.CorrectTournamentRequest
-	46, // 72: arbiter.v1.TournamentService.GetTournament:input_type -> arbiter.v1.GetTournamentRequest
-	48, // 73: arbiter.v1.TournamentService.ListTournaments:input_type -> arbiter.v1.ListTournamentsRequest
-	52, // 74: arbiter.v1.TournamentService.GetStandings:input_type -> arbiter.v1.GetStandingsRequest
-	54, // 75: arbiter.v1.TournamentService.GetSeries:input_type -> arbiter.v1.GetSeriesRequest
-	50, // 76: arbiter.v1.TournamentService.ExportTournament:input_type -> arbiter.v1.ExportTournamentRequest
-	62, // 77: arbiter.v1.TournamentService.CreateWebHook:input_type -> arbiter.v1.CreateWebHookRequest
-	64, // 78: arbiter.v1.TournamentService.ListWebHooks:input_type -> arbiter.v1.ListWebHooksRequest
-	66, // 79: arbiter.v1.TournamentService.RetryWebHook:input_type -> arbiter.v1.RetryWebHookRequest
-	68, // 80: arbiter.v1.TournamentService.DeleteWebHook:input_type -> arbiter.v1.DeleteWebHookRequest
-	23, // 81: arbiter.v1.TournamentService.CreateTournament:output_type -> arbiter.v1.CreateTournamentResponse
-	25, // 82: arbiter.v1.TournamentService.EnterTournament:output_type -> arbiter.v1.EnterTournamentResponse
-	27, // 83: arbiter.v1.TournamentService.WithdrawFromTournament:output_type -> arbiter.v1.WithdrawFromTournamentResponse
-	30, // 84: arbiter.v1.TournamentService.ChangeEntry:output_type -> arbiter.v1.ChangeEntryResponse
-	32, // 85: arbiter.v1.TournamentService.StartTournament:output_type -> arbiter.v1.StartTournamentResponse
-	34, // 86: arbiter.v1.TournamentService.PauseTournament:output_type -> arbiter.v1.PauseTournamentResponse
-	36, // 87: arbiter.v1.TournamentService.ResumeTournament:output_type -> arbiter.v1.ResumeTournamentResponse
-	38, // 88: arbiter.v1.TournamentService.CancelTournament:output_type -> arbiter.v1.CancelTournamentResponse
-	40, // 89: arbiter.v1.TournamentService.RuleOnGame:output_type -> arbiter.v1.RuleOnGameResponse
-	42, // 90: arbiter.v1.TournamentService.CorrectTournament:output_type -> arbiter.v1.CorrectTournamentResponse
-	47, // 91: arbiter.v1.TournamentService.GetTournament:output_type -> arbiter.v1.GetTournamentResponse
-	49, // 92: arbiter.v1.TournamentService.ListTournaments:output_type -> arbiter.v1.ListTournamentsResponse
-	53, // 93: arbiter.v1.TournamentService.GetStandings:output_type -> arbiter.v1.GetStandingsResponse
-	55, // 94: arbiter.v1.TournamentService.GetSeries:output_type -> arbiter.v1.GetSeriesResponse
-	51, // 95: arbiter.v1.TournamentService.ExportTournament:output_type -> arbiter.v1.ExportTournamentResponse
-	63, // 96: arbiter.v1.TournamentService.CreateWebHook:output_type -> arbiter.v1.CreateWebHookResponse
-	65, // 97: arbiter.v1.TournamentService.ListWebHooks:output_type -> arbiter.v1.ListWebHooksResponse
-	67, // 98: arbiter.v1.TournamentService.RetryWebHook:output_type -> arbiter.v1.RetryWebHookResponse
-	69, // 99: arbiter.v1.TournamentService.DeleteWebHook:output_type -> arbiter.v1.DeleteWebHookResponse
-	81, // [81:100] is the sub-list for method output_type
-	62, // [62:81] is the sub-list for method input_type
-	62, // [62:62] is the sub-list for extension type_name
-	62, // [62:62] is the sub-list for extension extendee
-	0,  // [0:62] is the sub-list for field type_name
+	19, // 7: arbiter.v1.TournamentSpec.policy:type_name -> arbiter.v1.TournamentPolicy
+	72, // 8: arbiter.v1.TournamentSpec.time_odds:type_name -> arbiter.v1.TournamentSpec.TimeOddsEntry
+	17, // 9: arbiter.v1.TournamentSpec.series:type_name -> arbiter.v1.SeriesRules
+	13, // 10: arbiter.v1.TournamentSpec.groups:type_name -> arbiter.v1.PlayerGroups
+	11, // 11: arbiter.v1.Openings.lines:type_name -> arbiter.v1.OpeningLine
+	5,  // 12: arbiter.v1.Openings.order:type_name -> arbiter.v1.OpeningOrder
+	15, // 13: arbiter.v1.EntryRules.forbidden:type_name -> arbiter.v1.PlayerPair
+	14, // 14: arbiter.v1.PlayerGroups.categories:type_name -> arbiter.v1.PlayerGroup
+	14, // 15: arbiter.v1.PlayerGroups.authors:type_name -> arbiter.v1.PlayerGroup
+	6,  // 16: arbiter.v1.Schedule.too_few:type_name -> arbiter.v1.TooFewRule
+	73, // 17: arbiter.v1.TournamentPolicy.start:type_name -> arbiter.v1.StartRule
+	4,  // 18: arbiter.v1.TournamentPolicy.no_show:type_name -> arbiter.v1.NoShowRule
+	8,  // 19: arbiter.v1.Tournament.spec:type_name -> arbiter.v1.TournamentSpec
+	1,  // 20: arbiter.v1.Tournament.phase:type_name -> arbiter.v1.TournamentPhase
+	20, // 21: arbiter.v1.Tournament.entrants:type_name -> arbiter.v1.Entrant
+	21, // 22: arbiter.v1.Tournament.running:type_name -> arbiter.v1.TournamentGame
+	2,  // 23: arbiter.v1.Tournament.end:type_name -> arbiter.v1.TournamentEnd
+	0,  // 24: arbiter.v1.TournamentSummary.format:type_name -> arbiter.v1.TournamentFormat
+	1,  // 25: arbiter.v1.TournamentSummary.phase:type_name -> arbiter.v1.TournamentPhase
+	8,  // 26: arbiter.v1.CreateTournamentRequest.spec:type_name -> arbiter.v1.TournamentSpec
+	22, // 27: arbiter.v1.CreateTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	20, // 28: arbiter.v1.EnterTournamentResponse.entrant:type_name -> arbiter.v1.Entrant
+	20, // 29: arbiter.v1.WithdrawFromTournamentResponse.entrant:type_name -> arbiter.v1.Entrant
+	30, // 30: arbiter.v1.ChangeEntryRequest.byes:type_name -> arbiter.v1.Rounds
+	20, // 31: arbiter.v1.ChangeEntryResponse.entrant:type_name -> arbiter.v1.Entrant
+	22, // 32: arbiter.v1.StartTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	22, // 33: arbiter.v1.PauseTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	22, // 34: arbiter.v1.ResumeTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	22, // 35: arbiter.v1.CancelTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	7,  // 36: arbiter.v1.RuleOnGameRequest.decision:type_name -> arbiter.v1.RulingDecision
+	22, // 37: arbiter.v1.RuleOnGameResponse.tournament:type_name -> arbiter.v1.Tournament
+	47, // 38: arbiter.v1.RuleOnGameResponse.changes:type_name -> arbiter.v1.PlaceChange
+	46, // 39: arbiter.v1.RuleOnGameResponse.later:type_name -> arbiter.v1.LaterPairings
+	74, // 40: arbiter.v1.CorrectTournamentRequest.correction:type_name -> arbiter.v1.Correction
+	22, // 41: arbiter.v1.CorrectTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	47, // 42: arbiter.v1.CorrectTournamentResponse.changes:type_name -> arbiter.v1.PlaceChange
+	46, // 43: arbiter.v1.CorrectTournamentResponse.later:type_name -> arbiter.v1.LaterPairings
+	45, // 44: arbiter.v1.CorrectTournamentResponse.paired:type_name -> arbiter.v1.RoundPairs
+	15, // 45: arbiter.v1.RoundPairs.pairs:type_name -> arbiter.v1.PlayerPair
+	15, // 46: arbiter.v1.LaterPairings.pairs:type_name -> arbiter.v1.PlayerPair
+	15, // 47: arbiter.v1.LaterPairings.instead:type_name -> arbiter.v1.PlayerPair
+	22, // 48: arbiter.v1.GetTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	0,  // 49: arbiter.v1.ListTournamentsRequest.format:type_name -> arbiter.v1.TournamentFormat
+	1,  // 50: arbiter.v1.ListTournamentsRequest.phase:type_name -> arbiter.v1.TournamentPhase
+	23, // 51: arbiter.v1.ListTournamentsResponse.tournaments:type_name -> arbiter.v1.TournamentSummary
+	3,  // 52: arbiter.v1.GetStandingsResponse.tie_breaks:type_name -> arbiter.v1.TieBreak
+	60, // 53: arbiter.v1.GetStandingsResponse.rows:type_name -> arbiter.v1.StandingsRow
+	23, // 54: arbiter.v1.GetSeriesResponse.tournaments:type_name -> arbiter.v1.TournamentSummary
+	58, // 55: arbiter.v1.GetSeriesResponse.rows:type_name -> arbiter.v1.SeriesRow
+	17, // 56: arbiter.v1.GetSeriesResponse.rules:type_name -> arbiter.v1.SeriesRules
+	59, // 57: arbiter.v1.SeriesRow.results:type_name -> arbiter.v1.SeriesResult
+	62, // 58: arbiter.v1.StandingsRow.faults:type_name -> arbiter.v1.Faults
+	61, // 59: arbiter.v1.StandingsRow.rating:type_name -> arbiter.v1.StandingsRating
+	75, // 60: arbiter.v1.StandingsRating.elo:type_name -> arbiter.v1.Estimate
+	63, // 61: arbiter.v1.CreateWebHookResponse.web_hook:type_name -> arbiter.v1.WebHook
+	63, // 62: arbiter.v1.ListWebHooksResponse.web_hooks:type_name -> arbiter.v1.WebHook
+	63, // 63: arbiter.v1.RetryWebHookResponse.web_hook:type_name -> arbiter.v1.WebHook
+	63, // 64: arbiter.v1.DeleteWebHookResponse.web_hook:type_name -> arbiter.v1.WebHook
+	24, // 65: arbiter.v1.TournamentService.CreateTournament:input_type -> arbiter.v1.CreateTournamentRequest
+	26, // 66: arbiter.v1.TournamentService.EnterTournament:input_type -> arbiter.v1.EnterTournamentRequest
+	28, // 67: arbiter.v1.TournamentService.WithdrawFromTournament:input_type -> arbiter.v1.WithdrawFromTournamentRequest
+	31, // 68: arbiter.v1.TournamentService.ChangeEntry:input_type -> arbiter.v1.ChangeEntryRequest
+	33, // 69: arbiter.v1.TournamentService.StartTournament:input_type -> arbiter.v1.StartTournamentRequest
+	35, // 70: arbiter.v1.TournamentService.PauseTournament:input_type -> arbiter.v1.PauseTournamentRequest
+	37, // 71: arbiter.v1.TournamentService.ResumeTournament:input_type -> arbiter.v1.ResumeTournamentRequest
+	39, // 72: arbiter.v1.TournamentService.CancelTournament:input_type -> arbiter.v1.CancelTournamentRequest
+	41, // 73: arbiter.v1.TournamentService.RuleOnGame:input_type -> arbiter.v1.RuleOnGameRequest
+	43, // 74: arbiter.v1.TournamentService.CorrectTournament:input_type -> arbiter.v1.CorrectTournamentRequest
+	48, // 75: arbiter.v1.TournamentService.GetTournament:input_type -> arbiter.v1.GetTournamentRequest
+	50, // 76: arbiter.v1.TournamentService.ListTournaments:input_type -> arbiter.v1.ListTournamentsRequest
+	54, // 77: arbiter.v1.TournamentService.GetStandings:input_type -> arbiter.v1.GetStandingsRequest
+	56, // 78: arbiter.v1.TournamentService.GetSeries:input_type -> arbiter.v1.GetSeriesRequest
+	52, // 79: arbiter.v1.TournamentService.ExportTournament:input_type -> arbiter.v1.ExportTournamentRequest
+	64, // 80: arbiter.v1.TournamentService.CreateWebHook:input_type -> arbiter.v1.CreateWebHookRequest
+	66, // 81: arbiter.v1.TournamentService.ListWebHooks:input_type -> arbiter.v1.ListWebHooksRequest
+	68, // 82: arbiter.v1.TournamentService.RetryWebHook:input_type -> arbiter.v1.RetryWebHookRequest
+	70, // 83: arbiter.v1.TournamentService.DeleteWebHook:input_type -> arbiter.v1.DeleteWebHookRequest
+	25, // 84: arbiter.v1.TournamentService.CreateTournament:output_type -> arbiter.v1.CreateTournamentResponse
+	27, // 85: arbiter.v1.TournamentService.EnterTournament:output_type -> arbiter.v1.EnterTournamentResponse
+	29, // 86: arbiter.v1.TournamentService.WithdrawFromTournament:output_type -> arbiter.v1.WithdrawFromTournamentResponse
+	32, // 87: arbiter.v1.TournamentService.ChangeEntry:output_type -> arbiter.v1.ChangeEntryResponse
+	34, // 88: arbiter.v1.TournamentService.StartTournament:output_type -> arbiter.v1.StartTournamentResponse
+	36, // 89: arbiter.v1.TournamentService.PauseTournament:output_type -> arbiter.v1.PauseTournamentResponse
+	38, // 90: arbiter.v1.TournamentService.ResumeTournament:output_type -> arbiter.v1.ResumeTournamentResponse
+	40, // 91: arbiter.v1.TournamentService.CancelTournament:output_type -> arbiter.v1.CancelTournamentResponse
+	42, // 92: arbiter.v1.TournamentService.RuleOnGame:output_type -> arbiter.v1.RuleOnGameResponse
+	44, // 93: arbiter.v1.TournamentService.CorrectTournament:output_type -> arbiter.v1.CorrectTournamentResponse
+	49, // 94: arbiter.v1.TournamentService.GetTournament:output_type -> arbiter.v1.GetTournamentResponse
+	51, // 95: arbiter.v1.TournamentService.ListTournaments:output_type -> arbiter.v1.ListTournamentsResponse
+	55, // 96: arbiter.v1.TournamentService.GetStandings:output_type -> arbiter.v1.GetStandingsResponse
+	57, // 97: arbiter.v1.TournamentService.GetSeries:output_type -> arbiter.v1.GetSeriesResponse
+	53, // 98: arbiter.v1.TournamentService.ExportTournament:output_type -> arbiter.v1.ExportTournamentResponse
+	65, // 99: arbiter.v1.TournamentService.CreateWebHook:output_type -> arbiter.v1.CreateWebHookResponse
+	67, // 100: arbiter.v1.TournamentService.ListWebHooks:output_type -> arbiter.v1.ListWebHooksResponse
+	69, // 101: arbiter.v1.TournamentService.RetryWebHook:output_type -> arbiter.v1.RetryWebHookResponse
+	71, // 102: arbiter.v1.TournamentService.DeleteWebHook:output_type -> arbiter.v1.DeleteWebHookResponse
+	84, // [84:103] is the sub-list for method output_type
+	65, // [65:84] is the sub-list for method input_type
+	65, // [65:65] is the sub-list for extension type_name
+	65, // [65:65] is the sub-list for extension extendee
+	0,  // [0:65] is the sub-list for field type_name
 }
 
 func init() { file_arbiter_v1_tournament_proto_init() }
@@ -5935,17 +6114,17 @@ func file_arbiter_v1_tournament_proto_init() {
 	file_arbiter_v1_tournament_proto_msgTypes[0].OneofWrappers = []any{}
 	file_arbiter_v1_tournament_proto_msgTypes[1].OneofWrappers = []any{}
 	file_arbiter_v1_tournament_proto_msgTypes[2].OneofWrappers = []any{}
-	file_arbiter_v1_tournament_proto_msgTypes[7].OneofWrappers = []any{}
 	file_arbiter_v1_tournament_proto_msgTypes[9].OneofWrappers = []any{}
-	file_arbiter_v1_tournament_proto_msgTypes[21].OneofWrappers = []any{}
-	file_arbiter_v1_tournament_proto_msgTypes[50].OneofWrappers = []any{}
+	file_arbiter_v1_tournament_proto_msgTypes[11].OneofWrappers = []any{}
+	file_arbiter_v1_tournament_proto_msgTypes[23].OneofWrappers = []any{}
+	file_arbiter_v1_tournament_proto_msgTypes[52].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arbiter_v1_tournament_proto_rawDesc), len(file_arbiter_v1_tournament_proto_rawDesc)),
 			NumEnums:      8,
-			NumMessages:   63,
+			NumMessages:   65,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

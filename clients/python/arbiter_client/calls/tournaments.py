@@ -228,9 +228,13 @@ class TournamentCalls(Calls):
 
         return await collect(most, ask, lambda page: [read(TournamentSummary, each) for each in page.tournaments])
 
-    async def get_standings(self, tournament_id: str) -> Standings:
-        """Return the current standings of a tournament. Refusals: TOURNAMENT_NOT_FOUND."""
-        request = pb.GetStandingsRequest(tournament_id=tournament_id)
+    async def get_standings(self, tournament_id: str, category: str = "") -> Standings:
+        """Return the current standings of a tournament.
+
+        category: only these players, or the bots of this author, with places among themselves. Refusals:
+        TOURNAMENT_NOT_FOUND, ARGUMENT_INVALID (there is no such category).
+        """
+        request = pb.GetStandingsRequest(tournament_id=tournament_id, category=category)
         answer = await self.connection.ask(self.connection.tournaments.GetStandings, request)
         return read(Standings, answer)
 

@@ -169,6 +169,28 @@ class EntryRules:
 
 
 @dataclass(frozen=True, slots=True)
+class PlayerGroup:
+    """Players with a name for all of them."""
+
+    name: str
+    players: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerGroups:
+    """Groups of players that the organiser names.
+
+    categories: with standings of their own. authors: the bots of each author of several; a category too. apart: two
+    bots of one author never meet. one_prize: only the best bot of an author has a place for the prizes.
+    """
+
+    categories: tuple[PlayerGroup, ...] = ()
+    authors: tuple[PlayerGroup, ...] = ()
+    apart: bool = False
+    one_prize: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Adjudication:
     """The rules by which the arbiter ends a game early; 0: never.
 
@@ -223,6 +245,7 @@ class TournamentSpec:
     options: TournamentOptions = TournamentOptions()
     openings: Openings = Openings()
     entry: EntryRules = EntryRules()
+    groups: PlayerGroups = PlayerGroups()
     schedule: Schedule = field(default_factory=Schedule)
     series: SeriesRules = field(default_factory=SeriesRules)
     adjudication: Adjudication = Adjudication()
@@ -337,7 +360,7 @@ class StandingsRow:
     half_points: of meetings in a Swiss, of games elsewhere. arena_points: None except in an arena; reached: '' except
     in a knockout. rating: by the games of this tournament, None without one. left_early: it has left a round robin
     before half of its games, which do not count for the points of the others. awarded_half_points: given or taken by
-    the organiser, as part of the points.
+    the organiser, as part of the points. prize_place: as if only the best bot of each author had played, else 0.
     """
 
     place: int
@@ -358,6 +381,7 @@ class StandingsRow:
     left_early: bool = False
     disqualified: bool = False
     awarded_half_points: int = 0
+    prize_place: int = 0
 
     @property
     def points(self) -> float:

@@ -350,6 +350,7 @@ class TournamentSpec(_message.Message):
     TIME_ODDS_FIELD_NUMBER: _builtins.int
     ATTEMPTS_FIELD_NUMBER: _builtins.int
     SERIES_FIELD_NUMBER: _builtins.int
+    GROUPS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """For people, 1 to 100 characters."""
     format: Global___TournamentFormat.ValueType
@@ -414,6 +415,10 @@ class TournamentSpec(_message.Message):
     def series(self) -> Global___SeriesRules:
         """What the table over a series counts; refused without schedule.every."""
 
+    @_builtins.property
+    def groups(self) -> Global___PlayerGroups:
+        """Categories of players, and the authors of several bots."""
+
     def __init__(
         self,
         *,
@@ -434,10 +439,11 @@ class TournamentSpec(_message.Message):
         time_odds: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         attempts: _builtins.int | None = ...,
         series: Global___SeriesRules | None = ...,
+        groups: Global___PlayerGroups | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_at_once", b"_at_once", "_attempts", b"_attempts", "_paired", b"_paired", "_rated", b"_rated", "adjudication", b"adjudication", "at_once", b"at_once", "attempts", b"attempts", "entry", b"entry", "openings", b"openings", "options", b"options", "paired", b"paired", "policy", b"policy", "rated", b"rated", "schedule", b"schedule", "series", b"series"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_at_once", b"_at_once", "_attempts", b"_attempts", "_paired", b"_paired", "_rated", b"_rated", "adjudication", b"adjudication", "at_once", b"at_once", "attempts", b"attempts", "entry", b"entry", "groups", b"groups", "openings", b"openings", "options", b"options", "paired", b"paired", "policy", b"policy", "rated", b"rated", "schedule", b"schedule", "series", b"series"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_at_once", b"_at_once", "_attempts", b"_attempts", "_paired", b"_paired", "_rated", b"_rated", "adjudication", b"adjudication", "at_once", b"at_once", "attempts", b"attempts", "entry", b"entry", "format", b"format", "games", b"games", "name", b"name", "openings", b"openings", "options", b"options", "paired", b"paired", "policy", b"policy", "rated", b"rated", "schedule", b"schedule", "series", b"series", "tie_breaks", b"tie_breaks", "time", b"time", "time_odds", b"time_odds"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_at_once", b"_at_once", "_attempts", b"_attempts", "_paired", b"_paired", "_rated", b"_rated", "adjudication", b"adjudication", "at_once", b"at_once", "attempts", b"attempts", "entry", b"entry", "format", b"format", "games", b"games", "groups", b"groups", "name", b"name", "openings", b"openings", "options", b"options", "paired", b"paired", "policy", b"policy", "rated", b"rated", "schedule", b"schedule", "series", b"series", "tie_breaks", b"tie_breaks", "time", b"time", "time_odds", b"time_odds"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__at_once: _TypeAlias = _typing.Literal["at_once"]  # noqa: Y015
     _WhichOneofArgType__at_once: _TypeAlias = _typing.Literal["_at_once", b"_at_once"]  # noqa: Y015
@@ -719,7 +725,7 @@ class EntryRules(_message.Message):
 
     @_builtins.property
     def forbidden(self) -> _containers.RepeatedCompositeFieldContainer[Global___PlayerPair]:
-        """Pairs that do not meet if the format can avoid it, such as two bots of one author."""
+        """Pairs that do not meet if the format can avoid it."""
 
     def __init__(
         self,
@@ -737,6 +743,78 @@ class EntryRules(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___EntryRules: _TypeAlias = EntryRules  # noqa: Y015
+
+@_typing.final
+class PlayerGroups(_message.Message):
+    """Groups of players, which the organiser names."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CATEGORIES_FIELD_NUMBER: _builtins.int
+    AUTHORS_FIELD_NUMBER: _builtins.int
+    APART_FIELD_NUMBER: _builtins.int
+    ONE_PRIZE_FIELD_NUMBER: _builtins.int
+    apart: _builtins.bool
+    """Whether two bots of one author never meet; refused without authors, and in formats other than Swiss, arena and
+    ladder.
+    """
+    one_prize: _builtins.bool
+    """Whether only the best bot of each author has a place for the prizes (StandingsRow.prize_place); refused without
+    authors.
+    """
+    @_builtins.property
+    def categories(self) -> _containers.RepeatedCompositeFieldContainer[Global___PlayerGroup]:
+        """Categories: players with standings of their own (GetStandingsRequest.category) beside those of all. At most 50."""
+
+    @_builtins.property
+    def authors(self) -> _containers.RepeatedCompositeFieldContainer[Global___PlayerGroup]:
+        """The bots of each author of several, 2 to 10, each player once; they are a category too. At most 200, with names that
+        no category has.
+        """
+
+    def __init__(
+        self,
+        *,
+        categories: _abc.Iterable[Global___PlayerGroup] | None = ...,
+        authors: _abc.Iterable[Global___PlayerGroup] | None = ...,
+        apart: _builtins.bool = ...,
+        one_prize: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["apart", b"apart", "authors", b"authors", "categories", b"categories", "one_prize", b"one_prize"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PlayerGroups: _TypeAlias = PlayerGroups  # noqa: Y015
+
+@_typing.final
+class PlayerGroup(_message.Message):
+    """Players with a name for all of them."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    PLAYERS_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The name, 1 to 100 characters."""
+    @_builtins.property
+    def players(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The players, 1 to 2000; they need not have entered."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        players: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "players", b"players"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PlayerGroup: _TypeAlias = PlayerGroup  # noqa: Y015
 
 @_typing.final
 class PlayerPair(_message.Message):
@@ -2165,16 +2243,22 @@ class GetStandingsRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     TOURNAMENT_ID_FIELD_NUMBER: _builtins.int
+    CATEGORY_FIELD_NUMBER: _builtins.int
     tournament_id: _builtins.str
     """The tournament."""
+    category: _builtins.str
+    """Only the players of this category, or the bots of this author (TournamentSpec.groups), with places among themselves;
+    empty for all. Another name is refused with ARGUMENT_INVALID.
+    """
     def __init__(
         self,
         *,
         tournament_id: _builtins.str = ...,
+        category: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["tournament_id", b"tournament_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["category", b"category", "tournament_id", b"tournament_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -2376,6 +2460,7 @@ class StandingsRow(_message.Message):
     LEFT_EARLY_FIELD_NUMBER: _builtins.int
     DISQUALIFIED_FIELD_NUMBER: _builtins.int
     AWARDED_HALF_POINTS_FIELD_NUMBER: _builtins.int
+    PRIZE_PLACE_FIELD_NUMBER: _builtins.int
     place: _builtins.int
     """From 1; players who are equal in everything share a place."""
     player: _builtins.str
@@ -2412,6 +2497,10 @@ class StandingsRow(_message.Message):
     """Points that the organiser gave, or took if negative, in halves; in an arena its own. They are part of
     `half_points`, in an arena of `arena_points`.
     """
+    prize_place: _builtins.int
+    """The place for the prizes, as if only the best bot of each author had played; 0 for the other bots of an author, for
+    disqualified players, and for everybody without PlayerGroups.one_prize.
+    """
     @_builtins.property
     def tie_break_quarters(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """The value of each tie-break, in quarters, in the order of GetStandingsResponse.tie_breaks; more is better."""
@@ -2447,10 +2536,11 @@ class StandingsRow(_message.Message):
         left_early: _builtins.bool = ...,
         disqualified: _builtins.bool = ...,
         awarded_half_points: _builtins.int = ...,
+        prize_place: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_arena_points", b"_arena_points", "arena_points", b"arena_points", "faults", b"faults", "rating", b"rating"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_arena_points", b"_arena_points", "arena_points", b"arena_points", "awarded_half_points", b"awarded_half_points", "disqualified", b"disqualified", "draws", b"draws", "faults", b"faults", "game_half_points", b"game_half_points", "games", b"games", "half_points", b"half_points", "left_early", b"left_early", "losses", b"losses", "meeting_half_points", b"meeting_half_points", "place", b"place", "player", b"player", "rating", b"rating", "reached", b"reached", "tie_break_quarters", b"tie_break_quarters", "wins", b"wins", "withdrawn", b"withdrawn"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_arena_points", b"_arena_points", "arena_points", b"arena_points", "awarded_half_points", b"awarded_half_points", "disqualified", b"disqualified", "draws", b"draws", "faults", b"faults", "game_half_points", b"game_half_points", "games", b"games", "half_points", b"half_points", "left_early", b"left_early", "losses", b"losses", "meeting_half_points", b"meeting_half_points", "place", b"place", "player", b"player", "prize_place", b"prize_place", "rating", b"rating", "reached", b"reached", "tie_break_quarters", b"tie_break_quarters", "wins", b"wins", "withdrawn", b"withdrawn"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__arena_points: _TypeAlias = _typing.Literal["arena_points"]  # noqa: Y015
     _WhichOneofArgType__arena_points: _TypeAlias = _typing.Literal["_arena_points", b"_arena_points"]  # noqa: Y015
