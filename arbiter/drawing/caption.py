@@ -21,8 +21,8 @@ def state(game: AnyGame, position: Any) -> str:
         return "the rules are not installed here, so there is no board"
     outcome = position.outcome
     if outcome is None:
-        claim = game.claim(position)
-        return f"{game.facts.seat_name(position.turn)} to move" + (f", may claim a draw: {claim}" if claim else "")
+        claim, mover = game.claim(position), game.facts.seat_name(position.turn)
+        return f"{mover} to {game.task(position)}" + (f", may claim a draw: {claim}" if claim else "")
     reason = outcome.reason.replace("_", " ")
     return f"{game.facts.seat_name(outcome.winner)} wins: {reason}" if outcome.winner else f"a draw: {reason}"
 

@@ -90,9 +90,10 @@ class Step(NamedTuple):
     """One visible part of a move, for drawing and for clients without an implementation of the rules.
 
     `action` is one of place, move, hop, dig, hatch, pay, pass, castle (a rook goes beside its king, which has moved),
-    become (a piece that has moved becomes another), shoot, swap. `source` and `target` are cell names or '' (place,
-    become and swap have only a target, pass has neither). `piece` is the letter of the piece that appears or pays (''
-    if there is nothing to say), `facing` as in `Piece`.
+    become (a piece that has moved becomes another), shoot, swap, mark and unmark (a stone as dead), agree, dispute.
+    `source` and `target` are cell names or '' (place, become, swap, mark and unmark have only a target; pass, agree and
+    dispute have neither). `piece` is the letter of the piece that appears or pays ('' if there is nothing to say),
+    `facing` as in `Piece`.
     """
 
     action: str
@@ -343,6 +344,10 @@ class Game(ABC, Generic[P]):
         """
         return f"{ply + 1}."
 
+    def task(self, position: P) -> str:
+        """Return what the seat to move has to do, in words."""
+        return "move"
+
     def actor(self, move: str) -> str:
         """Return the cell that a move names as that of its piece, '' where the steps show it. Raises as `steps`."""
         return ""
@@ -374,20 +379,14 @@ class Game(ABC, Generic[P]):
 
     def illegal_move(self, position: P, move: str, why: str) -> Refusal:
         """Return the refusal for a well-formed move that the rules forbid in this position; `why` is a clause."""
-        return Refusal(
-            Reason.MOVE_ILLEGAL, f"{move!r} is not legal here: {why}", move=move, position=self.text(position)
-        )
+        message = f"{move!r} is not legal here: {why}"
+        return Refusal(Reason.MOVE_ILLEGAL, message, move=move, position=self.text(position))
 
     def malformed_position(self, what: str, where: str, allowed: str) -> Refusal:
         """Return the refusal for a text that is not a position: what is wrong, where in the text, what is allowed."""
         shown = shortened(what)
-        return Refusal(
-            Reason.POSITION_MALFORMED,
-            f"{shown!r} in {where} of {with_article(self.variant)} position: expected {allowed}",
-            what=shown,
-            where=where,
-            allowed=allowed,
-        )
+        message = f"{shown!r} in {where} of {with_article(self.variant)} position: expected {allowed}"
+        return Refusal(Reason.POSITION_MALFORMED, message, what=shown, where=where, allowed=allowed)
 
 
 AnyGame = Game[Any]

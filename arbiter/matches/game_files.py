@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final, Literal, NamedTuple
 
 from arbiter.games.registry import game as registered_game
-from arbiter.matches import notation, pgn, sgf
+from arbiter.matches import notation, pgn, sgf, sgf_nodes
 from arbiter.matches.evolution import Games
 from arbiter.matches.notation import NotationError, PlayedGame
 
@@ -46,7 +46,7 @@ def games_of(lines: Iterable[str], form: Form, games: Games = registered_game) -
         for game in pgn.read(lines):
             yield FileGame(game.number, game.line, game.heading, partial(pgn.play, game, games=games))
     elif form == "sgf":
-        for found in sgf.read(lines):
+        for found in sgf_nodes.read(lines):
             yield FileGame(found.number, found.line, found.heading, partial(sgf.play, found, games=games))
     else:
         for number, (first, text) in enumerate(_texts(lines), 1):

@@ -4,26 +4,28 @@
 | --- | --- |
 | `BL`, `WL` | the mover's time left in seconds, after the move |
 | `OB`, `OW` | its byo-yomi periods, or its moves to go |
-| `C` | the score that the bot expected for itself, once the match has ended |
+| `C` | the score that the bot expected for itself, once the match has ended; how players agreed on dead stones |
+| `TB`, `TW` | the territories that the players have agreed on: stones of the other colour in them were dead |
 | `AB`, `AW`, `PL` | the start position, if it is not the empty board |
 
-`read` takes a file of any size line by line, and of each game its main line. A pass is `B[]` or `B[tt]`. One bad game
-does not spoil the next.
+A pass is `B[]` or `B[tt]`.
 
-Programs end a game after two passes with dead stones on the board; by the rules here all stones are alive. So if the
-result of a file is not that of the rules, its last pass is left out, and the result stands as the file has it.
+Programs end a game after two passes with dead stones on the board. A whole game of which the last node has territories
+is read as one with `scoring=agreed`, in which both players agree on the dead stones that follow from them. If the
+result of a file is not that of the rules even so, its last pass is left out, and the result stands as the file has it.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from arbiter.errors import Refusal, shortened
 from arbiter.event_json.canonical import RecordError
 from arbiter.games.contract import AnyGame
+from arbiter.games.go import AGREE, AGREED, DISPUTE, PASS
+from arbiter.games.line import follow
 from arbiter.games.registry import game as registered_game
 from arbiter.games.rows import EMPTY, Rows
 from arbiter.matches import time_control
@@ -33,47 +35,17 @@ from arbiter.matches.events import Cause, Created, Ended, Event, MatchEndReason,
 from arbiter.matches.evolution import Games
 from arbiter.matches.match import versions_of
 from arbiter.matches.notation import GOES_ON, RESULTS, NotationError, PlayedGame, date, said_in
+from arbiter.matches.sgf_nodes import SgfGame
 from arbiter.plain_text import plain
 
 GAME: Final = "go"
-PASS: Final = "pass"
 COLOURS: Final = "BW"  #: by seat
 SIGNS: Final = "Ss."  #: of the cells in the text of a position
 LETTERS: Final = "abcdefghijklmnopqrs"
 A_LINE: Final = 10  #: moves in a line of the text
-LONGEST_GAME: Final = 10_000_000  #: characters
-
-_SIGN: Final = re.compile(r"\\.|[\[\]()]", re.DOTALL)
-_BEGINS: Final = re.compile(r"\(\s*(?:;|$)")
-_PART: Final = re.compile(r"\s*(?:([();])|([A-Za-z]+)|(\[(?:[^\]\\]|\\.)*\]))", re.DOTALL)
+RULES: Final = "Tromp-Taylor"
+AGREED_RULES: Final = "Tromp-Taylor, dead stones by agreement"
 _SCORED: Final = frozenset({"area", "length"})
-
-Node = tuple[int, dict[str, list[str]]]
-"""The line of a node in the file, and its properties."""
-
-
-class SgfGame(NamedTuple):
-    """A game as text: its number in the file and its first line, from 1, and the nodes of its main line.
-
-    fault: what is wrong with it as SGF, or None.
-    """
-
-    number: int
-    line: int
-    nodes: tuple[Node, ...]
-    fault: NotationError | None = None
-
-    @property
-    def heading(self) -> str:
-        """Who played: `Shusaku – Gennan, 1846`."""
-        names = " – ".join(self.root(name, "?") for name in ("PB", "PW"))
-        event = self.root("EV", "") or self.root("DT", "")
-        return f"{names}, {event}" if event else names
-
-    def root(self, name: str, other: str = "") -> str:
-        """Return a property of the first node."""
-        values = self.nodes[0][1].get(name) if self.nodes else None
-        return values[0] if values else other
 
 
 def write(events: Sequence[Event], games: Games = registered_game) -> str:
@@ -99,6 +71,8 @@ def write(events: Sequence[Event], games: Games = registered_game) -> str:
         position = game.play(position, move)
     root = _root(game, created, ended, versions_of(events)) | _setup(game, created, first)
     root["RE"] = [_result(game, position, ended)]
+    if position.passes == AGREED:
+        nodes.append(";" + _properties(_territories(game, position)))
     lines = ["".join(nodes[at : at + A_LINE]) for at in range(0, len(nodes), A_LINE)]
     return "(;" + "\n".join([_properties(root), *lines]) + ")\n"
 
@@ -121,7 +95,7 @@ def _root(game: AnyGame, created: Created, ended: Ended | None, versions: tuple[
         "AP": ["arbiter"],
         "SZ": [str(game.values["size"])],
         "KM": [str(game.values["komi"])],
-        "RU": ["Tromp-Taylor"],
+        "RU": [AGREED_RULES if game.values["scoring"] == "agreed" else RULES],
         "DT": [date(created.at).replace(".", "-")],
         **shown,
         **({"TM": [seconds]} if seconds else {}),
@@ -139,6 +113,15 @@ def _setup(game: AnyGame, created: Created, first: Any) -> dict[str, list[str]]:
     return found
 
 
+def _territories(game: AnyGame, position: Any) -> dict[str, list[str]]:
+    """Return the empty intersections of each seat's area."""
+    names, pieces = game.board.names, game.pieces(position)
+    return {
+        f"T{COLOURS[region.owner - 1]}": [_point(game, names[cell]) for cell in region.cells if not pieces[cell].owner]
+        for region in game.regions(position)
+    }
+
+
 def _point(game: AnyGame, move: str) -> str:
     """Return a cell as SGF writes it, from the top left; '' for a pass."""
     if move == PASS:
@@ -150,7 +133,8 @@ def _point(game: AnyGame, move: str) -> str:
 
 def _node(game: AnyGame, turn: int, move: str, event: Moved | None, said: Comment | None) -> str:
     colour = COLOURS[turn - 1]
-    found = {colour: [_point(game, move)]}
+    placed = move == PASS or move in game.board.index
+    found = {colour: [_point(game, move)]} if placed else {"C": [f"{game.facts.seat_name(turn)}: {move}"]}
     if event is not None:
         clock = event.clocks[event.seat - 1]
         if clock.remaining_ms or clock.periods or clock.moves_left:
@@ -158,7 +142,7 @@ def _node(game: AnyGame, turn: int, move: str, event: Moved | None, said: Commen
         if clock.periods or clock.moves_left:
             found[f"O{colour}"] = [str(clock.periods or clock.moves_left)]
     if said is not None and said.evaluation is not None:
-        found["C"] = [f"expects {said.evaluation / 10:g} %"]
+        found["C"] = ["; ".join([*found.get("C", ()), f"expects {said.evaluation / 10:g} %"])]
     return ";" + _properties(found)
 
 
@@ -189,81 +173,6 @@ def _result(game: AnyGame, position: Any, ended: Ended | None) -> str:
 # Reading
 
 
-def read(lines: Iterable[str]) -> Iterator[SgfGame]:
-    """Yield the games of a collection, without playing them. `play` plays one. What is between games is left out."""
-    part: list[str] = []
-    number, first, depth, inside, length = 0, 1, 0, False, 0
-    for at, line in enumerate(lines, 1):
-        kept = 0  # where the current game begins in this line
-        brackets, inside = _brackets(line, inside and depth > 0)
-        for place, sign in brackets:
-            if sign == "(" and depth == 0:
-                if not _BEGINS.match(line, place):
-                    continue
-                first, kept, part, length = at, place, [], 0
-            depth = max(0, depth + (1 if sign == "(" else -1))
-            if sign == ")" and depth == 0 and (part or line[kept] == "("):
-                number += 1
-                yield _parsed(number, first, "".join([*part, line[kept : place + 1]]))
-                part, kept = [], place + 1
-        if depth:
-            part.append(line[kept:])
-            length += len(line)
-            if length > LONGEST_GAME:
-                raise NotationError(at, f"a game of more than {LONGEST_GAME:,} characters is no SGF")
-    if depth:
-        yield SgfGame(number + 1, first, (), NotationError(first, "this game is never closed"))
-
-
-def _brackets(line: str, inside: bool) -> tuple[list[tuple[int, str]], bool]:
-    """Return the places of ( and ) outside of values, and whether a value goes on in the next line."""
-    found: list[tuple[int, str]] = []
-    for each in _SIGN.finditer(line):
-        sign = each[0]
-        if len(sign) == 2:  # an escaped character
-            continue
-        if inside:
-            inside = sign != "]"
-        elif sign == "[":
-            inside = True
-        elif sign in "()":
-            found.append((each.start(), sign))
-    return found, inside
-
-
-def _parsed(number: int, first: int, text: str) -> SgfGame:
-    nodes: list[Node] = []
-    line, at, name = first, 0, ""
-    depth, left = 0, False  # left: the main line has ended
-    while at < len(text):
-        found = _PART.match(text, at)
-        if found is None:
-            if text[at:].strip():
-                line += text.count("\n", at, at + len(text[at:]) - len(text[at:].lstrip()))
-                fault = NotationError(line, f"{shortened(text[at:].strip(), 40)!r} is out of place")
-                return SgfGame(number, first, tuple(nodes), fault)
-            break
-        line += found[0].count("\n")
-        at, (sign, word, value) = found.end(), found.groups()
-        if sign == "(":
-            depth += 1
-        elif sign == ")":
-            depth, left = depth - 1, True
-        elif left:
-            continue
-        elif sign == ";":
-            nodes.append((line, {}))
-        elif word:
-            name = "".join(each for each in word if each.isupper())
-            if not nodes:
-                return SgfGame(number, first, (), NotationError(line, f"{word!r} is in no node"))
-        elif not name:
-            return SgfGame(number, first, tuple(nodes), NotationError(line, f"{shortened(value, 40)!r} has no name"))
-        else:
-            nodes[-1][1].setdefault(name, []).append(re.sub(r"\\(.)", r"\1", value[1:-1], flags=re.DOTALL))
-    return SgfGame(number, first, tuple(nodes))
-
-
 def play(game: SgfGame, most: int = 0, games: Games = registered_game) -> PlayedGame:
     """Play the moves of a game, at most `most` of them (0: all).
 
@@ -277,46 +186,75 @@ def play(game: SgfGame, most: int = 0, games: Games = registered_game) -> Played
     if game.root("GM", "1") != "1":
         raise NotationError(game.line, f"GM[{shortened(game.root('GM'))}] is another game than Go")
     try:
-        rules = games(_variant(game))
+        rules = games(_variant(game, whole=not most))
         start = _start(game, rules)
         position = rules.start(start)
     except Refusal as refusal:
         raise NotationError(game.line, refusal.message) from None
-    line, moves, before = game.line, list[str](), position
+    line, moves = game.line, list[str]()
     for line, values in game.nodes:
         set_later = moves and {"AB", "AW", "AE"} & values.keys()
         if set_later:
             raise NotationError(line, "stones that are set after the first move")
         for colour in values.keys() & set(COLOURS):
-            before = position
-            try:
-                move = _move(rules, values[colour][0])
-                if colour != COLOURS[position.turn - 1]:
-                    raise NotationError(
-                        line, f"move {len(moves) + 1}: {rules.facts.seat_name(position.turn)} is to move"
-                    )
-                position = rules.play(position, move)
-            except Refusal as refusal:
-                raise NotationError(line, f"move {len(moves) + 1}: {refusal.message}") from None
-            moves.append(move)
+            position = _played(rules, position, moves, line, (colour, values[colour][0]))
         if moves and len(moves) == most:
             break
-    result = _read_result(game.root("RE"))
-    outcome = position.outcome
+    agreement = _agreement(game, rules, position)
+    result, outcome = _read_result(game.root("RE")), follow(rules, position, agreement).final.outcome
     if outcome is not None and moves[-1] == PASS and result != RESULTS[outcome.winner]:
-        moves.pop()
-        outcome = before.outcome
-    return PlayedGame(rules.variant, start, tuple(moves), result, outcome is not None)
+        return PlayedGame(rules.variant, start, tuple(moves[:-1]), result, False)
+    return PlayedGame(rules.variant, start, (*moves, *agreement), result, outcome is not None)
 
 
-def _variant(game: SgfGame) -> str:
-    """Return the variant of a game; a file without komi has none."""
+def _played(rules: AnyGame, position: Any, moves: list[str], line: int, said: tuple[str, str]) -> Any:
+    """Add the move that a node says, as (colour, point), and return the position after it.
+
+    If the players might agree on dead stones, and one of them plays on instead, there was a dispute.
+    """
+    try:
+        if position.passes >= 2 and position.outcome is None:
+            position = rules.play(position, DISPUTE)
+            moves.append(DISPUTE)
+        move = _move(rules, said[1])
+        if said[0] != COLOURS[position.turn - 1]:
+            raise NotationError(line, f"move {len(moves) + 1}: {rules.facts.seat_name(position.turn)} is to move")
+        position = rules.play(position, move)
+    except Refusal as refusal:
+        raise NotationError(line, f"move {len(moves) + 1}: {refusal.message}") from None
+    moves.append(move)
+    return position
+
+
+def _agreement(game: SgfGame, rules: AnyGame, position: Any) -> list[str]:
+    """Return the moves by which both players agree that the stones in the other's territory are dead."""
+    legal = rules.moves(position)
+    if AGREE not in legal or not _has_territories(game):
+        return []
+    stones = {name: piece.owner for name, piece in zip(rules.board.names, rules.pieces(position), strict=True)}
+    dead = {
+        f"dead-{point}"
+        for owner, name in ((2, "TB"), (1, "TW"))
+        for value in game.nodes[-1][1].get(name, ())
+        for point in _points(rules, value, game.nodes[-1][0])
+        if stones[point] == owner
+    }
+    return [*(move for move in legal if move in dead), AGREE, AGREE]
+
+
+def _has_territories(game: SgfGame) -> bool:
+    return not {"TB", "TW"}.isdisjoint(game.nodes[-1][1])
+
+
+def _variant(game: SgfGame, whole: bool) -> str:
+    """Return the variant of a game; a file without komi has none. Only in a whole game the players agree on stones."""
     size, komi = game.root("SZ", "19").strip(), game.root("KM", "0").strip()
     try:
         number = Decimal(komi).normalize() + 0  # no -0
     except InvalidOperation:
         raise NotationError(game.line, f"KM[{shortened(komi)}] is no number") from None
-    return f"{GAME}(size={size},komi={number:f})"
+    agreed = whole and (_has_territories(game) or game.root("RU") == AGREED_RULES)
+    return f"{GAME}(size={size},komi={number:f}{',scoring=agreed' if agreed else ''})"
 
 
 def _start(game: SgfGame, rules: AnyGame) -> str:

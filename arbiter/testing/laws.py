@@ -28,7 +28,10 @@ Choose = Callable[[int], int]
 WALK: Final = 60  #: plies of a random game, unless a law needs a whole game
 SAMPLE: Final = 16  #: the maximum number of moves that are tried in one position
 NEAR: Final = 300  #: the maximum number of texts near a move that are tried
-ACTIONS: Final = frozenset({"place", "move", "hop", "dig", "hatch", "pay", "pass", "castle", "become", "shoot", "swap"})
+ACTIONS: Final = frozenset(
+    {"place", "move", "hop", "dig", "hatch", "pay", "pass", "castle", "become", "shoot", "swap", "agree", "dispute"}
+    | {"mark", "unmark"}
+)
 
 HOSTILE_TEXTS: Final = (
     "", " ", "\n", "\0", "/", "//////", ".", "1", "1 1", "-", "é", "\ud800", "🐸", "٣", "²", "null", "{}",

@@ -15,7 +15,8 @@ from arbiter.games.contract import AnyGame, Step
 class Pick(NamedTuple):
     """One pick: its kind, the number of its cell (-1 for none), and its description in words.
 
-    Kinds: piece, to, place, dig, onto and shoot are cells; hatch, face, become, swap, pay and pass are not.
+    Kinds: piece, to, place, dig, onto, shoot, mark and unmark are cells; hatch, face, become, swap, pay, pass, agree
+    and dispute are not.
     """
 
     kind: str
@@ -27,9 +28,19 @@ def choices(game: AnyGame, moves: Iterable[tuple[str, Sequence[Step]]]) -> dict[
     """Return legal moves as JSON values: `picks`, and `moves` as (text, the numbers of its picks)."""
     numbers: dict[Pick, int] = {}
     listed = [
-        (text, [numbers.setdefault(pick, len(numbers)) for pick in picks(game, text, steps)]) for text, steps in moves
+        (text, [numbers.setdefault(pick, len(numbers)) for pick in picks(game, text, way)])
+        for text, steps in moves
+        for way in _ways(steps)
     ]
     return {"picks": [list(pick) for pick in numbers], "moves": listed}
+
+
+def _ways(steps: Sequence[Step]) -> Iterator[Sequence[Step]]:
+    """Yield the steps of a move; if it marks a chain, each alone: a click on any of the stones is enough."""
+    if steps and steps[0].action in ("mark", "unmark"):
+        yield from ([step] for step in steps)
+    else:
+        yield steps
 
 
 def picks(game: AnyGame, move: str, steps: Sequence[Step]) -> Iterator[Pick]:
@@ -55,6 +66,8 @@ def picks(game: AnyGame, move: str, steps: Sequence[Step]) -> Iterator[Pick]:
                 yield Pick(step.action, -1, f"{step.action}: {_name(game, step.piece)}")
                 if step.facing >= 0:
                     yield Pick("face", -1, _facing(game, step))
+            case "mark" | "unmark":
+                yield _at(game, step.action, step.target, step.action)
             case "castle":
                 pass  # the king's move says it
             case "pay":

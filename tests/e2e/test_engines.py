@@ -124,6 +124,40 @@ def test_a_go_engine_sits_down_as_the_page_says(tmp_path: Path) -> None:
     server.stop()
 
 
+def test_two_go_engines_agree_on_dead_stones(tmp_path: Path) -> None:
+    """First from a position in which one stone is dead, then a whole game."""
+    require(GNUGO, why="a Go engine plays")
+    server = Server(tmp_path, free_port())
+    server.start()
+    command: list[str | Path] = [BIN / "arbiter", "bot", "run", "--gtp", f"{GNUGO} --mode gtp --level 1"]
+    rows = "/".join(["....Ss..."] * 7 + [".s..Ss...", "....Ss..."])
+    with server.client(WAIT_S) as admin, contextlib.ExitStack() as bots:
+        for name in ("alice", "bob"):
+            bots.enter_context(
+                server.running([*command, "--server", server.address, "--name", name, "--sandbox", "off"])
+            )
+        server.wait_for_players("alice", "bob")
+        made = admin.create_match(
+            "go(scoring=agreed)",
+            ("alice", "bob"),
+            time_control="1h",
+            position=f"{rows} 1 0 40",
+            opening=("pass", "pass"),
+        ).match_id
+        until(partial(_is_over, admin, made))
+        given = admin.get_match(made, with_moves=True)
+        assert given.moves[2:] == ("dead-b2", "agree", "agree")
+        whole = admin.create_match("go(scoring=agreed)", ("bob", "alice"), time_control="1h").match_id
+        until(partial(_is_over, admin, whole))
+        played = admin.get_match(whole, with_moves=True)
+    assert given.result is not None
+    assert (given.result.winner, given.result.reason) == (1, "area")
+    assert played.result is not None
+    assert played.result.reason == "area"
+    assert played.moves[-2:] == ("agree", "agree")
+    server.stop()
+
+
 @pytest.mark.parametrize(
     ("name", "engine", "old", "new", "games"),
     [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 LETTERS = "abcdefghjklmnopqrst"
@@ -19,6 +19,10 @@ class Reference:
     passes: int = 0
     plies: int = 0
     earlier: tuple[Stones, ...] = ()
+    agreed: bool = False  # scoring=agreed
+    agreement: int = 0  # as in the text of a position
+    dead: frozenset[Point] = frozenset()
+    marks: int = 0
 
     def beside(self, point: Point) -> list[Point]:
         x, y = point
@@ -50,22 +54,53 @@ class Reference:
         if self.outcome() != "none":
             return set()
         free = [(x, y) for x in range(self.size) for y in range(self.size) if (x, y) not in self.stones]
+        if self.agreeing():
+            points = {min(self.reached(self.stones, point)[0]) for point in self.stones}
+            marks = {f"{'alive' if (x, y) in self.dead else 'dead'}-{LETTERS[x]}{y + 1}" for x, y in points}
+            return {"agree", "dispute", *(marks if self.marks < self.size**2 else ())}
         stood = (*self.earlier, self.stones)
         return {"pass", *(f"{LETTERS[x]}{y + 1}" for x, y in free if self.placed((x, y)) not in stood)}
 
+    def agreeing(self) -> bool:
+        return self.agreement in (1, 2) and self.passes < 4
+
+    def answered(self, move: str) -> Reference:
+        if move == "dispute":
+            return replace(self, turn=self.agreement, agreement=3, passes=0, dead=frozenset(), marks=0)
+        if move == "agree":
+            left = {point: owner for point, owner in self.stones.items() if point not in self.dead}
+            after = replace(self, turn=3 - self.turn, passes=self.passes + 1)
+            return replace(after, stones=left, dead=frozenset()) if after.passes == 4 else after
+        name = move.partition("-")[2]
+        chain, _ = self.reached(self.stones, (LETTERS.index(name[0]), int(name[1:]) - 1))
+        return replace(self, passes=2, dead=self.dead ^ chain, marks=self.marks + 1)
+
     def play(self, move: str) -> Reference:
+        if self.agreeing():
+            return self.answered(move)
         stood = (*self.earlier, self.stones)
         if move == "pass":
             stones, passes = self.stones, self.passes + 1
         else:
             stones, passes = self.placed((LETTERS.index(move[0]), int(move[1:]) - 1)), 0
-        return Reference(self.size, self.komi, stones, 3 - self.turn, passes, self.plies + 1, stood)
+        begins = self.agreed and self.agreement == 0 and passes == 2
+        return replace(
+            self,
+            stones=stones,
+            turn=3 - self.turn,
+            passes=passes,
+            plies=self.plies + 1,
+            earlier=stood,
+            agreement=3 - self.turn if begins else self.agreement,
+        )
 
     def text(self) -> str:
         rows = [
-            "".join(".Ss"[self.stones.get((x, y), 0)] for x in range(self.size)) for y in range(self.size - 1, -1, -1)
+            "".join((".Xx" if (x, y) in self.dead else ".Ss")[self.stones.get((x, y), 0)] for x in range(self.size))
+            for y in range(self.size - 1, -1, -1)
         ]
-        return f"{'/'.join(rows)} {self.turn} {self.passes} {self.plies}"
+        text = f"{'/'.join(rows)} {self.turn} {self.passes} {self.plies}"
+        return f"{text} {self.agreement} {self.marks}" if self.agreed else text
 
     def area(self, seat: int) -> int:
         own = list(self.stones.values()).count(seat)
@@ -73,7 +108,7 @@ class Reference:
         return own + sum(self.reached(self.stones, point)[1] == {seat} for point in free)
 
     def outcome(self) -> str:
-        if self.passes < 2 and self.plies < 4 * self.size * self.size:
+        if self.agreeing() or (self.passes < 2 and self.plies < 4 * self.size * self.size):
             return "none"
         reason = "area" if self.passes >= 2 else "length"
         lead = self.area(1) - self.area(2) - self.komi

@@ -24,7 +24,7 @@ VARIANTS = {
     "chess": ["chess"],
     "chess960": ["chess960", "chess960(start=959)"],
     "connect-four": ["connect-four"],
-    "go": ["go", "go(size=13,komi=0)"],
+    "go": ["go", "go(size=13,komi=0)", "go(scoring=agreed)"],
     "hex": ["hex", "hex(size=2)", "hex(size=3,swap=false)"],
     "othello": ["othello"],
     "circle-of-life": ["circle-of-life", "circle-of-life(target=1)", "circle-of-life(target=60)"],

@@ -16,7 +16,8 @@ from arbiter.matches.commands import Play, Resign
 from arbiter.matches.comments import Comment
 from arbiter.matches.events import Created
 from arbiter.matches.notation import NotationError
-from arbiter.matches.sgf import play, read, write
+from arbiter.matches.sgf import play, write
+from arbiter.matches.sgf_nodes import read
 from tests.matches.logged_match import LoggedMatch, started
 
 
@@ -71,6 +72,58 @@ def test_what_is_written_reads_back(seed: int) -> None:
         again = play(game)
         assert (again.variant, again.moves) == ("go", logged.match.moves)
     assert play(first, 5).moves == logged.match.moves[:5]
+
+
+AGREED = "go(komi=0.5,scoring=agreed)"
+
+
+def _agreed() -> LoggedMatch:
+    return started(AGREED, "5m", opening=("a2", "j9", "b1", "j8", "d5", "b2"))
+
+
+def test_what_players_agree_is_written_for_other_programs_and_reads_back() -> None:
+    logged = _agreed()
+    for move in ("pass", "pass", "dead-b2", "agree", "dead-j8", "agree", "agree"):
+        logged.play(move, 1_000)
+    text = write(logged.events)
+    assert "RU[Tromp-Taylor, dead stones by agreement]" in text
+    assert ";C[Black: dead-b2]BL[298];C[Black: agree]BL[297];C[White: dead-j8]WL[298]" in text.replace("\n", "")
+    file = sgf.Sgf_game.from_bytes(text.encode())
+    _, moves = sgf_moves.get_setup_and_moves(file)
+    assert len(moves) == 8
+    assert (file.get_winner(), file.get_root().get("RE")) == ("b", "B+80.5")
+    black, white = (
+        file.get_last_node().get(name) if file.get_last_node().has_property(name) else set() for name in ("TB", "TW")
+    )
+    assert (len(black), white) == (78, set())
+    (game,) = read([text])
+    again = play(game)
+    assert (again.variant, again.ended) == (AGREED, True)
+    assert again.moves == (*logged.match.moves[:-4], "dead-j8", "agree", "agree")
+    assert play(game, 8).variant == "go(komi=0.5)", "an opening is one of either way of scoring"
+
+
+def test_a_disputed_agreement_reads_back() -> None:
+    logged = _agreed()
+    for move in ("pass", "pass", "dead-b2", "agree", "dispute", "a1", "pass", "pass"):
+        logged.play(move, 1_000)
+    (game,) = read([write(logged.events)])
+    again = play(game)
+    assert (again.variant, again.ended) == (AGREED, True)
+    assert again.moves == (*logged.match.moves[:8], "dispute", "a1", "pass", "pass")
+
+
+@pytest.mark.parametrize(
+    ("territories", "dead"),
+    [("TB[aa:ib]TW[ai]", ("dead-d9",)), ("TB[aa][da]", ("dead-d9",)), ("TW[aa]", ())],
+)
+def test_dead_stones_follow_from_the_territories_of_other_programs(territories: str, dead: tuple[str, ...]) -> None:
+    rows = "".join(f"AB[{column}c]" for column in "abcdefghi")
+    (game,) = read([f"(;SZ[9]KM[0.5]RE[B+80.5]{rows};B[];W[da];B[];W[]{territories})"])
+    again = play(game)
+    assert again.variant == AGREED
+    assert again.moves == ("pass", "d9", "pass", "pass", *dead, "agree", "agree")
+    assert again.ended
 
 
 def test_a_start_position_is_written_and_read() -> None:

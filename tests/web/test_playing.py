@@ -31,6 +31,7 @@ LINES: Final = {
     ),
     "chess": "h2h4 g7g5 h4g5 h7h6 g5h6 f8g7 h6g7 f7f6 g7h8q b7b6 h8g8",
     "go": "e5 pass pass",
+    "go(scoring=agreed)": "e5 a1 pass pass dead-a1 agree agree",
     "othello": "d3 e3 f3 c3 b3 f4 f5 d6 d7",
     "hex(size=3)": "b3 c3 b2 a1 c1",
     "connect-four": "d a d a d a d",
@@ -48,7 +49,7 @@ LINES: Final = {
     ),
 }
 """Short complete games; the person has seat 1. In that of Elevation the position occurs for the third time; in chess a
-pawn becomes a queen, in Go the person passes.
+pawn becomes a queen, in Go the person passes, and marks a dead stone.
 """
 
 BEEPS: Final = """
@@ -57,7 +58,7 @@ window.AudioContext = class extends AudioContext { constructor() { super(); wind
 """
 """Counts the sounds of a page."""
 
-IN_SHORT: Final = ("pods(size=3)", "chess")  #: moves of several parts are played in the explorer
+IN_SHORT: Final = ("pods(size=3)", "chess", "go(scoring=agreed)")  #: moves of several parts are played in the explorer
 LONGER: Final = tuple(variant for variant in LINES if variant not in IN_SHORT)
 
 

@@ -151,6 +151,7 @@ export class Picker {
 
   #said(done: string[], kinds: string[]): string {
     if (!this.#composer) return "";
+    if (!done.length && kinds.includes("agree")) return "Your move: mark dead stones, then agree";
     if (!done.length) return kinds.includes("piece") ? "Your move: choose a piece" : "Your move: choose a cell";
     const said = done.join(", ");
     return `${said.slice(0, 1).toUpperCase()}${said.slice(1)} …`;

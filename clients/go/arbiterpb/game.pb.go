@@ -1386,12 +1386,12 @@ func (x *LegalMove) GetSteps() []*Step {
 // One visible part of a move.
 type Step struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// "place", "move", "hop", "dig", "hatch", "pay", "pass", "castle" (the rook), "become", "shoot" or "swap". Games that
-	// are added may have others.
+	// "place", "move", "hop", "dig", "hatch", "pay", "pass", "castle" (the rook), "become", "shoot", "swap", "mark",
+	// "unmark" (a stone as dead), "agree" or "dispute". Games that are added may have others.
 	Action string `protobuf:"bytes,1,opt,name=action,proto3" json:"action,omitempty"`
-	// The cell that it goes from; empty for "place", "become", "swap" and "pass".
+	// The cell that it goes from; empty for actions that have none.
 	Source string `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
-	// The cell that it goes to; empty for "pay" and "pass".
+	// The cell that it goes to; empty for "pay", "pass", "agree" and "dispute".
 	Target string `protobuf:"bytes,3,opt,name=target,proto3" json:"target,omitempty"`
 	// The letter of the piece that appears or pays; empty if there is none.
 	Piece string `protobuf:"bytes,4,opt,name=piece,proto3" json:"piece,omitempty"`

@@ -41,6 +41,57 @@ def test_a_match_from_a_position_is_put_up_stone_by_stone() -> None:
     assert asked[3:7] == ["play w e5", "play b d4", "play w a1", "play w b2"]
 
 
+ONE_EYE = "/".join(["........."] * 5 + ["SSSS.....", "sssS.....", ".ssS...s.", "sssS...s."])
+CORNER = ONE_EYE.replace("sss", "xxx").replace(".ss", ".xx")
+BOTH = CORNER.replace("s", "x")
+
+
+def asked_for_dead_stones(position: str, *moves: str) -> bridge.Gtp:
+    """Return the language of an engine that was asked which stones are dead, after two passes and these moves."""
+    engine = GTP.of_program()
+    match = arb.LiveMatch("m1", "go(scoring=agreed)", 1, "bob", "none", moves=("d4", "pass", "pass", *moves))
+    turn = arb.Turn(
+        match.game, 1, len(match.moves), position, (), (), 0, 0, "", False, "bob", (), None, (), 0, 1, match
+    )
+    lines = engine.question(bridge.Question(turn, None, None, None))
+    assert lines[3:] == ["play b d4", "play w pass", "play b pass", "4 final_status_list dead"]
+    return engine
+
+
+@pytest.mark.parametrize(
+    ("position", "moves", "answer", "move"),
+    [
+        (f"{ONE_EYE} 2 2 3 2 0", (), ["=4 A1 B1", "C1", ""], "dead-a1"),
+        (f"{ONE_EYE} 2 2 3 2 0", (), ["=", "", "=4", ""], "agree"),
+        (f"{ONE_EYE} 2 2 3 2 0", (), ["?4 unknown command", ""], "agree"),
+        (f"{CORNER} 2 2 3 2 1", ("dead-a1",), ["=4 A1", "H1 H2", ""], "dead-h1"),
+        (f"{CORNER} 2 2 3 2 1", ("dead-a1",), ["=4 A1", ""], "agree"),
+        (f"{CORNER} 1 3 3 2 1", ("dead-a1", "agree"), ["=4 A1 H2", ""], "dead-h1"),
+        (f"{CORNER} 1 3 3 2 1", ("dead-a1", "agree"), ["=4", ""], "dispute"),
+        (f"{CORNER} 1 3 3 2 1", ("dead-a1", "agree"), ["?4 cannot", ""], "dispute"),
+        (f"{CORNER} 1 3 3 2 81", ("dead-a1", "agree"), ["=4 A1 H1", ""], "dispute"),
+        (f"{CORNER} 2 3 3 2 4", ("dead-a1", "agree", "dead-h1", "alive-h1", "agree"), ["=4 A1 H1", ""], "dispute"),
+        (f"{BOTH} 2 3 3 2 2", ("dead-a1", "agree", "dead-h1", "agree"), ["=4 A1 H1", ""], "agree"),
+    ],
+)
+def test_dead_stones_are_marked_agreed_or_disputed(
+    position: str, moves: tuple[str, ...], answer: list[str], move: str
+) -> None:
+    engine = asked_for_dead_stones(position, *moves)
+    assert [engine.choice(line) for line in answer] == [None] * (len(answer) - 1) + [arb.Move(move)]
+    assert engine.choice("") is None
+
+
+def test_after_a_dispute_colours_alternate_as_before() -> None:
+    moves = ("d4", "pass", "pass", "dead-d4", "agree", "dispute", "e5")
+    match = arb.LiveMatch("m1", "go(scoring=agreed)", 1, "bob", "none", moves=moves)
+    position = "/".join(["........."] * 9) + " 1 0 4 3 0"
+    turn = arb.Turn(match.game, 1, 7, position, (), (), 0, 0, "", False, "bob", (), None, (), 0, 1, match)
+    asked = GTP.question(bridge.Question(turn, None, None, None))
+    assert asked[3:7] == ["play b d4", "play w pass", "play b pass", "play w e5"]
+    assert asked[-1] == "3 genmove b"
+
+
 def test_an_engine_introduces_itself() -> None:
     assert GTP.greeting() == ["1 name", "2 version"]
     said, complete = GTP.introduction("=1 GNU Go", bridge.Introduction())

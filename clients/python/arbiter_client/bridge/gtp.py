@@ -1,9 +1,12 @@
 """Go engines that speak the Go Text Protocol (GTP), version 2, as Gunnar Farnebäck's draft of 2002 describes it.
 
 What a bridge needs of it: `name`, `version`, `boardsize`, `komi`, `clear_board`, `play`, `time_settings`, `time_left`,
-`genmove`, `quit`. An engine gets all moves of the match with each turn, so one that was started again knows the line.
-Not there: handicap stones, the final status of stones (the game's rules count all stones on the board as alive), and
-scores of moves, which the protocol does not have.
+`genmove`, `final_status_list`, `quit`. An engine gets all moves of the match with each turn, so one that was started
+again knows the line. Not there: handicap stones, and scores of moves, which the protocol does not have.
+
+In `go(scoring=agreed)` an engine is asked after two passes which stones are dead. It marks what its opponent has left
+out, and agrees if then the same stones are marked; if others are, or the opponent took its marks back, it disputes. An
+engine that does not know `final_status_list` agrees only to no marks.
 """
 
 from __future__ import annotations
@@ -19,22 +22,27 @@ from arbiter_client.values.play import LiveMatch
 GAME: Final = "go"
 SIZE, KOMI = "9", "7.5"  #: of the game without parameters
 COLOURS: Final = ("b", "w")  #: of the seats
-NAME, VERSION, GENMOVE = 1, 2, 3  #: ids of requests; the requests that put up a position have none
+NAME, VERSION, GENMOVE, DEAD = 1, 2, 3, 4  #: ids of requests; the requests that put up a position have none
 COLUMNS: Final = "abcdefghjklmnopqrst"  #: there is no `i`
 UNTIMED_S: Final = 10  #: of a move without a clock
+MARKED: Final = "Xx"  #: stones that are marked as dead, in a position
 
 _ANSWER: Final = re.compile(r"([=?])(\d*)\s*(.*)", re.DOTALL)
 _PARAMETER: Final = re.compile(r"(\w+)=([^,)\s]+)")
 
 
 class Gtp:
-    """The language of Go engines; it remembers nothing."""
+    """The language of Go engines. The language of one engine remembers what was asked until it is answered."""
 
     agrees = False
 
+    def __init__(self) -> None:
+        self._asked: Question | None = None
+        self._dead: list[str] | None = None  # the stones of the answer that the engine is giving
+
     def of_program(self) -> Gtp:
-        """Return itself."""
-        return self
+        """Return the language of one more engine."""
+        return Gtp()
 
     def greeting(self) -> list[str]:
         """Return the first lines, which the engine answers with its name and version."""
@@ -53,14 +61,18 @@ class Gtp:
         return []
 
     def question(self, question: Question) -> list[str]:
-        """Return the lines that put up the match's moves, tell the time, and ask for a move."""
+        """Return the lines that put up the match's moves, tell the time, and ask for a move, or for the dead stones."""
+        self._asked, self._dead = question, None
         turn = question.turn
         given = dict(_PARAMETER.findall(turn.game))
         colour = COLOURS[turn.seat - 1]
         first, stones = _start(turn.match.start_position)
         lines = [f"boardsize {given.get('size', SIZE)}", f"komi {given.get('komi', KOMI)}", "clear_board"]
         lines += [f"play {COLOURS[seat]} {vertex}" for seat, vertex in stones]
-        lines += [f"play {COLOURS[(first + ply) % 2]} {move}" for ply, move in enumerate(turn.match.moves)]
+        played = [move for move in turn.match.moves if not _answers(move)]
+        lines += [f"play {COLOURS[(first + number) % 2]} {move}" for number, move in enumerate(played)]
+        if _agreeing(turn.position):
+            return [*lines, f"{DEAD} final_status_list dead"]
         if question.left_ms is None:
             lines.append(f"time_settings 0 {UNTIMED_S} 1")
         else:
@@ -69,11 +81,17 @@ class Gtp:
         return [*lines, f"{GENMOVE} genmove {colour}"]
 
     def choice(self, line: str) -> Choice | None:
-        """Read the answer to `genmove`. Other answers are remarks; an error among them is skipped with a warning."""
+        """Read the answer to `genmove`, or to `final_status_list`, which ends with an empty line.
+
+        Other answers are remarks; an error among them is skipped with a warning.
+        """
         answer = _ANSWER.fullmatch(line.strip())
         if answer is None:
-            return None
+            return self._more_dead(line.split())
         kind, number, text = answer.groups()
+        if number == str(DEAD):
+            self._dead = text.split() if kind == "=" else []
+            return None
         if number != str(GENMOVE):
             if kind == "?":
                 raise NotUnderstood(line, "an engine that takes this request")
@@ -83,6 +101,16 @@ class Gtp:
             raise AnswerMalformed(line, "a move, pass or resign")
         return Resign() if vertex == "resign" else Move(vertex)
 
+    def _more_dead(self, vertices: list[str]) -> Choice | None:
+        """Read a further line of the dead stones; an empty one is their end."""
+        if self._asked is None or self._dead is None:
+            return None
+        self._dead += vertices
+        if vertices:
+            return None
+        dead, self._dead = {vertex.lower() for vertex in self._dead}, None
+        return Move(_answer(self._asked, dead))
+
     def end(self, outcome: str, reason: str) -> list[str]:
         """Return nothing: an engine is not told of the end of a game."""
         return []
@@ -90,6 +118,46 @@ class Gtp:
     def goodbye(self) -> list[str]:
         """Return the line that asks an engine to end."""
         return ["quit"]
+
+
+def _answers(move: str) -> bool:
+    """Return whether a move is part of an agreement on dead stones."""
+    return move in ("agree", "dispute") or "-" in move
+
+
+def _agreeing(position: str) -> bool:
+    """Return whether the players are to agree: both have passed, and the game goes on."""
+    return position.count(" ") > 1 and int(position.split()[2]) >= 2
+
+
+def _answer(question: Question, dead: set[str]) -> str:
+    """Return the move by which an engine answers, for which these stones are dead."""
+    board, *_, marks = question.turn.position.split()
+    chains = _chains(board)
+    marked = {name for name, (sign, _) in chains.items() if sign in MARKED}
+    wanted = {name for name, (_, stones) in chains.items() if stones & dead}
+    answered = [move for move in question.turn.match.moves if _answers(move)].count("agree")
+    if wanted - marked and answered < 2 and int(marks) < len(board.replace("/", "")):
+        return f"dead-{min(wanted - marked)}"
+    return "agree" if wanted == marked else "dispute"
+
+
+def _chains(board: str) -> dict[str, tuple[str, set[str]]]:
+    """Return the chains of a board by their names, each with the sign of its stones, and these."""
+    ranks = board.split("/")[::-1]
+    signs = {(file, rank): sign for rank, row in enumerate(ranks) for file, sign in enumerate(row) if sign != "."}
+    found: dict[str, tuple[str, set[str]]] = {}
+    while signs:
+        first = min(signs)
+        sign, stones, left = signs[first], set[str](), [first]
+        while left:
+            file, rank = left.pop()
+            if signs.get((file, rank)) == sign:
+                del signs[file, rank]
+                stones.add(f"{COLUMNS[file]}{rank + 1}")
+                left += [(file + 1, rank), (file - 1, rank), (file, rank + 1), (file, rank - 1)]
+        found[f"{COLUMNS[first[0]]}{first[1] + 1}"] = sign, stones
+    return found
 
 
 def _start(position: str) -> tuple[int, list[tuple[int, str]]]:

@@ -729,13 +729,13 @@ class Step(_message.Message):
     PIECE_FIELD_NUMBER: _builtins.int
     FACING_FIELD_NUMBER: _builtins.int
     action: _builtins.str
-    """"place", "move", "hop", "dig", "hatch", "pay", "pass", "castle" (the rook), "become", "shoot" or "swap". Games that
-    are added may have others.
+    """"place", "move", "hop", "dig", "hatch", "pay", "pass", "castle" (the rook), "become", "shoot", "swap", "mark",
+    "unmark" (a stone as dead), "agree" or "dispute". Games that are added may have others.
     """
     source: _builtins.str
-    """The cell that it goes from; empty for "place", "become", "swap" and "pass"."""
+    """The cell that it goes from; empty for actions that have none."""
     target: _builtins.str
-    """The cell that it goes to; empty for "pay" and "pass"."""
+    """The cell that it goes to; empty for "pay", "pass", "agree" and "dispute"."""
     piece: _builtins.str
     """The letter of the piece that appears or pays; empty if there is none."""
     facing: _builtins.int

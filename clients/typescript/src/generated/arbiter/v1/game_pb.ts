@@ -723,22 +723,22 @@ export const LegalMoveSchema: GenMessage<LegalMove> = /*@__PURE__*/
  */
 export type Step = Message<"arbiter.v1.Step"> & {
   /**
-   * "place", "move", "hop", "dig", "hatch", "pay", "pass", "castle" (the rook), "become", "shoot" or "swap". Games that
-   * are added may have others.
+   * "place", "move", "hop", "dig", "hatch", "pay", "pass", "castle" (the rook), "become", "shoot", "swap", "mark",
+   * "unmark" (a stone as dead), "agree" or "dispute". Games that are added may have others.
    *
    * @generated from field: string action = 1;
    */
   action: string;
 
   /**
-   * The cell that it goes from; empty for "place", "become", "swap" and "pass".
+   * The cell that it goes from; empty for actions that have none.
    *
    * @generated from field: string source = 2;
    */
   source: string;
 
   /**
-   * The cell that it goes to; empty for "pay" and "pass".
+   * The cell that it goes to; empty for "pay", "pass", "agree" and "dispute".
    *
    * @generated from field: string target = 3;
    */
