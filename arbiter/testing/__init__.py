@@ -17,8 +17,8 @@ Servers
   waits for the items of a session, and takes them
 - `served`: `served` serves over gRPC in this process, and yields a `Served`; `memory_world` keeps its record in memory
 - `memory`: the ports of a server in memory: `MemoryJournal`, `MemoryDirectory`, `MemoryReplicas`, `MemorySnapshots`,
-  `MemoryBus` and its `MemoryBroker`, `CountingIds`, `NoKeys`, `PlainRules`; `CallsBack` and `lose_basis` are for
-  journals of your own
+  `MemoryBus` and its `MemoryBroker`, `CountingIds`, `NoKeys`, `OneKey`, `PlainRules`; `CallsBack` and `lose_basis` are
+  for journals of your own
 - `faults`: `FaultyJournal` is a journal that fails, or delays its commits, when a test says so
 - `network`: `Network` is a proxy before a server; each `Direction` of a connection can be delayed, cut and reset
 
@@ -38,5 +38,6 @@ Players
 Whole runs
 - `random_tournaments`: `TournamentRun` plays a tournament without matches: one that was `drawn`, or a `restless` one,
   which players join and leave; it raises `InvalidRun`
+- `random_corrections`: `drawn_correction` and `drawn_ruling` are decisions of an organiser on a tournament
 - `simulation`: evenings of matches with faults, drawn from a seed; see `arbiter simulate`
 """

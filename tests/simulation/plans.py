@@ -17,6 +17,14 @@ def promises_broken(plan: Plan) -> set[str]:
 LATER = (Fault.LOCKED, Fault.SERVER_STALL)  #: faults that came after seeds that are remembered
 
 
+def without_corrections(plan: Plan) -> Plan:
+    """Return what a seed stood for before tournaments were corrected: the errors that it found are found there."""
+    faults = {**plan.faults}
+    faults.pop(Fault.CORRECTING, None)
+    return replace(plan, tournaments=tuple(cup for cup in plan.tournaments if not cup.corrections), faults=faults)
+
+
 def without_later_faults(plan: Plan) -> Plan:
-    """Return what a seed stood for before there were some of the faults: the errors that it found are found there."""
+    """Return what a seed stood for before there were some of the faults, and corrections."""
+    plan = without_corrections(plan)
     return replace(plan, faults={fault: rate for fault, rate in plan.faults.items() if fault not in LATER})

@@ -13,8 +13,10 @@ import pytest
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.events import EventKind
 from arbiter.matches.match import Match, Phase
+from arbiter.ratings.rulings import Rulings
 from arbiter.runtime.clock import FollowingClock
 from arbiter.service.cut_off import CutOff
+from arbiter.service.gate import players as gate_of_players
 from arbiter.service.matches.decisions import Decisions
 from arbiter.service.play.challenges import Challenges
 from arbiter.service.play.delivery import Delivery
@@ -29,13 +31,21 @@ from arbiter.service.record.published import Published
 from arbiter.service.sharing import news, replica
 from arbiter.service.sharing.following import Follower
 from arbiter.service.sharing.sharing import Sharing
+from arbiter.service.tournaments.driver import TournamentDriver
+from arbiter.service.tournaments.ended import EndedTournaments
+from arbiter.service.tournaments.registry import TournamentRegistry
 from arbiter.testing.memory import MemoryJournal, MemoryReplicas
 from arbiter.testing.simulation import run
+from arbiter.testing.simulation.invariants.corrections import NO_OTHER, ONCE, RATINGS, SUSPENDED
+from arbiter.testing.simulation.invariants.tournaments import AS_ALONE
 from arbiter.testing.simulation.invariants.waits import WAIT
 from arbiter.testing.simulation.plan import Fault, Plan, draw
+from arbiter.tournaments import commands as do
+from arbiter.tournaments import correction_rules, engine
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.spec import Format
-from tests.simulation.plans import promises_broken
+from arbiter.tournaments.tournament import Tournament
+from tests.simulation.plans import promises_broken, without_corrections
 from tests.simulation.test_injected_faults import begins_no_late_turn_again, counts_a_stream_from_when_it_is_open
 
 pytestmark = pytest.mark.long
@@ -237,6 +247,67 @@ def takes_who_has_come_elsewhere_for_absent(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Sharing, "flag_waits_ms", at_once)
 
 
+def remembers_no_correction(patch: pytest.MonkeyPatch) -> None:
+    """Servers that make a correction again when its request is repeated."""
+    apply = Tournament.apply
+
+    def forgetful(self: Tournament, event: ev.Event) -> None:
+        apply(self, event)
+        if isinstance(event, ev.Ruled | ev.Corrected):
+            del self.requests[event.caller, event.request]
+
+    patch.setattr(Tournament, "apply", forgetful)
+
+
+def acknowledges_before_it_stores(patch: pytest.MonkeyPatch) -> None:
+    """A server that acknowledges a correction at once: it is lost with the server."""
+    submit = TournamentDriver.submit
+
+    def hasty(self: TournamentDriver, command: do.Command) -> asyncio.Future[Refusal | None]:
+        answer = submit(self, command)
+        if not isinstance(command, do.AfterTheEnd) or answer.done():
+            return answer
+        soon: asyncio.Future[Refusal | None] = asyncio.get_running_loop().create_future()
+        soon.set_result(engine.decide(self.tournament, command, self.tournament.at).refusal)
+        return soon
+
+    patch.setattr(TournamentDriver, "submit", hasty)
+
+
+def ignores_what_others_decided(patch: pytest.MonkeyPatch) -> None:
+    """A server that makes a correction although somebody has decided since its caller looked."""
+    patch.setattr(correction_rules, "decided_at", lambda tournament, what: (0, ""))
+
+
+def hears_of_no_correction_after_the_end(patch: pytest.MonkeyPatch) -> None:
+    """A server that goes on to show the table with which a tournament ended."""
+    patch.setattr(EndedTournaments, "grown", lambda self, tournament_id, _: self.get(tournament_id) is not None)
+
+
+def lets_a_suspended_player_play_on(patch: pytest.MonkeyPatch) -> None:
+    """An operator's suspension that tournaments do not hear of."""
+
+    async def idle(tournaments: TournamentRegistry, operator: str, player: str, *, suspended: bool) -> None:
+        pass
+
+    patch.setattr(gate_of_players, "follow_suspension", idle)
+
+
+def rules_again_on_ratings(patch: pytest.MonkeyPatch) -> None:
+    """A server that makes a ruling on ratings again when its request is repeated."""
+    patch.setattr(Rulings, "made", lambda self, command: 0)
+
+
+def lists_what_is_unrated_as_rated(patch: pytest.MonkeyPatch) -> None:
+    """A store that keeps a ruling on ratings, but not which matches it changes."""
+    rule = MemoryJournal.rule_now
+    patch.setattr(MemoryJournal, "rule_now", lambda self, ruling, changes: rule(self, ruling, {}))
+
+
+def corrected(plan: Plan) -> Plan | None:
+    return plan if any(each.corrections for each in plan.tournaments) else None
+
+
 def anything(plan: Plan) -> Plan | None:
     return plan
 
@@ -285,6 +356,13 @@ def challenges(plan: Plan) -> Plan | None:
         (takes_who_waits_elsewhere_for_absent, OFTEN_HELD, 10, {WAIT}, anything),
         (takes_who_has_come_elsewhere_for_absent, HELD, 21, {WAIT}, anything),
         (completes_no_challenge, {Fault.ACCEPTING: 1.0}, 1, {"A challenge ends in one way"}, challenges),
+        (remembers_no_correction, {Fault.CORRECTING: 0.1}, 16, {ONCE}, corrected),
+        (acknowledges_before_it_stores, {Fault.CORRECTING: 0.1}, 16, {ONCE}, corrected),
+        (ignores_what_others_decided, {Fault.MOVE: 2.0}, 16, {NO_OTHER}, corrected),
+        (hears_of_no_correction_after_the_end, {Fault.MOVE: 2.0}, 16, {AS_ALONE}, corrected),
+        (lets_a_suspended_player_play_on, {Fault.MOVE: 2.0}, 16, {SUSPENDED}, corrected),
+        (rules_again_on_ratings, {Fault.CORRECTING: 0.1}, 16, {ONCE}, corrected),
+        (lists_what_is_unrated_as_rated, {Fault.MOVE: 2.0}, 16, {RATINGS}, corrected),
     ],
 )
 def test_the_fault_is_found(
@@ -295,9 +373,13 @@ def test_the_fault_is_found(
     needs: Callable[[Plan], Plan | None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """By one of the first seeds from this one on whose plan has what the fault needs."""
+    """By one of the first seeds from this one on whose plan has what the fault needs.
+
+    Tournaments are corrected only where the fault is about that: so the other seeds stand for what they have stood for.
+    """
     inject(monkeypatch)
     monkeypatch.setattr(run, "LONGEST_CALM_S", 60.0)  # what never ends costs less
-    plans = (needs(replace(draw(each, MATCHES, SERVERS), faults=faults)) for each in itertools.count(seed))
+    drawn = (replace(draw(each, MATCHES, SERVERS), faults=faults) for each in itertools.count(seed))
+    plans = (needs(plan if needs is corrected else without_corrections(plan)) for plan in drawn)
     tried = itertools.islice((plan for plan in plans if plan is not None), SEEDS)
     assert any(invariants & promises_broken(plan) for plan in tried)

@@ -11,14 +11,19 @@ from dataclasses import replace
 
 import pytest
 
+from arbiter.errors import Reason
+from arbiter.ratings.rulings import Command
 from arbiter.testing.simulation.invariants import RunEvidence, violations
 from arbiter.testing.simulation.invariants.servers import (
     moves_before_it_is_known,
     players_of_a_killed_server_soon_go_on,
 )
+from arbiter.testing.simulation.observations import AskedDecision
 from arbiter.testing.simulation.plan import AMONG_SERVERS, Fault, Plan, draw
 from arbiter.testing.simulation.run import play_out
 from arbiter.testing.simulation.summary import RunSummary, simulate
+from arbiter.tournaments.commands import Correct, Rule
+from arbiter.tournaments.corrections import CORRECTIONS
 from arbiter.tournaments.spec import Format
 from tests.simulation.plans import promises_broken, without_later_faults
 
@@ -117,6 +122,38 @@ def test_every_fault_happens(outcomes: list[RunSummary]) -> None:
     possible = set(Fault) - {Fault.LEAP}
     assert faults
     assert set(faults) == possible if len(outcomes) >= ENOUGH else set(faults) <= possible
+
+
+@pytest.mark.soak
+def test_every_kind_of_decision_is_made_and_some_are_refused() -> None:
+    """By some of the first runs with a tournament that is corrected."""
+    missing, refused = {*CORRECTIONS, "rule", "unrated", "rated", "taken_back", "suspend"}, set[Reason]()
+    corrected = (seed for seed in itertools.count(16) if _is_corrected(draw(seed, MATCHES, SERVERS)))
+    for seed in itertools.islice(corrected, 20):
+        for asked in play_out(draw(seed, MATCHES, SERVERS)).history.decisions:
+            refused |= {answer.refused for answer in asked.answers if answer.refused is not None}
+            if asked.is_made:
+                missing.discard(_kind(asked))
+        if not missing:
+            break
+    assert not missing
+    assert refused >= {Reason.TOURNAMENT_CLOSED, Reason.TOURNAMENT_CHANGED, Reason.ARGUMENT_INVALID}
+
+
+def _is_corrected(plan: Plan) -> bool:
+    return any(cup.corrections for cup in plan.tournaments)
+
+
+def _kind(asked: AskedDecision) -> str:
+    match asked.asked:
+        case Correct(what=what):
+            return what.name
+        case Command(decision=decision):
+            return decision
+        case Rule():
+            return "rule"
+        case _:
+            return "suspend"
 
 
 def busy(plan: Plan) -> Plan:

@@ -119,6 +119,14 @@ def test_a_win_by_absence_of_a_player_who_was_not_there_is_found(back: bool) -> 
     assert wrong == ("" if back else "was won by the absence of a player by one who was not there either")
 
 
+@pytest.mark.parametrize(("at", "time", "wrong"), [(2_000, "none", ""), (1_999, "none", "came before 2000")])
+def test_a_match_whose_players_left_may_be_void_once_its_flag_has_fallen(at: int, time: str, wrong: str) -> None:
+    """Also without clocks: a move has its cap."""
+    match_ = recorded(*LEFT_BY_BOTH, BY_ABSENCE | {"at": at, "result": "void", "winner": 0, "party": "players"})
+    match_[0].event["time"], match_[0].event["policy"]["move_cap_ms"] = time, 1_999
+    assert absent(OfMatches({}), "m1", match_) == wrong
+
+
 @pytest.mark.parametrize(("reason", "wrong"), [("abandonment", True), ("no_show", False)])
 def test_a_void_match_that_counts_as_a_draw_is_found(reason: str, wrong: bool) -> None:
     void = BY_ABSENCE | {"at": 3_011, "result": "void", "winner": 0, "party": "players", "reason": reason}

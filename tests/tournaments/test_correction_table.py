@@ -10,6 +10,7 @@ from itertools import product
 import pytest
 
 from arbiter.errors import Reason
+from arbiter.testing.random_corrections import drawn_correction
 from arbiter.testing.random_tournaments import TournamentRun, drawn
 from arbiter.tournaments import codec, correction_rules, engine, formats
 from arbiter.tournaments import commands as do
@@ -26,7 +27,6 @@ from arbiter.tournaments.corrections import (
     PairRound,
     Reinstate,
     Replay,
-    Results,
     in_words,
 )
 from arbiter.tournaments.spec import Format
@@ -112,13 +112,13 @@ def test_random_corrections_in_every_format_keep_the_checker_quiet_and_are_read_
                 break
             run.step()
             if lots.random() < 0.15:
-                what = _random(run, lots)
+                what = drawn_correction(run.tournament, lots)
                 if not correct(run, what).refusal:
                     done.add(f"{run.tournament.spec.format} {what.name}")
             if run.tournament.phase is TournamentPhase.PAUSED and lots.random() < 0.5:
                 run.act(do.Continue("org", f"go on {len(run.log)}"))
         for _ in range(3):
-            correct(run, _random(run, lots))
+            correct(run, drawn_correction(run.tournament, lots))
         assert violations(run.log) == [], seed
         read = [codec.read_event(json.loads(json.dumps(codec.write_event(event)))) for event in run.log]
         assert read == run.log
@@ -127,42 +127,3 @@ def test_random_corrections_in_every_format_keep_the_checker_quiet_and_are_read_
     assert len(done) > 25, done
     by_hand = {"round_robin pair", *(f"swiss {name}" for name in ("pair", "bye", "pair_round", "hold", "forbid"))}
     assert len(by_hand & done) > 3, done
-
-
-def _random(run: TournamentRun, lots: random.Random) -> Correction:
-    players = sorted(run.tournament.entrants) or ["nobody"]
-    player, out = lots.choice(players), sorted(run.tournament.disqualified)
-    start = lots.random() < 0.7
-    results = lots.choice(list(Results)) if start else Results.STAND
-    choices: list[Correction] = [
-        Disqualify(player, start, results, lots.random() < 0.5),
-        Reinstate(lots.choice(out) if out else player),
-        Replay(lots.choice(sorted(run.tournament.results) or [1])),
-        Replay(lots.choice(sorted(run.tournament.results) or [1])),
-        Award(player, lots.choice((-2, -1, 1, 3))),
-        DrawLots(tuple(lots.sample(players, min(3, len(players)))), str(lots.random())),
-    ]
-    if lots.random() < 0.6:
-        choices = _of_pairings(run, lots, players)
-    allowed = correction_rules.allowed(run.tournament)
-    likely = [what for what in choices if correction_rules.row_of(what) in allowed]
-    return lots.choice(likely if likely and lots.random() < 0.9 else choices)
-
-
-def _of_pairings(run: TournamentRun, lots: random.Random, players: list[str]) -> list[Correction]:
-    tournament, two = run.tournament, lots.sample([*players, "nobody"], 2)
-    round_ = tournament.rounds + lots.choice((-1, 0, 0, 1, 1, 1, 2))
-    pairs = [(meeting.second, meeting.first) for meeting in tournament.of_round(round_)]
-    if len(pairs) > 1:
-        (a, b), (c, d) = lots.sample(pairs, 2)
-        pairs = lots.choice(([(a, b)], [(a, c), (d, b)]))
-    some = lots.sample(players, len(players) // 4 * 2)
-    return [
-        PairByHand(round_, tuple(pairs)),
-        PairByHand(round_, tuple(zip(some[::2], some[1::2], strict=True))),
-        GiveBye(lots.choice(players), round_, lots.choice((1, 2))),
-        PairRound(tournament.rounds + 1, afresh=True),
-        PairRound(tournament.rounds + (tournament.phase is TournamentPhase.PAUSED), lots.random() < 0.5),
-        Hold(lots.random() < 0.2),
-        Forbid(two[0], two[1], lots.random() < 0.3),
-    ]

@@ -270,10 +270,13 @@ class TournamentRegistry:
         """Inform tournaments of records of other servers, and start drivers for tournaments that they have created."""
         for record in found:
             if record.subject is Subject.TOURNAMENT:
-                driver = self._drivers.get(record.match_id)
+                driver, is_kept = (
+                    self._drivers.get(record.match_id),
+                    self._ended.grown(record.match_id, record.revision),
+                )
                 if driver is not None:
                     driver.log_grown(record.revision)
-                elif not self._ended.grown(record.match_id, record.revision) and not self._stopped:
+                elif not is_kept and not self._stopped:
                     self._take_up(record.match_id, record.revision)
 
     # -- reading -------------------------------------------------------------------------------------------------

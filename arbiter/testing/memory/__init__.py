@@ -7,7 +7,7 @@ from arbiter.testing.memory.bus import MemoryBroker, MemoryBus
 from arbiter.testing.memory.directory import MemoryDirectory
 from arbiter.testing.memory.ids import CountingIds
 from arbiter.testing.memory.journal import CallsBack, MemoryJournal, lose_basis
-from arbiter.testing.memory.keys import NoKeys
+from arbiter.testing.memory.keys import NoKeys, OneKey
 from arbiter.testing.memory.replicas import MemoryReplicas
 from arbiter.testing.memory.rules import PlainRules
 from arbiter.testing.memory.snapshots import MemorySnapshots
@@ -22,6 +22,7 @@ __all__ = [
     "MemoryReplicas",
     "MemorySnapshots",
     "NoKeys",
+    "OneKey",
     "PlainRules",
     "lose_basis",
 ]

@@ -13,7 +13,7 @@ observations and the journal, and nothing else.
 Where several servers share a store, each is a process of `arbiter.testing.processes`, so that it can be killed between
 any two steps, or stopped. `cluster` starts it as `arbiter serve` does, `store_line` connects it to the store, `address`
 leads clients to one of them, `cluster_faults` strikes, and `watch` compares what the servers know. `log_lock` keeps all
-of them from the log for a while.
+of them from the log for a while. `organiser` runs tournaments, and `corrector` corrects some of them.
 
 All randomness comes from generators seeded by that one seed, a separate one for each part, and nothing depends on the
 order of a set or on an object's address. So a seed gives the same run in any process. A seed that found a bug is kept

@@ -22,12 +22,16 @@ from arbiter.service.players.accounts import Scope
 from arbiter.service.ports.environment import Clock
 from arbiter.testing.memory import MemoryJournal
 from arbiter.testing.simulation.observations import CreatedMatch, Request, RunObservations, SentAnswer, received
-from arbiter.testing.simulation.plan import ORGANISER
+from arbiter.testing.simulation.plan import OPERATORS, ORGANISER
 
 Answer = Receipt | Refusal
 ADDRESS: Final = "simulation:"  #: of every client
 OBSERVER: Final = "observer"  #: the player whose token all observers use
-SCOPES: Final = {ORGANISER: Scope.ORGANISE, OBSERVER: Scope.OBSERVE}  #: of those who do not play
+SCOPES: Final = {  #: of those who do not play
+    ORGANISER: Scope.ORGANISE,
+    OBSERVER: Scope.OBSERVE,
+    **dict.fromkeys(OPERATORS, Scope.ADMIN),
+}
 
 
 class GateCalls:

@@ -14,8 +14,11 @@ from typing import NamedTuple
 
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.requests import Receipt
+from arbiter.ratings.rulings import Command
 from arbiter.service.ports.directory import Challenge
+from arbiter.service.ports.journal import StoredRecord
 from arbiter.testing.guarantees import Bookmarked, Received
+from arbiter.tournaments.commands import Correct, Rule
 from arbiter.tournaments.standings import Table
 
 
@@ -235,6 +238,46 @@ class ChallengeStory:
     told: list[str] = field(default_factory=list)
 
 
+class DecisionAnswer(NamedTuple):
+    """An answer to an organiser's or operator's decision. refused: why, if it was.
+
+    began: the journal's head when it was asked for, with this call; place: when it was answered.
+    """
+
+    refused: Reason | None
+    began: int
+    place: int
+
+
+@dataclass(slots=True)
+class AskedDecision:
+    """An organiser or operator has asked for a decision: on a tournament, on ratings, or to suspend the guest.
+
+    of: the tournament's id, else '': of several. asked: the command, or whether the guest is suspended. place: the
+    journal's head when it was asked first. answers: the final ones, each to a call of the same request.
+    """
+
+    of: str
+    caller: str
+    request: str
+    asked: Rule | Correct | Command | bool
+    place: int
+    answers: list[DecisionAnswer] = field(default_factory=list)
+
+    @property
+    def is_made(self) -> bool:
+        """Whether a caller was told that it is made."""
+        return any(answer.refused is None for answer in self.answers)
+
+
+@dataclass(slots=True)
+class RatingRecord:
+    """What the store has of rulings on ratings at the end of a run. unrated: the matches, each with its ruling."""
+
+    log: list[StoredRecord] = field(default_factory=list)
+    unrated: dict[str, int] = field(default_factory=dict)
+
+
 @dataclass(slots=True)
 class RunObservations:
     """All observations of a run."""
@@ -268,6 +311,8 @@ class RunObservations:
     """When the machine of a server was continued that had been suspended, with its clock, in virtual time."""
     held: list[str] = field(default_factory=list)  #: players whom a server kept that could not reach the store
     challenges: list[ChallengeStory] = field(default_factory=list)
+    decisions: list[AskedDecision] = field(default_factory=list)
+    ratings: RatingRecord = field(default_factory=RatingRecord)
     tables: dict[str, dict[int, Table]] = field(default_factory=dict)
     """The standings of each tournament at the end, by its id and the number of the server that shows them."""
     differences: list[str] = field(default_factory=list)  #: between what two servers know

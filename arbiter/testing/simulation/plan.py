@@ -20,6 +20,8 @@ from arbiter.tournaments.formats import PAIRERS
 from arbiter.tournaments.spec import Options, Schedule, Spec, options_in
 
 ORGANISER: Final = "org"
+OPERATORS: Final = ("boss", "deputy")  #: who correct tournaments besides their creator, and rule on ratings
+GUEST: Final = "guest"  #: enters a tournament that is corrected, never comes, and is suspended now and then
 GAMES: Final = (
     ("circle-of-life(target=2)", 30),
     ("circle-of-life(target=1)", 30),
@@ -50,6 +52,7 @@ TIME_CONTROLS: Final = (
 CHALLENGED: Final = 0.5  #: the chance that players of several servers challenge each other
 SCHEDULED: Final = 0.3  #: the chance that a tournament starts at an instant, and not when its organiser says so
 TOURNAMENTS: Final = 0.35  #: the chance that several servers have a tournament of rounds or with a bracket
+CORRECTED: Final = 0.25  #: the chance that they have one of any format that its organiser and the operators correct
 OPEN_ENDED: Final = 0.25  #: the chance that they have one of another format, whose length depends on how it goes
 ALONE: Final = 0.05  #: the chance that a match is one of a player against itself
 OPENED: Final = 0.2  #: the chance that a match begins with an opening
@@ -96,6 +99,7 @@ class Fault(StrEnum):
     BUS_AWAY = "bus away"  #: the bus between all servers carries nothing for a while
     PACE = "pace"  #: the clock of a server's machine runs faster or slower from now on, by up to one part in 2,000
     ACCEPTING = "accepting"  #: by chance: a server is killed while a player accepts a challenge at it
+    CORRECTING = "correcting"  #: by chance: a server is killed while an organiser or operator corrects something at it
 
 
 AMONG_SERVERS: Final = frozenset(
@@ -109,6 +113,7 @@ AMONG_SERVERS: Final = frozenset(
         Fault.BUS_AWAY,
         Fault.PACE,
         Fault.ACCEPTING,
+        Fault.CORRECTING,
     }
 )
 """Faults that only several servers have. They have no `LEAP`: the clock of a server follows that of the store."""
@@ -175,11 +180,15 @@ class MatchPlan:
 
 @dataclass(frozen=True, slots=True)
 class TournamentPlan:
-    """A tournament: when it is created, and who enters it."""
+    """A tournament: when it is created, and who enters it.
+
+    corrections: how many decisions its creator and each operator make, while it is played and after its end.
+    """
 
     after_ms: int
     spec: Spec
     players: tuple[str, ...]
+    corrections: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +256,10 @@ def draw(seed: int, matches: int, replicas: int = 1) -> Plan:
     cups, bus = _tournaments(seed, alone) + _open_ended(seed, alone), _bus(seed, bool(faults))
     if faults and bus is not None:
         faults |= _without_bus(seed)
-    challenges = _challenges(seed, alone)
+    challenges, corrected = _challenges(seed, alone), _corrected(seed, alone)
+    if faults and corrected:
+        faults |= {Fault.CORRECTING: Random(f"{seed} correcting").choice((0.02, 0.1))}
+    cups += corrected
     return replace(alone, replicas=replicas, faults=faults, tournaments=cups, challenges=challenges, bus=bus)
 
 
@@ -452,6 +464,23 @@ def _open_ended(seed: int, plan: Plan) -> tuple[TournamentPlan, ...]:
     options = replace(Options(), **{name: getattr(drawn, name) for name in options_in(format_)})
     spec = Spec("the open", format_, (CUP_GAME,), "1m+1s", options=options, at_once=dice.choice((1, 2)))
     return (_tournament(dice, spec, players, plan),)
+
+
+def _corrected(seed: int, plan: Plan) -> tuple[TournamentPlan, ...]:
+    """Return a tournament of any format that is corrected; one in every fourth run, from a generator of its own."""
+    dice = Random(f"{seed} corrected")
+    if dice.random() > CORRECTED:
+        return ()
+    format_, pairer = dice.choice(list(PAIRERS.items()))
+    most = pairer.most_players or 6
+    names = [player.name for player in plan.players]
+    players = tuple(dice.sample(names, min(len(names), most)))
+    if len(players) < most:
+        players = (*players, GUEST)
+    drawn = Options(rounds=dice.randint(2, 4), duration_ms=dice.randint(10_000, 30_000), most_meetings=6)
+    options = replace(Options(), **{name: getattr(drawn, name) for name in options_in(format_)})
+    spec = Spec("the corrected", format_, (CUP_GAME,), "1m+1s", options=options, at_once=dice.choice((1, 2)))
+    return (replace(_tournament(dice, spec, players, plan), corrections=dice.randint(4, 12)),)
 
 
 def _tournament(dice: Random, spec: Spec, players: tuple[str, ...], plan: Plan) -> TournamentPlan:

@@ -26,13 +26,14 @@ from arbiter.testing.simulation.address import Address, Addresses
 from arbiter.testing.simulation.challengers import Challenger, note_ends
 from arbiter.testing.simulation.cluster import RecordedReplicas, SharedData, SharingServer, TimedJournal
 from arbiter.testing.simulation.cluster_faults import ClusterFaults
+from arbiter.testing.simulation.corrector import OTHERS, Corrector, note_ratings
 from arbiter.testing.simulation.fault_injector import FaultInjector, ServerFaults
 from arbiter.testing.simulation.log_lock import LogLock
 from arbiter.testing.simulation.network import Delays
 from arbiter.testing.simulation.observations import RunObservations, copy_of
 from arbiter.testing.simulation.organiser import TournamentOrganiser, note_tables
 from arbiter.testing.simulation.others import Observer, Organiser
-from arbiter.testing.simulation.plan import Plan
+from arbiter.testing.simulation.plan import OPERATORS, ORGANISER, Plan
 from arbiter.testing.simulation.player import SimulatedBot
 from arbiter.testing.simulation.readers import StoppingReader
 from arbiter.testing.simulation.simulated_server import Server, StoredData, Wiring, register
@@ -224,7 +225,8 @@ class _ClusterRun(_Run):
         data = StoredData(TimedJournal(history), MemoryDirectory(), CountingIds(), {}, lock, snapshots)
         clock, limits = VirtualClock(), Limits(**plan.limits)
         accounts = Accounts(data.directory, data.ids, clock, "open", limits)
-        await register(accounts, [player.name for player in plan.players], data.secrets)
+        corrected = [cup for cup in plan.tournaments if cup.corrections]
+        await register(accounts, [*(each.name for each in plan.players), *(OTHERS if corrected else ())], data.secrets)
         broker = injector.broker = MemoryBroker(plan.dice("bus")) if plan.bus is not None else None
         shared = SharedData(data, RecordedReplicas(history), broker)
         self._cluster = [
@@ -244,8 +246,14 @@ class _ClusterRun(_Run):
             Challenger(each, f"challenge {n}", self._cluster, history, injector.chance, plan.dice(f"challenge {n}"))
             for n, each in enumerate(plan.challenges)
         ]
+        self._correctors = [
+            Corrector(caller, cup, self._cluster, history, injector.chance, plan.dice(f"corrections of {caller}"))
+            for cup in self._cups
+            for caller in ((ORGANISER, *OPERATORS) if cup.plan.corrections else ())
+        ]
         self._directory = data.directory
         self._kept += [asyncio.create_task(cup.organise()) for cup in self._cups]
+        self._kept += [asyncio.create_task(each.correct()) for each in self._correctors]
         self._kept += [asyncio.create_task(each.challenge()) for each in self._challengers]
         return injector
 
@@ -262,9 +270,12 @@ class _ClusterRun(_Run):
         await note_ends(self._history, self._directory)
         cups = {record.match_id: None for record in self._stored.records if record.subject is Subject.TOURNAMENT}
         await note_tables(self._history, self._cluster, list(cups))
+        await note_ratings(self._history, self._stored)
 
     async def _organisers_are_done(self) -> bool:
-        if not all(cup.is_done for cup in self._cups) or not all(each.is_done for each in self._challengers):
+        callers: list[TournamentOrganiser | Challenger | Corrector]
+        callers = [*self._cups, *self._challengers, *self._correctors]
+        if not all(each.is_done for each in callers):
             return False
         return not await self._directory.challenges_being_accepted()
 

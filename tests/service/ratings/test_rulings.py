@@ -22,7 +22,7 @@ from arbiter.service.ratings.rulings import RatingRulings
 from arbiter.testing.clock import virtually
 from tests.fuzz import effort
 from tests.service.ratings.test_ratings import HOUR, RatedArbiter
-from tests.service.tournaments.test_verification import CHECK, Ring
+from tests.service.tournaments.test_verification import CHECK, KEY
 
 PLAYERS = ("ann", "ben", "eve")
 
@@ -33,7 +33,7 @@ class RuledArbiter(RatedArbiter):
     def __init__(self, most: int = 100) -> None:
         super().__init__()
         journal = self.server.journal
-        self.rulings, self.beside = [RatingRulings(journal, self, Ring(), most) for _ in range(2)]
+        self.rulings, self.beside = [RatingRulings(journal, self, KEY, most) for _ in range(2)]
         self.made = 0
 
     async def rule(self, decision: Decision, selection: Selection = NO_GAMES, ruling: int = 0) -> int:

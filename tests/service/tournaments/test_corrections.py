@@ -5,9 +5,15 @@ from __future__ import annotations
 import asyncio
 import random
 
+import pytest
+
 from arbiter.errors import Refusal
+from arbiter.service.ports.journal import Subject
+from arbiter.service.record.tournaments import StoredLog
+from arbiter.service.tournaments import registry
 from arbiter.service.tournaments.departures import NOTE, follow_suspension
-from arbiter.testing.clock import run, virtually
+from arbiter.service.tournaments.ports import Dependencies
+from arbiter.testing.clock import run, settle, virtually
 from arbiter.tournaments import commands as do
 from arbiter.tournaments.checker import broken_by_hand
 from arbiter.tournaments.corrections import (
@@ -21,6 +27,7 @@ from arbiter.tournaments.corrections import (
     Replay,
     Results,
 )
+from arbiter.tournaments.events import Decision
 from arbiter.tournaments.game_ends import WALKOVER
 from arbiter.tournaments.spec import Format
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
@@ -64,16 +71,16 @@ async def test_nobody_waits_for_a_suspended_player_and_it_comes_back() -> None:
     contest = Contest(4)
     tournament_id = await contest.start(spec_of(Format.ROUND_ROBIN, cycles=3))
     await asyncio.sleep(0.05)
-    registry = contest.server.arbiter.tournaments
-    await follow_suspension(registry, "boss", "p001", suspended=True)
-    await follow_suspension(registry, "boss", "p001", suspended=True)
+    tournaments = contest.server.arbiter.tournaments
+    await follow_suspension(tournaments, "boss", "p001", suspended=True)
+    await follow_suspension(tournaments, "boss", "p001", suspended=True)
     [decision] = (await contest.tournament(tournament_id)).corrections
     assert (decision.what, decision.caller, decision.note) == (Disqualify("p001"), "boss", NOTE)
-    await follow_suspension(registry, "boss", "p001", suspended=False)
+    await follow_suspension(tournaments, "boss", "p001", suspended=False)
     assert not (await contest.tournament(tournament_id)).entrants["p001"].disqualified
     await contest.act(tournament_id, do.Correct("org", "out", Disqualify("p002"), "a cheat"))
-    await follow_suspension(registry, "boss", "p002", suspended=True)
-    await follow_suspension(registry, "boss", "p002", suspended=False)
+    await follow_suspension(tournaments, "boss", "p002", suspended=True)
+    await follow_suspension(tournaments, "boss", "p002", suspended=False)
     assert (await contest.tournament(tournament_id)).entrants["p002"].disqualified, "the organiser has said so"
     log = await contest.ended(tournament_id)
     assert any(result.reason == WALKOVER for result in log.tournament.results.values())
@@ -103,6 +110,30 @@ async def test_a_tournament_waits_after_the_round_is_paired_by_hand_and_goes_on(
     await contest.act(tournament_id, do.Continue("org", "go on"))
     log = await contest.ended(tournament_id)
     assert any(text.endswith("meet again") for text in broken_by_hand(log.events))
+
+
+@virtually
+async def test_a_ruling_elsewhere_is_not_lost_while_a_tournament_that_has_ended_is_read() -> None:
+    contest, read_whole, told = Contest(4), registry.read_log, asyncio.Event()
+    tournament_id = await contest.start(spec_of(Format.ROUND_ROBIN))
+    await contest.ended(tournament_id)
+    beside = contest.server.beside().arbiter.tournaments
+
+    async def read_slowly(dependencies: Dependencies, of: str, *, folded: bool) -> tuple[StoredLog, int] | None:
+        found = await read_whole(dependencies, of, folded=folded)
+        await told.wait()
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(registry, "read_log", read_slowly)
+        reading = asyncio.create_task(beside.get(tournament_id))
+        await settle()
+    ruled = await contest.act(tournament_id, do.Rule("org", "void", 1, Decision.VOID))
+    beside.log_grown((await contest.server.journal.read(tournament_id, subject=Subject.TOURNAMENT))[-1:])
+    told.set()
+    await reading
+    await settle()
+    assert (await beside.get(tournament_id)).revision == ruled.revision
 
 
 def test_corrections_hold_though_the_server_dies(seeds: int) -> None:

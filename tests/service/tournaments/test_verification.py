@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from arbiter.event_json.canonical import decode, digest, encode
-from arbiter.keys.key_ring import SigningKey, holds
-from arbiter.matches.signing import PublicKey, Signature, Statement, checking
+from arbiter.keys.key_ring import holds
+from arbiter.matches.signing import Signature, Statement, checking
 from arbiter.service.ports.journal import Subject
 from arbiter.service.ratings.worker import InProcessRating
 from arbiter.service.record import tournaments as tournament_log
@@ -18,6 +18,7 @@ from arbiter.service.tournaments.exported import FORM, exported
 from arbiter.service.tournaments.verification import TournamentError, VerifiedTournament, verify
 from arbiter.testing.clock import run
 from arbiter.testing.in_memory import InMemoryArbiter
+from arbiter.testing.memory import OneKey
 from arbiter.tournaments import commands as do
 from arbiter.tournaments.corrections import Disqualify, DrawLots, GiveBye, PairByHand, Reinstate, Results
 from arbiter.tournaments.events import Decision
@@ -26,22 +27,8 @@ from tests.service.tournaments.contest import Contest, spec_of
 
 pytestmark = pytest.mark.long
 
-KEY = SigningKey(b"\x01" * 32, 0)
-
-
-class Ring:
-    """One key that is not secret."""
-
-    def public_keys(self) -> tuple[PublicKey, ...]:
-        """Return it."""
-        return (KEY.public,)
-
-    def sign(self, key_id: str, message: bytes) -> bytes:
-        """Sign with it."""
-        return KEY.sign(message)
-
-
-CHECK = checking(Ring().public_keys(), holds)
+KEY = OneKey()
+CHECK = checking(KEY.public_keys(), holds)
 
 
 class Export:
@@ -81,7 +68,7 @@ async def played(
 
     rulings: made after the end. before: made before the start.
     """
-    contest = Contest(players, server=InMemoryArbiter(signer=Ring()))
+    contest = Contest(players, server=InMemoryArbiter(signer=KEY))
     tournament_id = await contest.open(spec_of(format_, **options))
     for name in absent:
         await contest.leave(name)
@@ -96,7 +83,7 @@ async def played(
     journal = contest.server.journal
     records = await journal.read(tournament_id, subject=Subject.TOURNAMENT)
     log = tournament_log.read(tournament_id, records)
-    data = await exported(log, [record.body for record in records], Ring(), InProcessRating())
+    data = await exported(log, [record.body for record in records], KEY, InProcessRating())
     matches = {}
     for event in log.events:
         match_id = getattr(event, "match", "")
@@ -191,7 +178,7 @@ def test_a_sound_export_holds(export: Export) -> None:
     verified = export.verified()
     assert verified.matches == export.matches.keys() != set()
     assert verified.table.rows[0].rating is not None
-    assert verified.key == KEY.public.key_id
+    assert verified.key == KEY.public_keys()[0].key_id
 
 
 def test_each_changed_byte_is_refused(export: Export, seeds: int) -> None:
@@ -244,8 +231,8 @@ def forged(lines: Sequence[bytes]) -> bytes:
         assert isinstance(value, dict)
         found.append(encode({**value, "previous": previous, "revision": number}))
         previous = digest(found[-1])
-    statement = Statement("t000001", len(found), previous, KEY.public.key_id, form=FORM)
-    signature = Signature(statement, KEY.sign(statement.message()))
+    statement = Statement("t000001", len(found), previous, KEY.public_keys()[0].key_id, form=FORM)
+    signature = Signature(statement, KEY.sign(statement.key, statement.message()))
     return b"".join(line + b"\n" for line in (*found, signature.line()))
 
 

@@ -12,6 +12,7 @@ from typing import Final
 from arbiter.testing.simulation.invariants import (
     challenges,
     clocks,
+    corrections,
     ends,
     replays,
     requests,
@@ -33,6 +34,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     *servers.CHECKS,
     *stalls.CHECKS,
     *tournaments.CHECKS,
+    *corrections.CHECKS,
     *challenges.CHECKS,
     *ends.CHECKS,
     *replays.CHECKS,

@@ -124,7 +124,7 @@ def absent(case: RunEvidence, match_id: str, entries: list[RecordedEvent]) -> st
         return "was won by the absence of a player by one who was not there either"
     no_show = end["reason"] == "no_show"
     due = waiting + policy["no_show_ms"] if no_show else max(since[n - 1] for n in gone) + policy["abandon_ms"]
-    if not no_show and len(gone) == 2 and entries[0].event["time"] != "none":
+    if not no_show and len(gone) == 2:
         due = min(due, _earliest_flag(entries))  # nobody wins on time who is not there
     return "" if end["at"] >= due else f"came before {due}"
 
@@ -132,9 +132,12 @@ def absent(case: RunEvidence, match_id: str, entries: list[RecordedEvent]) -> st
 def _earliest_flag(entries: list[RecordedEvent]) -> int:
     """Return the instant before which the flag of the player to move can't have fallen, whatever its credit."""
     begun = next(entry.event for entry in reversed(entries) if entry.kind in ("started", "resumed", "moved"))
-    remaining_ms: int = begun["clocks"][begun["turn"] - 1]["remaining_ms"]
     at: int = begun["at"]
-    return at + remaining_ms
+    cap_ms: int = entries[0].event["policy"]["move_cap_ms"]
+    if entries[0].event["time"] == "none":
+        return at + cap_ms
+    remaining_ms: int = begun["clocks"][begun["turn"] - 1]["remaining_ms"]
+    return at + min(cap_ms, remaining_ms)
 
 
 def _organised(case: RunEvidence, match_id: str, entries: list[RecordedEvent]) -> str:
@@ -157,14 +160,15 @@ BORNE_OUT: dict[str, Callable[[RunEvidence, str, list[RecordedEvent]], str]] = {
 def without_faults_nobody_forfeits(case: RunEvidence) -> Iterator[Violation]:
     """Check that in a run without faults nobody lost by time, absence or a strike.
 
-    A tournament that ends at its time, or by its test, ends its matches that go on.
+    A tournament that ends at its time, or by its test, ends its matches that go on. An organiser who corrects one may.
     """
     if not case.plan.calm:
         return
+    corrected = {asked.of for asked in case.history.decisions}
     ending = {maker(id_) for id_, records in case.tournaments.items() if _ends_at_any_time(records[-1])}
     for match_id, entries in case.matches.items():
         end = entries[-1].event
-        if end.get("by") in ending:
+        if end.get("by") in ending or entries[0].event.get("label") in corrected:
             continue
         if end.get("cause") in ("time", "absence", "rule_violation", "organiser"):
             yield Violation("Without faults nobody forfeits", f"{match_id}: {end}")

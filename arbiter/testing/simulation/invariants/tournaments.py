@@ -1,8 +1,8 @@
 """Tournaments: driven by several servers, each has one log, whose rounds are legal, and one match for each game.
 
-It ends with the standings with which it would end on one server, if its games had the same results. Who is paired in an
-arena or a ladder depends on who is free at which instant, and how many games a trial has on when they end: they end
-when they should.
+It ends with the standings with which it would end on one server, if its games had the same results and nobody corrected
+it. Who is paired in an arena or a ladder depends on who is free at which instant, and how many games a trial has on
+when they end: they end when they should.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from arbiter.testing.simulation.invariants.evidence import RunEvidence, Violatio
 from arbiter.tournaments import checker, engine, formats
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
+from arbiter.tournaments.corrections import Disqualify, Replay
 from arbiter.tournaments.game_ends import WALKOVER
 from arbiter.tournaments.spec import options_in
 from arbiter.tournaments.standings import standings
@@ -51,18 +52,22 @@ def tournaments_are_legal(case: RunEvidence) -> Iterator[Violation]:
 
 
 def games_are_matches(case: RunEvidence, tournament_id: str, events: Sequence[ev.Event]) -> Iterator[Violation]:
-    """Check that each game has one match that counts, whose result is the game's."""
+    """Check that each game has one match that counts, whose result is the game's; one more each time it is replayed."""
     begun = {event.match: event.game for event in events if isinstance(event, ev.Begun)}
-    ended = {event.game: event for event in events if isinstance(event, ev.EndedGame)}
+    ended = {event.match: event for event in events if isinstance(event, ev.EndedGame)}
+    what = [event.what for event in events if isinstance(event, ev.Corrected)]
+    replayed = Counter(each.game for each in what if isinstance(each, Replay))
+    stops = any(isinstance(each, Disqualify) and each.stop for each in what)
     counting: Counter[int] = Counter()
     for match_id, entries in case.matches.items():
         end = entries[-1].event
         if entries[0].event.get("label") != tournament_id or end["kind"] != "ended":
             continue
+        told = ended.get(match_id)
         if end["result"] == "void":
-            told = ended.get(begun.get(match_id, 0))
             nobody_came = (end["reason"], end["party"]) == ("no_show", "players")
-            if told is not None and told.match == match_id and (told.winner or not nobody_came):
+            stopped = stops and end["reason"] == "aborted" and told is not None and told.reason == WALKOVER
+            if told is not None and not stopped and (told.winner or not nobody_came):
                 yield Violation(VOID, f"game {told.game} of {tournament_id} is {told}, and {match_id} was void: {end}")
             continue
         game = begun.get(match_id)
@@ -70,11 +75,10 @@ def games_are_matches(case: RunEvidence, tournament_id: str, events: Sequence[ev
             yield Violation(ONE_GAME, f"{match_id} belongs to no game of {tournament_id}")
             continue
         counting[game] += 1
-        told = ended.get(game)
-        if told is None or (told.match, told.winner) != (match_id, end.get("winner", 0)):
+        if told is None or (told.game, told.winner) != (game, end.get("winner", 0)):
             yield Violation(ONE_GAME, f"game {game} of {tournament_id} is {told}, and {match_id} ended with {end}")
     for game, times in counting.items():
-        if times > 1:
+        if times > 1 + replayed[game]:
             yield Violation(ONE_GAME, f"game {game} of {tournament_id} was played {times} times")
 
 
@@ -84,6 +88,8 @@ def _standings(case: RunEvidence, tournament_id: str, log: tournament_log.Stored
     for server, table in case.history.tables.get(tournament_id, {}).items():
         if table != stored:
             yield Violation(AS_ALONE, f"server {server} shows {table.rows}; by the log they are {stored.rows}")
+    if any(isinstance(event, ev.Paused | ev.Ruled | ev.Corrected) for event in log.events):
+        return  # what an organiser decides, and when, is no result
     pairer = formats.of(log.tournament.spec)
     if pairer.pairs_whoever_is_free:
         yield from free_play_ends_in_time(case, log)
