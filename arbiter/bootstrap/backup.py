@@ -55,9 +55,9 @@ def backup_store(store_url: str, ring: Path, folder: Path, progress: Progress) -
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(mode=private.FOLDER)
         with opened(store_url, existing=True) as source, opened(f"sqlite:///{part / STORE}", alone=True) as target:
-            records = copy(source, target, progress)
+            reached = partial(Watermark(part / KEYS, f"sqlite:///{part / STORE}").reached, durably=True)
+            records = copy(source, target, progress, reached)
         keys = _copy_ring(ring, part / KEYS)  # after the store: it has every key that has sealed a record
-        Watermark(part / KEYS, f"sqlite:///{part / STORE}").reached(records, durably=True)
         _sync(part / STORE)
         _sync(part)
         part.rename(folder)
@@ -91,7 +91,7 @@ def _checked_copy(place: Path, folder: Path, store_url: str, ring: Path, progres
     seals = seals_of(url, place / KEYS)
     mark = Watermark(place / KEYS, url)
     with opened(url, existing=True) as source:
-        found = derived.check(source, lambda done, of: None, seals, lambda size: mark.check(size, keys_are_new=False))
+        found = derived.check(source, lambda done, of: None, seals, partial(mark.check, keys_are_new=False))
         if found.faults:
             raise OperatorError(f"the backup {folder} is damaged, so nothing was restored: {found.faults[0]}")
         with opened(store_url, alone=True) as target:

@@ -235,7 +235,7 @@ def _keys(settings: Settings, state: StoreState) -> Iterator[Finding]:
     try:
         keys = KeyRing(path, structlog.get_logger("arbiter.keys")).public_keys()
         if not state.served:  # a server checks it at its start, and it would grow during the check
-            Watermark(path, shown(settings.store)).check(state.records, keys_are_new=False)
+            Watermark(path, shown(settings.store)).check(state.records, state.rulings, keys_are_new=False)
     except OperatorError as error:
         yield Finding("keys", Grade.WRONG, str(error))
         return

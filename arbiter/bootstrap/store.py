@@ -20,7 +20,7 @@ from arbiter.keys.watermark import Watermark
 from arbiter.runtime.loop import switch_seldom
 from arbiter.service.ports.directory import Directory
 from arbiter.service.ports.environment import TimeSource
-from arbiter.service.ports.journal import Journal, Seals, StoreFailed
+from arbiter.service.ports.journal import Journal, Seals, StoreDamaged, StoreFailed
 from arbiter.service.ports.replicas import Replicas
 from arbiter.service.ports.snapshots import NoSnapshots, Snapshots
 from arbiter.store import derived
@@ -32,6 +32,7 @@ from arbiter.store.looking import look
 from arbiter.store.reader import Reader
 from arbiter.store.records import head, keys_of_seals
 from arbiter.store.replicas import SqlReplicas
+from arbiter.store.rulings import last as last_ruling
 from arbiter.store.sealing import seal_records
 from arbiter.store.signing_keys import SharedKeys
 from arbiter.store.snapshots import SqlSnapshots
@@ -124,20 +125,20 @@ async def open_record(
             finally:
                 marking.cancel()
                 with suppress(StoreFailed, OSError):
-                    watermark.reached(await store.journal.head(), durably=True)
+                    watermark.reached(*await _grown(store.journal, watermark.rulings), durably=True)
 
 
 def _checked(engine: Engine, path: Path, watermark: Watermark, new: bool) -> tuple[KeyRing, RingSeals]:
     """Check that a store and a file of signing keys belong together; return the keys. Raises OperatorError."""
-    records = _records(engine)
+    size = _size(engine)
     are_new = not path.exists()
     if not new:
-        watermark.check(records, are_new)
+        watermark.check(*size, are_new)
         _check_sealed_by(engine, path)
-    ring = _open_ring(path, records)
+    ring = _open_ring(path, size.records)
     seals = RingSeals(ring)
     _seal(engine, seals, watermark, new)
-    watermark.reached(records, durably=True)
+    watermark.reached(*size, durably=True)
     return ring, seals
 
 
@@ -165,13 +166,13 @@ def _checked_beside_others(engine: Engine, path: Path, watermark: Watermark, new
                 f"{path}: copy their file, and its .mark, there. If the keys are lost, start once with --new: the "
                 "records are then sealed as they stand, and signed by new keys"
             )
-        records = _records(engine)
+        size = _size(engine)
         try:
-            watermark.check(records, keys_are_new=bool(known) or not path.exists())
+            watermark.check(*size, keys_are_new=bool(known) or not path.exists())
         except OperatorError:  # servers that run may have written both meanwhile
-            watermark.check(_records(engine), keys_are_new=bool(known) or not path.exists())
+            watermark.check(*_size(engine), keys_are_new=bool(known) or not path.exists())
         _check_sealed_by(engine, path)
-    ring = _open_ring(path, _records(engine))
+    ring = _open_ring(path, _size(engine).records)
     seals = RingSeals(ring, shared_keys.agree)
     try:
         shared_keys.agree(seals.key_ids)
@@ -179,13 +180,27 @@ def _checked_beside_others(engine: Engine, path: Path, watermark: Watermark, new
         raise OperatorError(f"the store {shown_engine(engine)} can't be served: {failure.why}") from None
     if not known:
         _seal(engine, seals, watermark, new)
-    watermark.reached(_records(engine), durably=True)
+    watermark.reached(*_size(engine), durably=True)
     return ring, seals
 
 
-def _records(engine: Engine) -> int:
+class _Size(NamedTuple):
+    """How much a store holds: the numbers of its last record, and of its last ruling on ratings."""
+
+    records: int
+    rulings: int
+
+
+def _size(engine: Engine) -> _Size:
     with named(engine.url), engine.connect() as connection:
-        return head(connection)
+        return _Size(head(connection), last_ruling(connection))
+
+
+async def _grown(journal: Journal, rulings: int) -> _Size:
+    """Return how much the store of a server holds now; rulings: how many it is known to hold. Raises StoreFailed."""
+    with suppress(StoreDamaged):  # a damaged ruling is found where it is read
+        rulings += len(await journal.rulings(rulings))
+    return _Size(await journal.head(), rulings)
 
 
 def _open_ring(path: Path, records: int) -> KeyRing:
@@ -232,7 +247,7 @@ async def _keep_marking(watermark: Watermark, journal: Journal) -> None:
     while True:
         await asyncio.sleep(MARK_S)
         with suppress(StoreFailed, OSError):
-            watermark.reached(await journal.head())
+            watermark.reached(*await _grown(journal, watermark.rulings))
 
 
 def check_store(store_url: str, progress: derived.Progress, ring: Path | None = None) -> derived.Found:

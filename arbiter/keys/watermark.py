@@ -1,18 +1,18 @@
-"""Remembers beside the signing keys how many records a store has held, and that they are sealed.
+"""Remembers beside the signing keys how many records and rulings a store has held, and that they are sealed.
 
 A store that was lost (deleted, or replaced by an old copy) looks like a new or intact one. The signing keys survive
-such a loss. So the file `RING.mark` beside them keeps the number of the last record that was seen in each store; it is
-at most about a second old. The server refuses to start on a store with fewer records, unless the operator confirms that
-this is intended.
+such a loss. So the file `RING.mark` beside them keeps the number of the last record that was seen in each store, and
+that of the last ruling on ratings, which have a log of their own; they are at most about a second old. The server
+refuses to start on a store with fewer, unless the operator confirms that this is intended.
 
 Records of stores from before there were seals are sealed once (`arbiter.keys.seals`). From then on a record without
 a seal is a forgery. That this has been done is remembered here, because whoever can write in the database could deny it
 there. The file is as safe as the folder with the keys: whoever can put an older copy of it back can hide that the last
 records were removed.
 
-    {"arbiter.db": {"records": 1304, "sealed": true}}
+    {"arbiter.db": {"records": 1304, "rulings": 2, "sealed": true}}
 
-A file of the time before has only the number.
+A file of the time before rulings has none, and one of the time before seals has only the number of records.
 """
 
 from __future__ import annotations
@@ -29,6 +29,17 @@ from arbiter.runtime import private
 SUFFIX: Final = ".mark"
 
 
+class _Mark(NamedTuple):
+    """What is known of a store: how many records and rulings it has held, and whether they are sealed."""
+
+    records: int
+    sealed: bool
+    rulings: int = 0
+
+
+UNKNOWN: Final = _Mark(-1, False)  #: of a store that was never served
+
+
 class Watermark:
     """The watermark of one store. `ring`: the signing keys' file. `store`: the store's URL without password."""
 
@@ -36,33 +47,41 @@ class Watermark:
         self._path = ring.with_name(ring.name + SUFFIX)
         self._store = store
         self._name = _name_of(store, ring)
-        self._reached = -1
+        self._reached = UNKNOWN
 
     @property
     def sealed(self) -> bool:
         """Whether all records of the store have been sealed. Raises OperatorError."""
         return self._known().sealed
 
-    def check(self, records: int, keys_are_new: bool) -> None:
-        """Raise OperatorError if a store holds fewer records than before, or none although the keys are not new."""
-        known = self._known().records
-        if records < known:
-            raise OperatorError(
-                f"the store {self._store} holds {records} records, and has held {known} before: it is an old copy, or "
-                "another file than the one that was served. Put the right one in its place; to continue with this one, "
-                "start once with --new"
-            )
+    @property
+    def rulings(self) -> int:
+        """The number of the last ruling on ratings that was written here."""
+        return self._reached.rulings
+
+    def check(self, records: int, rulings: int, keys_are_new: bool) -> None:
+        """Raise OperatorError if a store holds fewer than before, or nothing although the keys are not new."""
+        mark = self._known()
+        known = mark.records
+        for what, there, before in (("records", records, known), ("rulings on ratings", rulings, mark.rulings)):
+            if there < before:
+                raise OperatorError(
+                    f"the store {self._store} holds {there} {what}, and has held {before} before: it is an old copy, "
+                    "or another file than the one that was served, or its end was removed. Put the right one in its "
+                    "place; to continue with this one, start once with --new"
+                )
         if known < 0 and not records and not keys_are_new:
             raise OperatorError(
                 f"the store {self._store} is empty, but its signing keys are not new: the record may be elsewhere, or "
                 "lost. Name the right store, or put it in its place; to begin a new one, start once with --new"
             )
 
-    def reached(self, records: int, durably: bool = False) -> None:
-        """Write the number of records, all of them sealed, if it has changed. Raises OSError if that fails."""
-        if records == self._reached and not durably:
+    def reached(self, records: int, rulings: int, durably: bool = False) -> None:
+        """Write the numbers, all of what they count sealed, if one has changed. Raises OSError if that fails."""
+        mark = _Mark(records, True, rulings)
+        if mark == self._reached and not durably:
             return
-        marks = self._read() | {self._name: {"records": records, "sealed": True}}
+        marks = self._read() | {self._name: mark._asdict()}
         # A name of its own: other servers, maybe in containers with the same process id, write the file too.
         fresh = self._path.with_name(f"{self._path.name}.{secrets.token_hex(8)}")
         with open(fresh, "w", encoding="utf-8", opener=private.opener) as file:
@@ -71,14 +90,14 @@ class Watermark:
                 file.flush()
                 os.fsync(file.fileno())
         fresh.replace(self._path)
-        self._reached = records
+        self._reached = mark
 
     def _known(self) -> _Mark:
         """Return what is known of the store. Raises OperatorError."""
         found = self._read().get(self._name)
         if found is None:
-            return _Mark(-1, False)
-        return _Mark(found, False) if isinstance(found, int) else _Mark(found["records"], found["sealed"])
+            return UNKNOWN
+        return _Mark(found, False) if isinstance(found, int) else _Mark(**found)
 
     def _read(self) -> dict[str, Any]:
         try:
@@ -94,16 +113,10 @@ class Watermark:
         return values
 
 
-class _Mark(NamedTuple):
-    """What is known of a store: how many records it has held (-1: nothing is known), and whether they are sealed."""
-
-    records: int
-    sealed: bool
-
-
 def _is_mark(value: object) -> bool:
     if isinstance(value, dict):
-        return type(value.get("records")) is int and type(value.get("sealed")) is bool
+        types = {name: type(one) for name, one in value.items()}
+        return {"rulings": int, **types} == {"records": int, "sealed": bool, "rulings": int}
     return type(value) is int
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from sqlalchemy import Connection, Engine, Table, func, select
 
 from arbiter.errors import OperatorError
-from arbiter.store import records, tables
+from arbiter.store import records, rulings, tables
 from arbiter.store.database import named, shown_engine
 from arbiter.store.dialects import dialect_of
 
@@ -19,11 +19,14 @@ AT_ONCE: Final = 1_000  #: rows that are read and written at once
 
 
 def copy(
-    source: Engine, target: Engine, progress: Progress, copied: Callable[[int], None] = lambda records: None
+    source: Engine,
+    target: Engine,
+    progress: Progress,
+    copied: Callable[[int, int], None] = lambda records, rulings: None,
 ) -> int:
     """Copy all rows of a store into one that is empty; return the number of records in its log.
 
-    `copied` is called with this number when every row is written, before the commit.
+    `copied` is called with this number and that of rulings on ratings when every row is written, before the commit.
 
     The source is read as one consistent snapshot, while others may write. The target is written in one transaction: if
     this is interrupted, it is as empty as before. Raises OperatorError for a target that is not empty, and for a value
@@ -45,7 +48,7 @@ def copy(
                     done += len(part)
                     progress(done, total)
             head = records.head(writing)
-            copied(head)
+            copied(head, rulings.last(writing))
         reading.rollback()
     return head
 

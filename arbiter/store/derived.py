@@ -49,6 +49,9 @@ from arbiter.store.summaries import end_columns, row_columns
 Progress = Callable[[int, int], None]
 """Called after each match with the number of matches done, and the number of all matches."""
 
+CheckSize = Callable[[int, int], None]
+"""Called with the number of records, and that of rulings on ratings."""
+
 _NO_END: Final = MatchEnd("", 0, "", "", "", 0, "", 0, "", 0)
 MOST_FAULTS: Final = 20  #: maximum number of faults that a check reports
 _BATCH: Final = 500  #: matches to write at once
@@ -91,13 +94,12 @@ class Damage(Exception):
     """The record of a match or tournament is damaged."""
 
 
-def check(
-    engine: Engine, progress: Progress, seals: Seals | None = None, check_size: Callable[[int], None] | None = None
-) -> Found:
+def check(engine: Engine, progress: Progress, seals: Seals | None = None, check_size: CheckSize | None = None) -> Found:
     """Read the whole store. Check its pages, seals, hash chains, and that the derived tables agree with the log.
 
-    `seals`: without them, no seal is checked. `check_size` raises OperatorError for a log that has too few records. The
-    check changes nothing, and reads one consistent snapshot while others may write. Raises OperatorError.
+    `seals`: without them, no seal is checked. `check_size` raises OperatorError if it is given the number of too few
+    records, or of too few rulings on ratings. The check changes nothing, and reads one consistent snapshot while others
+    may write. Raises OperatorError.
     """
     dialect = dialect_of(engine)
     with named(engine.url), engine.connect() as connection:
@@ -119,11 +121,11 @@ def _readable(faults: Iterator[str]) -> Iterator[str]:
         yield f"a value in the lists or counts can't be read: {error}"
 
 
-def _missing(connection: Connection, check_size: Callable[[int], None] | None, seals: Seals | None) -> Iterator[str]:
-    """Yield the gaps in the log: at its end, and between its records."""
+def _missing(connection: Connection, check_size: CheckSize | None, seals: Seals | None) -> Iterator[str]:
+    """Yield the gaps in the log: at its end, and between its records; and at the end of that of rulings on ratings."""
     try:
         if check_size is not None:
-            check_size(records.head(connection))
+            check_size(records.head(connection), rulings.last(connection))
     except OperatorError as error:
         yield str(error)
     try:

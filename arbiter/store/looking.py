@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Engine, bindparam, select
 from arbiter.store.database import engine_of, named, newest, place_of, version_of
 from arbiter.store.dialects import dialect_of
 from arbiter.store.records import head, keys_of_seals
+from arbiter.store.rulings import last as last_ruling
 from arbiter.store.tables import event
 
 ROUND_TRIPS: Final = 9  #: that are timed
@@ -35,7 +36,7 @@ class StoreState(NamedTuple):
     lock_waits: who waits for a lock of the database for LONG_WAIT_S, and who holds it, a clause each. bytes: that it
     takes on its disk. folder: where its files are, None if that is not known here. recent: how many of its records are
     of the RECENT_DAYS up to the last one, or of as many days as it has records of; recent_days: their number, 0.0 if
-    there is no record.
+    there is no record. rulings: the number of those on ratings.
     """
 
     database: str
@@ -54,6 +55,7 @@ class StoreState(NamedTuple):
     folder: Path | None = None
     recent: int = 0
     recent_days: float = 0.0
+    rulings: int = 0
 
     @property
     def served(self) -> bool:
@@ -103,6 +105,7 @@ def _state(engine: Engine) -> StoreState:
             dialect.folder(connection),
             recent,
             recent_days,
+            last_ruling(connection) if version == newest() else 0,
         )
 
 

@@ -60,7 +60,7 @@ def ring(tmp_path: Path) -> Path:
 async def before(url: str, ring: Path) -> Read:
     """Return a sealed store with many matches, as it was read before any match was archived."""
     head = await fill(url, ring)
-    Watermark(ring, shown(url)).reached(head)
+    Watermark(ring, shown(url)).reached(head, 0)
     return await read(url, ring)
 
 
@@ -130,7 +130,7 @@ async def test_only_matches_that_ended_before_the_time_are_archived(url: str, ri
 async def test_records_are_appended_meanwhile(url: str, ring: Path) -> None:
     whole = appends(1)
     async with open_store(url, ring=ring) as store:
-        Watermark(ring, shown(url)).reached(0)
+        Watermark(ring, shown(url)).reached(0, 0)
 
         async def append(some: tuple[Append, ...]) -> None:
             await asyncio.gather(*(store.journal.append(one) for one in some))
@@ -141,7 +141,7 @@ async def test_records_are_appended_meanwhile(url: str, ring: Path) -> None:
             archive_store(url, ring, FUTURE, NOON, silent)
         found = await read_of(store)
     assert len(found.log) == sum(len(one.records) for one in whole)
-    Watermark(ring, shown(url)).reached(len(found.log))
+    Watermark(ring, shown(url)).reached(len(found.log), 0)
     assert check_store(url, silent, ring).faults == ()
 
 
@@ -321,7 +321,7 @@ async def test_lost_keys_are_replaced_in_the_archive_too(
     with opened(url) as engine:
         assert sealing.seal_records(engine, seals(new), everything=True) == len(before.log)
     assert await read(url, new) == before
-    Watermark(new, shown(url)).reached(len(before.log))
+    Watermark(new, shown(url)).reached(len(before.log), 0)
     assert check_store(url, silent, new).faults == ()
 
 

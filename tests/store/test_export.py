@@ -56,7 +56,7 @@ sys.exit(run(words))
 async def source(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, ...]:
     """Return the options for a store that has finished matches, on either kind of database."""
     url, ring = str(request.getfixturevalue(request.param)), tmp_path / "arbiter.keys"
-    Watermark(ring, shown(url)).reached(await fill(url, ring))
+    Watermark(ring, shown(url)).reached(await fill(url, ring), 0)
     return "--store", url, "--keys", str(ring)
 
 

@@ -51,7 +51,7 @@ def test_the_log_and_the_archive_are_moved_to_other_disks_as_the_page_says(
 ) -> None:
     url, ring = cluster.fresh(), tmp_path / "arbiter.keys"
     database = url.partition("?")[0].rpartition("/")[2]
-    Watermark(ring, shown(url)).reached(asyncio.run(fill(url, ring)))
+    Watermark(ring, shown(url)).reached(asyncio.run(fill(url, ring)), 0)
     assert archive_store(url, ring, 2 * NOON, 2 * NOON, silent).matches > 1
     page = " ".join((ROOT / "deploy" / "STORE.md").read_text().split())
     statements = re.findall(r"`((?:ALTER TABLE|VACUUM FULL) [^`]+)`", page)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from itertools import count
+from pathlib import Path
 from random import Random
 
 import pytest
 from sqlalchemy import text
 
-from arbiter.bootstrap import Store, check_store, open_store, rebuild_store
+from arbiter.bootstrap import Store, check_store, open_record, open_store, rebuild_store
+from arbiter.config import load
 from arbiter.errors import OperatorError, Refusal
 from arbiter.ratings.rulings import NO_GAMES, Command, Decision, Selection
 from arbiter.service.ports.journal import RULINGS, Journal, JournalConflict, Record, Subject
@@ -99,6 +101,21 @@ async def test_what_rulings_change_is_derived_again(url: str, seed: int) -> None
     assert check_store(url, silent).faults[0].startswith("ruling 2 on ratings is damaged")
     with pytest.raises(OperatorError, match="nothing was rebuilt: ruling 2 on ratings is damaged"):
         rebuild_store(url, silent)
+
+
+async def test_a_store_without_its_newest_rulings_is_named_and_not_served(url: str, tmp_path: Path) -> None:
+    settings = load(None, store=url, keys=tmp_path / "arbiter.keys")
+    async with open_record(settings) as (store, _):
+        await ruled(store.journal, 1)
+        last = len(await store.journal.rulings())
+    assert check_store(url, silent, settings.key_ring).faults == ()
+    with opened(url) as engine, engine.begin() as connection:
+        connection.execute(text(f"DELETE FROM rating_ruling WHERE number = {last}"))
+    missing = f"holds {last - 1} rulings on ratings, and has held {last} before"
+    assert missing in check_store(url, silent, settings.key_ring).faults[0]
+    with pytest.raises(OperatorError, match=missing):
+        async with open_record(settings):
+            pass
 
 
 async def test_a_number_is_given_once(store: Store) -> None:

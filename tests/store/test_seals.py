@@ -94,7 +94,7 @@ async def test_records_from_before_there_were_seals_are_sealed_once(
 )
 async def test_an_edited_record_is_refused_by_name(url: str, ring: Path, edit: str) -> None:
     head = await fill(url, ring)
-    Watermark(ring, shown(url)).reached(head)
+    Watermark(ring, shown(url)).reached(head, 0)
     change(url, edit)
     async with open_store(url, ring=ring) as store:
         with pytest.raises(StoreFailed, match=r"revision \d+ of (match|tournament) m000.? is damaged") as refused:
@@ -107,7 +107,7 @@ async def test_an_edited_record_is_refused_by_name(url: str, ring: Path, edit: s
 
 async def test_a_removed_record_is_named_by_its_place(url: str, ring: Path) -> None:
     head = await fill(url, ring)
-    Watermark(ring, shown(url)).reached(head)
+    Watermark(ring, shown(url)).reached(head, 0)
     assert check_store(url, silent, ring)[3:] == ((), 0, True)
     change(url, "DELETE FROM event WHERE sequence IN (1, 5, 6, 7, 90)")
     async with open_store(url, ring=ring) as store:

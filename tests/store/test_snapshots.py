@@ -45,7 +45,7 @@ async def filled(url: str, ring: Path) -> tuple[Tournament, Chain]:
         await store.journal.append(Append(records, tournament=summary_of(replay(log))))
         await store.snapshots.keep(take_snapshot(replay(log[:5]), _chain(records, 5)))
         await store.snapshots.keep(take_snapshot(state, chain))
-        Watermark(ring, shown(url)).reached(await store.journal.head())
+        Watermark(ring, shown(url)).reached(await store.journal.head(), 0)
     return state, chain
 
 
