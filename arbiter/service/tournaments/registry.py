@@ -270,10 +270,8 @@ class TournamentRegistry:
         """Inform tournaments of records of other servers, and start drivers for tournaments that they have created."""
         for record in found:
             if record.subject is Subject.TOURNAMENT:
-                driver, is_kept = (
-                    self._drivers.get(record.match_id),
-                    self._ended.grown(record.match_id, record.revision),
-                )
+                is_kept = self._ended.grown(record.match_id, record.revision)
+                driver = self._drivers.get(record.match_id)
                 if driver is not None:
                     driver.log_grown(record.revision)
                 elif not is_kept and not self._stopped:

@@ -12,6 +12,7 @@ from arbiter.service.ports.journal import Subject
 from arbiter.service.record.tournaments import StoredLog
 from arbiter.service.tournaments import registry
 from arbiter.service.tournaments.departures import NOTE, follow_suspension
+from arbiter.service.tournaments.log import read_log
 from arbiter.service.tournaments.ports import Dependencies
 from arbiter.testing.clock import run, settle, virtually
 from arbiter.tournaments import commands as do
@@ -114,13 +115,13 @@ async def test_a_tournament_waits_after_the_round_is_paired_by_hand_and_goes_on(
 
 @virtually
 async def test_a_ruling_elsewhere_is_not_lost_while_a_tournament_that_has_ended_is_read() -> None:
-    contest, read_whole, told = Contest(4), registry.read_log, asyncio.Event()
+    contest, told = Contest(4), asyncio.Event()
     tournament_id = await contest.start(spec_of(Format.ROUND_ROBIN))
     await contest.ended(tournament_id)
     beside = contest.server.beside().arbiter.tournaments
 
     async def read_slowly(dependencies: Dependencies, of: str, *, folded: bool) -> tuple[StoredLog, int] | None:
-        found = await read_whole(dependencies, of, folded=folded)
+        found = await read_log(dependencies, of, folded=folded)
         await told.wait()
         return found
 
