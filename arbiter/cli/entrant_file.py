@@ -17,11 +17,12 @@ DELIMITERS: Final = ",;\t"
 
 
 class FileEntrant(NamedTuple):
-    """A line of the file. rating: 0 if it has none; byes: the rounds that the player sits out."""
+    """A line of the file. rating: 0 if it has none; byes: the rounds that the player sits out; team: '' for none."""
 
     player: str
     rating: int = 0
     byes: tuple[int, ...] = ()
+    team: str = ""
 
 
 def _player(text: str) -> str:
@@ -42,7 +43,16 @@ def _byes(text: str) -> tuple[int, ...]:
     return tuple(int(each) for each in text.split())
 
 
-COLUMNS: Final[Mapping[str, Callable[[str], Any]]] = {"player": _player, "rating": _rating, "byes": _byes}
+def _team(text: str) -> str:
+    return text
+
+
+COLUMNS: Final[Mapping[str, Callable[[str], Any]]] = {
+    "player": _player,
+    "rating": _rating,
+    "byes": _byes,
+    "team": _team,
+}
 """The reader of each column; it raises ValueError, whose text says what is expected."""
 
 

@@ -89,6 +89,7 @@ def enter(
     *,
     rating: int = 0,
     bye: Annotated[list[int] | None, Parameter(negative=())] = None,
+    team: str = "",
     file: Path | None = None,
     connection: Connection | None = None,
 ) -> None:
@@ -99,12 +100,13 @@ def enter(
     :param rating: The rating for seeding, in Elo; only the creator of the tournament can set it. [default: their
     ratings]
     :param bye: A round of a Swiss in which the player does not play; may be given several times.
-    :param file: Enter the players of a CSV file with the columns player, rating and byes, in its order; those who have
-        entered already are left out, so the command can be repeated.
+    :param team: The team of the players, in a tournament of teams: in the order of its boards, then reserves.
+    :param file: Enter the players of a CSV file with the columns player, rating, byes and team, in its order; those who
+        have entered already are left out, so the command can be repeated.
     """
-    if file is not None and (players or rating or bye):
-        raise Failure("--file names the players, with their ratings and byes: leave out the others")
-    wanted = [FileEntrant(each, rating, tuple(bye or ())) for each in players or ("",)]
+    if file is not None and (players or rating or bye or team):
+        raise Failure("--file names the players, with their ratings, byes and teams: leave out the others")
+    wanted = [FileEntrant(each, rating, tuple(bye or ()), team) for each in players or ("",)]
     if file is not None:
         wanted = read_entrants(file)
     with connected(connection) as client:
@@ -112,8 +114,8 @@ def enter(
         if file is not None:
             there = {each.player for each in client.get_tournament(tournament_id).entrants if not each.withdrawn}
             wanted = [each for each in wanted if each.player not in there]
-        for player, seeded_by, byes in wanted:
-            entrant = client.enter_tournament(tournament_id, player, byes=byes, rating=seeded_by)
+        for player, seeded_by, byes, of in wanted:
+            entrant = client.enter_tournament(tournament_id, player, byes=byes, rating=seeded_by, team=of)
             say(f"Entered {entrant.player}{f', version {entrant.version}' if entrant.version else ''}.")
 
 
@@ -271,16 +273,20 @@ def show(tournament_id: str, /, *, output: AnyTableOptions | None = None, connec
     remark(f"{tournament_id}: {view.in_short(found)}, by {found.creator}", output)
     remark(view.state(found), output)
     remark("", output)
+    teams = any(each.team for each in found.entrants)
     players: list[tuple[Cell, ...]] = [
         (
             each.player,
+            *((each.team,) if teams else ()),
             each.version,
             each.rating or None,
             "disqualified" if each.disqualified else "withdrawn" if each.withdrawn else "",
         )
         for each in found.entrants
     ]
-    shown: dict[str, Columns] = {"players": Columns(("player", "version", "rating", "state"), players)}
+    shown: dict[str, Columns] = {
+        "players": Columns(("player", *(("team",) if teams else ()), "version", "rating", "state"), players)
+    }
     if found.running or (output is not None and output.form() is not None):
         shown["games"] = Columns(view.GAME_HEADINGS, view.games(found))
     tables(shown, "Nobody has entered.", output)
@@ -304,7 +310,7 @@ def standings(
         tournament_id = ids.tournament_id(client, tournament_id)
         found = client.get_standings(tournament_id, category)
     people, decimal = for_people(output), output is not None and output.form() is not None
-    table(*view.lines(found, people, decimal), "Nobody has entered.", output)
+    tables(view.shown_tables(found, people, decimal), "Nobody has entered.", output)
     if people:
         for sentence in view.legend(found):
             say(sentence, "dim")

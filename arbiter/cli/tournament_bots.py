@@ -62,6 +62,9 @@ class BotTable(NamedTuple):
         ),
     ] = ""
     rating: Annotated[int, Option("What it is seeded by, in Elo.", (0, HIGHEST_RATING))] = 0
+    team: Annotated[
+        str, Option("Its team, in a tournament of teams: the first bots have its boards, the others are reserves.")
+    ] = ""
     version: Annotated[str, Option("The version that it must say it has.")] = ""
     uci: Annotated[
         str,
@@ -150,7 +153,7 @@ class BotEntry(NamedTuple):
     """A bot in a specification file, as `BotTable` says.
 
     bundled: '' for a command of its own. command: the arguments of a bundled bot, or else the whole command line.
-    version: '' for any. engine: None for a bot that connects by itself.
+    version: '' for any. engine: None for a bot that connects by itself. team: '' for none.
     """
 
     name: str
@@ -163,6 +166,7 @@ class BotEntry(NamedTuple):
     sees: tuple[Path, ...] = ()
     engine: EngineEntry | None = None
     cores: int = 0
+    team: str = ""
 
     @property
     def threads(self) -> int:
@@ -204,8 +208,9 @@ def _bot(values: Mapping[str, Any], where: str, base: Path) -> BotEntry:
     version = _text(values, "version", where)
     environment, bundled = _environment(values, where), values.get("bot", "")
     engine = next((_engine(values, where, language) for language in ENGINES if language in values), None)
-    cores = _number(values, "cores", where)
-    return BotEntry(name, bundled, command, environment, rating, version, folder, sees, engine, cores)
+    program = (name, bundled, command, environment)
+    cores, team = _number(values, "cores", where), _text(values, "team", where)
+    return BotEntry(*program, rating, version, folder, sees, engine, cores, team)
 
 
 def _program(values: Mapping[str, Any], where: str) -> tuple[str, tuple[str, ...]]:

@@ -14,8 +14,8 @@ from arbiter.cli.counts import counted
 from arbiter.cli.ratings_view import interval, signed
 from arbiter.cli.table_options import AnyTableOptions
 from arbiter.cli.terminal import drawn_table, remark, table
-from arbiter.table_text import Cell
-from arbiter.tournaments.formats import PAIRERS, Pairer
+from arbiter.table_text import Cell, Columns
+from arbiter.tournaments.formats import Pairer, pairer_of
 from arbiter.tournaments.game_ends import GameResult, Winner
 from arbiter.tournaments.spec import Format, Options
 from arbiter.tournaments.standings import points_text, quarters_text
@@ -31,6 +31,7 @@ LEFT_EARLY: Final = "* left before half of its games: the points of the others a
 
 RATING_HEADINGS: Final = ("rating", "95 % interval")
 
+POINTS_OF_TEAMS: Final = (arb.TieBreak.MATCH_POINTS, arb.TieBreak.BOARD_POINTS)  #: columns that the table has anyway
 GAME_HEADINGS: Final = ("game", "round", "match", "variant", "player 1", "player 2")
 
 
@@ -56,7 +57,8 @@ def in_short(found: arb.Tournament) -> str:
     spec = found.spec
     rounds = f", {counted(spec.options.rounds, 'round')}" if spec.options.rounds else ""
     rated = ", rated" if spec.rated else ""
-    return f"{spec.name}: {word(spec.format)}{rounds}, {' and '.join(spec.games)}, {spec.time}{rated}"
+    teams = f" of teams with {counted(spec.options.boards, 'board')}" if spec.options.boards else ""
+    return f"{spec.name}: {word(spec.format)}{teams}{rounds}, {' and '.join(spec.games)}, {spec.time}{rated}"
 
 
 def state(found: arb.Tournament) -> str:
@@ -103,7 +105,7 @@ def planned_games(found: arb.Tournament) -> int | None:
 def _pairer(spec: arb.TournamentSpec) -> Pairer | None:
     """Return the format of a specification, or None for one that this machine does not know."""
     try:
-        return PAIRERS[Format[spec.format.name]]
+        return pairer_of(Format[spec.format.name], spec.options.boards)
     except KeyError:
         return None
 
@@ -115,6 +117,10 @@ def _in_rounds(spec: arb.TournamentSpec) -> bool:
 
 def leader(stand: arb.Standings) -> str:
     """Return the leader, as a clause after the state; '' if several lead or nothing has been played."""
+    if stand.teams is not None:
+        teams = [row for row in stand.teams.rows if row.place == 1 and row.matches]
+        leads = f"leads with {counted(teams[0].match_points, 'match point')}" if len(teams) == 1 else ""
+        return f"; team {teams[0].team} {leads}" if leads else ""
     first = [row for row in stand.rows if row.place == 1]
     if len(first) != 1 or not first[0].games:
         return ""
@@ -145,13 +151,13 @@ def lines(stand: arb.Standings, brief: bool, decimal: bool = False) -> tuple[tup
     Not brief: for programs, with all columns, those of the ratings at the end. decimal: points are numbers (3.5) and no
     text (3½), and columns say who has withdrawn and who is disqualified.
     """
-    knockout = any(row.reached for row in stand.rows)
+    knockout, teams = any(row.reached for row in stand.rows), stand.teams is not None
     prizes = any(row.prize_place for row in stand.rows)
     rated = brief and any(row.rating for row in stand.rows)
     unsure = _order_is_unsure(stand.rows)
     faults = [name for name in _FAULTS if not brief or any(getattr(row.faults, name) for row in stand.rows)]
     headings = (
-        *("place", *(("prize",) if prizes else ()), "player"),
+        *("place", *(("prize",) if prizes else ()), "player", *(("team",) if teams else ())),
         *(*(RATING_HEADINGS if rated else ()), *(("reached",) if knockout else ()), "points"),
         *(word(tie_break) for tie_break in stand.tie_breaks),
         *("games", "won", "drawn", "lost", *(_FAULTS[name] for name in faults)),
@@ -161,6 +167,7 @@ def lines(stand: arb.Standings, brief: bool, decimal: bool = False) -> tuple[tup
     rows: list[tuple[Cell, ...]] = [
         (
             *(row.place, *((row.prize_place or None,) if prizes else ()), row.player if decimal else _name(row)),
+            *((row.team,) if teams else ()),
             *(_rating(row.rating, doubt) if rated else ()),
             *((row.reached,) if knockout else ()),
             _points(row) if decimal else points(row),
@@ -173,6 +180,36 @@ def lines(stand: arb.Standings, brief: bool, decimal: bool = False) -> tuple[tup
         for row, doubt in zip(stand.rows, unsure, strict=True)
     ]
     return headings, rows
+
+
+def team_lines(
+    stand: arb.TeamStandings, brief: bool, decimal: bool = False
+) -> tuple[tuple[str, ...], list[tuple[Cell, ...]]]:
+    """Return the headings and the rows of the standings of teams. brief, decimal: as in `lines`."""
+    headings = (
+        *("place", "team", "match points", "board points"),
+        *(word(tie_break) for tie_break in stand.tie_breaks if tie_break not in POINTS_OF_TEAMS),
+        *("matches", "won", "drawn", "lost", "players"),
+    )
+    rows: list[tuple[Cell, ...]] = []
+    for row in stand.rows:
+        values = (
+            value / 4 if decimal else quarters_text(value)
+            for tie_break, value in zip(stand.tie_breaks, row.tie_break_quarters, strict=True)
+            if tie_break not in POINTS_OF_TEAMS
+        )
+        points = row.board_half_points / 2 if decimal else points_text(row.board_half_points)
+        counts = (row.matches, row.wins, row.draws, row.losses)
+        rows.append((row.place, row.team, row.match_points, points, *values, *counts, " ".join(row.players)))
+    return headings, rows
+
+
+def shown_tables(stand: arb.Standings, brief: bool, decimal: bool = False) -> dict[str, Columns]:
+    """Return the tables of the standings by name: that of the teams first, if there are any."""
+    players = Columns(*lines(stand, brief, decimal))
+    if stand.teams is None:
+        return {"players": players}
+    return {"teams": Columns(*team_lines(stand.teams, brief, decimal)), "players": players}
 
 
 def series_lines(found: arb.Series, headings: Sequence[str]) -> tuple[tuple[str, ...], list[tuple[Cell, ...]]]:

@@ -11,7 +11,7 @@ from rich.live import Live
 
 from arbiter.cli import tournament_view as view
 from arbiter.cli import words
-from arbiter.cli.terminal import PlainConsole, table, write_line
+from arbiter.cli.terminal import PlainConsole, tables, write_line
 
 LOOK_EVERY_S: Final = 1.0  #: interval between two requests
 
@@ -33,7 +33,7 @@ def watch_plainly(client: arb.BlockingClient, tournament_id: str) -> None:
         if over and event.revision >= last:
             break
     write_line()
-    table(*view.lines(client.get_standings(tournament_id), brief=False), "", None)
+    tables(view.shown_tables(client.get_standings(tournament_id), brief=False), "", None)
 
 
 def watch_live(client: arb.BlockingClient, tournament_id: str) -> None:

@@ -78,15 +78,19 @@ def _verified_tournament(folder: Path, keys: Sequence[PublicKey]) -> str:
         found = asyncio.run(verify_tournament(read_file(file), transcript_of, checking(keys, holds)))
     except TournamentError as error:
         raise Failure(f"{file}, {error}") from None
-    tournament, rows = found.tournament, found.table.rows
+    tournament, rows, teams = found.tournament, found.table.rows, found.table.teams
     first = ", ".join(row.player for row in rows if row.place == 1) or "nobody"
+    counts = counted(len(rows), "player")
+    if teams is not None:
+        first = ", ".join(row.team for row in teams.rows if row.place == 1)
+        counts = f"{counted(len(teams.rows), 'team')} and {counts}"
     games, matches = counted(len(tournament.results), "game"), counted(len(found.matches), "transcript")
     rated = counted(sum(row.rating is not None for row in rows), "rating")
     broken = "".join(f"\nPaired by hand, against the rules: {each}." for each in found.broken)
     return (
         f"{folder} holds: tournament {tournament.id}, {tournament.spec.name}, {tournament.spec.format.value}; first: "
         f"{first}. {games} with {matches} hold, the pairings are legal, the places of "
-        f"{counted(len(rows), 'player')} and {rated} are as computed again; the chain is unbroken; signed by key "
+        f"{counts} and {rated} are as computed again; the chain is unbroken; signed by key "
         f"{found.key}.{broken}"
     )
 

@@ -10,9 +10,10 @@ from arbiter_protos.v1 import tournament_pb2_grpc
 from arbiter.config import Limits
 from arbiter.rpc.servicing import Context, MessageWriter, call_of
 from arbiter.rpc.unread import Unread
+from arbiter.service.gate.entries import EntryRequest
 from arbiter.service.gate.pages import PageRequest
 from arbiter.service.gate.series import SeriesGate
-from arbiter.service.gate.tournaments import Change, EntryRequest, TournamentGate
+from arbiter.service.gate.tournaments import Change, TournamentGate
 from arbiter.service.gate.web_hooks import WebHookGate
 from arbiter.wire.corrections import correct_of, later_message, place_change_message, round_message, ruling_of
 from arbiter.wire.tournaments import (
@@ -54,7 +55,7 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
         self, request: pb.EnterTournamentRequest, context: Context
     ) -> pb.EnterTournamentResponse:
         """Enter a player."""
-        entry = EntryRequest(request.player, request.rating, request.byes)
+        entry = EntryRequest(request.player, request.rating, request.byes, request.team)
         entrant = await self._tournaments.enter(call_of(context), _change(request), entry)
         return pb.EnterTournamentResponse(entrant=entrant_message(entrant))
 

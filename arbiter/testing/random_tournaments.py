@@ -8,6 +8,7 @@ from __future__ import annotations
 import heapq
 import random
 from collections.abc import Callable
+from dataclasses import replace
 
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine, formats
@@ -58,6 +59,7 @@ class TournamentRun:
         self._since: dict[str, int] = {}
         self._shares = formats.Shares()
         self._requests = 0
+        self._players = players
         for number in range(players):
             self.enter(f"p{number:03}", rating=lots.randint(0, 20) * 100)
         self.act(do.Start("organiser", "start"))
@@ -73,7 +75,10 @@ class TournamentRun:
     def enter(self, player: str, rating: int = 0) -> engine.TournamentDecision:
         """Enter a player."""
         self._requests += 1
-        return self.act(do.Enter(player, "organiser", f"r{self._requests}", rating=rating))
+        boards = self.tournament.spec.boards
+        teams = max(2, self._players // (boards + 1)) if boards else 1  # most of them have reserves
+        team = f"team {int(player[1:]) % teams}" if boards else ""
+        return self.act(do.Enter(player, "organiser", f"r{self._requests}", rating=rating, team=team))
 
     def withdraw(self, player: str) -> engine.TournamentDecision:
         """Withdraw a player."""
@@ -196,6 +201,14 @@ def drawn(lots: random.Random) -> tuple[Spec, int]:
         keep_early_leavers=cycles == 2,
     )
     players = pairer.most_players or lots.randint(2, 17)
+    if format_ in formats.OF_TEAMS and lots.random() < 0.5:
+        options = replace(
+            options,
+            boards=lots.randint(1, players // 2),
+            scheveningen=lots.random() < 0.5,
+            match_draw=lots.randint(0, 2),
+            by_board_points=lots.random() < 0.3,
+        )
     names = [f"p{number:03}" for number in range(players)]
     forbidden = tuple((a, b) for a, b in [lots.sample(names, 2) for _ in range(lots.choice((0, 0, 2)))])
     rules = EntryRules(forbidden=forbidden if pairer.keeps_apart else ())

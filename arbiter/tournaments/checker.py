@@ -77,8 +77,7 @@ class _Check(EarlierRounds):
             case ev.Entered():
                 self._entered(event)
             case ev.Withdrawn():
-                self.here.discard(event.player)
-                self.gone.add(event.player)
+                self.leave(event.player)
             case ev.EntryChanged():
                 self._entry_changed(event)
             case ev.Started():
@@ -104,8 +103,10 @@ class _Check(EarlierRounds):
             self.say(f"{event.player} entered twice")
         if event.player not in self.order:  # a player that enters again keeps its place
             self.order.append(event.player)
-        self.here.add(event.player)
-        self.gone.discard(event.player)
+        if bool(event.team) != bool(self.spec.boards):
+            self.say(f"{event.player} entered {'with' if event.team else 'without'} a team")
+        self.come_back(event.player)
+        self.team[event.player] = event.team
         self.ratings[event.player] = event.rating
         self.asked[event.player] = event.byes
 

@@ -19,7 +19,7 @@ class Enter:
     """Enter a player.
 
     rating: whole Elo points for seeding, 0 if unrated; byes: rounds that it asks to sit out. badge: whether this
-    version of its bot has passed the conformance kit.
+    version of its bot has passed the conformance kit. team: its team, '' for none.
     """
 
     player: str
@@ -29,6 +29,7 @@ class Enter:
     rating: int = 0
     byes: tuple[int, ...] = ()
     badge: bool = False
+    team: str = ""
 
 
 @dataclass(frozen=True, slots=True)

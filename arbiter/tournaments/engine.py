@@ -17,7 +17,8 @@ from arbiter.tournaments.entry import EntryChange, why_not, wrong_byes
 from arbiter.tournaments.game_reports import report
 from arbiter.tournaments.meetings import Pair, make_meetings
 from arbiter.tournaments.refusals import changed, closed
-from arbiter.tournaments.spec import DATE, Format, Spec, TooFew
+from arbiter.tournaments.schedule import DATE, TooFew
+from arbiter.tournaments.spec import Format, Spec
 from arbiter.tournaments.tournament import Entrant, Tournament, TournamentPhase
 from arbiter.tournaments.walkovers import with_due
 
@@ -73,7 +74,12 @@ def decide(tournament: Tournament, command: do.Command, now: int) -> TournamentD
 
 
 def may_enter(tournament: Tournament, player: str, version: str, now: int) -> bool:
-    """Return whether a tournament would accept a player at an instant, if its bot's version has the badge."""
+    """Return whether a tournament would accept a player at an instant, if its bot's version has the badge.
+
+    The players of teams are entered by the organiser.
+    """
+    if tournament.spec.boards:
+        return False
     try:
         _check_entry(tournament, player, version, True, max(now, tournament.at))
     except Refusal:
@@ -84,9 +90,11 @@ def may_enter(tournament: Tournament, player: str, version: str, now: int) -> bo
 def _enter(tournament: Tournament, command: do.Enter, at: int) -> list[ev.Event]:
     _check_entry(tournament, command.player, command.version, command.badge, at)
     _check_byes(tournament, command.byes)
-    return [
-        ev.Entered(at, command.player, command.version, command.rating, command.byes, command.caller, command.request)
-    ]
+    if bool(command.team) != bool(tournament.spec.boards):
+        why = "it has no teams" if command.team else f"it is for teams: say which team {command.player} plays in"
+        raise closed(tournament, why)
+    how = (command.version, command.rating, command.byes, command.caller, command.request, command.team)
+    return [ev.Entered(at, command.player, *how)]
 
 
 def _check_entry(tournament: Tournament, player: str, version: str, badge: bool, at: int) -> None:
@@ -177,8 +185,10 @@ def _started(tournament: Tournament, at: int, caller: str, request: str) -> ev.S
 
 def too_few(tournament: Tournament) -> str:
     """Return why a tournament that has not started has too few players for it, as a clause; '' if it has enough."""
-    least, there = formats.of(tournament.spec).least_players, len(tournament.players)
-    return f"{_a(tournament.spec.format)} needs {least} players, and has {there}" if there < least else ""
+    pairer, there = formats.of(tournament.spec), len(tournament.players)
+    least = pairer.needed(tournament)
+    short = f"{_a(tournament.spec.format)} needs {least} players, and has {there}" if there < least else ""
+    return pairer.incomplete(tournament) or short
 
 
 def _start_by_time(tournament: Tournament, at: int) -> list[ev.Event]:
@@ -190,7 +200,7 @@ def _start_by_time(tournament: Tournament, at: int) -> list[ev.Event]:
         return [ev.Ended(at, ev.End.CANCELLED, note=f"too few players at its start time: {short}")]
     if tournament.missed is not None:
         return []
-    return [ev.StartMissed(at, len(tournament.players), formats.of(tournament.spec).least_players)]
+    return [ev.StartMissed(at, len(tournament.players), formats.of(tournament.spec).needed(tournament))]
 
 
 def _pause(tournament: Tournament, command: do.Pause, at: int) -> list[ev.Event]:
@@ -338,7 +348,7 @@ _LEAVES: Final = {
 def _check_same(known: ev.Event, command: do.Request) -> None:
     same = isinstance(known, _LEAVES[type(command)]) and all(
         getattr(known, name) == getattr(command, name)
-        for name in ("player", "version", "rating", "byes", "game", "decision", "points", "what", "note")
+        for name in ("player", "version", "rating", "byes", "game", "decision", "points", "what", "note", "team")
         if getattr(command, name, None) is not None
     )
     if not same:

@@ -60,7 +60,10 @@ class Created:
 
 @dataclass(frozen=True, slots=True)
 class Entered:
-    """A player entered. `rating` seeds it, whole Elo points (0: unrated); `byes` are rounds that it sits out."""
+    """A player entered. `rating` seeds it, whole Elo points (0: unrated); `byes` are rounds that it sits out.
+
+    team: of a tournament of teams, '' in others.
+    """
 
     kind: ClassVar[TournamentEventKind] = TournamentEventKind.ENTERED
     at: int
@@ -70,6 +73,7 @@ class Entered:
     byes: Sparse[tuple[int, ...]]
     caller: Sparse[str]
     request: Sparse[str]
+    team: Sparse[str] = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ def table_of(table: Table, groups: Groups, category: str) -> Table:
 
 
 def _among(table: Table, players: Collection[str]) -> Table:
-    """Return the rows of some players, with places among themselves."""
+    """Return the rows of some players, with places among themselves, and without teams."""
     rows: list[StandingsRow] = []
     last = 0
     for row in table.rows:
@@ -29,4 +29,4 @@ def _among(table: Table, players: Collection[str]) -> Table:
             shares = bool(rows) and row.place == last
             last = row.place
             rows.append(row._replace(place=rows[-1].place if shares else len(rows) + 1))
-    return table._replace(rows=tuple(rows))
+    return table._replace(rows=tuple(rows), teams=None)

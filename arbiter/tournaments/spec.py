@@ -13,6 +13,7 @@ from typing import Annotated, Final, TypeAlias
 
 from arbiter.options import Option, Written, options_of
 from arbiter.tournaments.groups import Groups
+from arbiter.tournaments.schedule import Schedule
 from arbiter.tournaments.series_rules import SeriesRules
 
 ATTEMPTS: Final = 3  #: the default of `Spec.attempts`
@@ -20,8 +21,6 @@ MOST_ATTEMPTS: Final = 100  #: also in older records, in which the number was no
 MOST_PLAYERS: Final = 10_000
 LONGEST_MS: Final = 3_650 * 86_400_000  #: milliseconds of ten years, the longest duration
 ALL_READ: Final = 1_000  #: entries of an opening book, the first ones, that the rules read before a tournament begins
-DATE: Final = "2026-12-01T18:00:00Z"  #: how a date and time is written in a file
-_INSTANT: Final = (0, 1 << 53)
 
 
 class Format(StrEnum):
@@ -188,6 +187,28 @@ class Options:
             formats=(Format.TRIAL,),
         ),
     ] = 1
+    boards: Annotated[
+        int,
+        Option(
+            "A tournament of teams: so many players of a team play at a time; 0: no teams.",
+            bounds=(0, 100),
+            formats=(Format.ROUND_ROBIN,),
+        ),
+    ] = 0
+    scheveningen: Annotated[
+        bool,
+        Option("Of teams: each player meets every player of the other team.", formats=(Format.ROUND_ROBIN,)),
+    ] = False
+    match_win: Annotated[
+        int, Option("Of teams: the match points of a won match.", bounds=(1, 100), formats=(Format.ROUND_ROBIN,))
+    ] = 2
+    match_draw: Annotated[
+        int, Option("Of teams: those of a drawn match.", bounds=(0, 100), formats=(Format.ROUND_ROBIN,))
+    ] = 1
+    by_board_points: Annotated[
+        bool,
+        Option("Teams are ordered by board points, not by match points.", formats=(Format.ROUND_ROBIN,)),
+    ] = False
 
 
 def options_in(format_: Format) -> tuple[str, ...]:
@@ -214,51 +235,6 @@ class EntryRules:
         ),
     ] = ()
     badge: Annotated[bool, Option("Only bots whose version has passed the conformance kit.")] = False
-
-
-class TooFew(StrEnum):
-    """What happens if a tournament's start time comes with too few players."""
-
-    WAIT = "wait"  #: it starts as soon as there are enough
-    CANCEL = "cancel"
-
-
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    """When things happen."""
-
-    start_ms: Annotated[
-        int,
-        Option(
-            "When it starts; 0: when the organiser says so.",
-            bounds=_INSTANT,
-            allowed="milliseconds since 1970, UTC",
-            example=f"`start = {DATE}`, with the offset from UTC",
-            written=Written.INSTANT,
-        ),
-    ] = 0
-    entry_closes_ms: Annotated[
-        int,
-        Option(
-            "When entry closes; 0: with the start.",
-            bounds=_INSTANT,
-            allowed="milliseconds since 1970, UTC",
-            example=f"`entry_closes = {DATE}`, with the offset from UTC",
-            written=Written.INSTANT,
-        ),
-    ] = 0
-    too_few: Annotated[TooFew, Option("With too few players then: wait for more, or cancel the tournament.")] = (
-        TooFew.WAIT
-    )
-    every: Annotated[
-        str,
-        Option(
-            "When it takes place again and again: as it starts, the next one is there. Without `start`, the first one "
-            "starts when this says so next.",
-            allowed="a weekday or `daily`, a time and a time zone; or a cron expression of five fields and a time zone",
-            example='`every = "friday 18:00 Europe/Berlin"`, `every = "0 18 1 * * Europe/Berlin"`',
-        ),
-    ] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +273,10 @@ class TieBreak(StrEnum):
     WINS_SEAT_2 = "wins_seat_2"
     GAMES_SEAT_2 = "games_seat_2"
     PROGRESSIVE = "progressive"
+    MATCH_POINTS = "match_points"
+    BOARD_POINTS = "board_points"
+    SONNEBORN_BERGER_BOARDS = "sonneborn_berger_boards"
+    BOARD_COUNT = "board_count"
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,7 +312,7 @@ class Spec:
     openings: Openings = field(default_factory=Openings)
     entry: EntryRules = EntryRules()
     groups: Groups = field(default_factory=Groups)
-    schedule: Schedule = Schedule()
+    schedule: Schedule = field(default_factory=Schedule)
     series: SeriesRules = field(default_factory=SeriesRules)
     adjudication: Adjudication = Adjudication()
     tie_breaks: Annotated[
@@ -372,6 +352,11 @@ class Spec:
     def pairs_apart(self) -> frozenset[frozenset[str]]:
         """The pairs that never meet if the format can avoid it."""
         return frozenset(map(frozenset[str], self.entry.forbidden)) | self.groups.pairs_apart
+
+    @property
+    def boards(self) -> int:
+        """The number of boards of each team; 0 if this is no tournament of teams."""
+        return self.options.boards if "boards" in options_in(self.format) else 0
 
 
 PARTS: Final[Mapping[str, type]] = {

@@ -10,7 +10,7 @@ from arbiter.errors import parameter_invalid, with_article
 from arbiter.games import registry
 from arbiter.tournaments import formats
 from arbiter.tournaments.series_rules import SeriesRules
-from arbiter.tournaments.spec import OpeningOrder, Spec
+from arbiter.tournaments.spec import OpeningOrder, Spec, TieBreak
 
 _invalid: Final = partial(parameter_invalid, of="a tournament")
 
@@ -24,6 +24,7 @@ def check(spec: Spec) -> None:
     wrong = formats.of(spec).invalid_option(options)
     if wrong is not None:
         raise _invalid(wrong.value, f"options.{wrong.field}", wrong.allowed)
+    _check_tie_breaks(spec)
     if options.double and options.third_place:
         raise _invalid("true", "options.third_place", "false in a double elimination, which has a third place anyway")
     if spec.openings.plies and not spec.openings.seed:
@@ -45,6 +46,15 @@ def check(spec: Spec) -> None:
     for game in spec.openings.lines:
         if game not in spec.games:
             raise _invalid(game, "openings.lines", "the name of one of the tournament's games")
+
+
+def _check_tie_breaks(spec: Spec) -> None:
+    """Raise Refusal PARAMETER_INVALID for a tie-break of players where teams are ranked, or the other way round."""
+    known = formats.of(spec).known_tie_breaks
+    for tie_break in spec.tie_breaks:
+        if tie_break not in known:
+            allowed = f"where {'teams' if spec.boards else 'players'} are ranked, one of "
+            raise _invalid(tie_break, "tie_breaks", allowed + ", ".join(each for each in TieBreak if each in known))
 
 
 def _check_groups(spec: Spec) -> None:

@@ -17,7 +17,8 @@ from arbiter.games import registry
 from arbiter.options import UNSET, Described, Written, options_of
 from arbiter.plain_text import is_plain
 from arbiter.tournaments.groups import Named
-from arbiter.tournaments.spec import DATE, LONGEST_MS, PARTS, OpeningOrder, Spec
+from arbiter.tournaments.schedule import DATE
+from arbiter.tournaments.spec import LONGEST_MS, PARTS, OpeningOrder, Spec
 from arbiter.tournaments.spec_checks import check, drawn_start
 
 _invalid: Final = partial(parameter_invalid, of="a tournament")

@@ -7,6 +7,7 @@
 | ladder | games | rating by the games of this ladder, provisional players apart, at the end (`formats/ladder.py`) |
 | knockout | games | how far a player got (those still in it, then by the round in which they went out), tie-breaks |
 | round robin | games, without those against who has left early (`arbiter.tournaments.early_leavers`) | points, tie-breaks |
+| of teams | games | points, games won; `arbiter.tournaments.team_standings` ranks the teams |
 | all others | games | points, tie-breaks |
 
 A won meeting or game counts one point, a drawn one half a point; `arbiter.tournaments.game_ends` says what the end of a
@@ -35,6 +36,7 @@ from arbiter.tournaments.lots import Lots
 from arbiter.tournaments.meetings import Meeting, ScheduledGame
 from arbiter.tournaments.old_games import Kind, Line
 from arbiter.tournaments.spec import TieBreak
+from arbiter.tournaments.team_standings import TeamTable, team_standings
 from arbiter.tournaments.tie_breaks import Encounter, EncounterKind, Scores
 from arbiter.tournaments.tournament import Tournament
 
@@ -62,7 +64,7 @@ class StandingsRow(NamedTuple):
     of this tournament; None without a played game, or if ratings were not requested. left_early: its games do not count
     for the points of the others. prize_place: as if only the best bot of each author had played, else 0; everywhere 0
     without `Groups.one_prize`. awarded: half points (in an arena, its own) that the organiser gave or took; they are
-    part of `points` (of `arena_points`).
+    part of `points` (of `arena_points`). team: '' if this is no tournament of teams.
     """
 
     place: int
@@ -84,14 +86,19 @@ class StandingsRow(NamedTuple):
     disqualified: bool = False
     awarded: int = 0
     prize_place: int = 0
+    team: str = ""
 
 
 class Table(NamedTuple):
-    """The standings after the event `revision` of a tournament, best player first, and its columns of `values`."""
+    """The standings after the event `revision` of a tournament, best player first, and its columns of `values`.
+
+    teams: those of the teams; None if there are none.
+    """
 
     revision: int
     tie_breaks: tuple[TieBreak, ...]
     rows: tuple[StandingsRow, ...]
+    teams: TeamTable | None = None
 
 
 def standings(tournament: Tournament, ratings: Mapping[str, Rating] | None = None) -> Table:
@@ -104,7 +111,7 @@ def standings(tournament: Tournament, ratings: Mapping[str, Rating] | None = Non
     started = tournament.started_at is not None
     players = tournament.seeds or (list(tournament.entrants) if started else tournament.players)
     games = _games(tournament, players)
-    pairer, order = formats.of(spec), formats.tie_breaks(spec)
+    pairer, order = formats.of(spec), (TieBreak.WINS,) if spec.boards else formats.tie_breaks(spec)
     meetings = {player: list((_rounds if pairer.in_rounds else _meetings)(tournament, player)) for player in players}
     counted = meetings
     if not pairer.in_rounds:
@@ -146,9 +153,11 @@ def standings(tournament: Tournament, ratings: Mapping[str, Rating] | None = Non
                 left_early=player in left_early,
                 disqualified=tournament.entrants[player].disqualified,
                 awarded=tournament.awarded.get(player, 0),
+                team=tournament.entrants[player].team,
             )
             rows.append(row)
-    return Table(tournament.revision, order, tuple(_with_prizes(rows, spec.groups)))
+    teams = team_standings(tournament, formats.tie_breaks(spec)) if spec.boards else None
+    return Table(tournament.revision, order, tuple(_with_prizes(rows, spec.groups)), teams)
 
 
 def _with_prizes(rows: list[StandingsRow], groups: Groups) -> list[StandingsRow]:

@@ -17,6 +17,12 @@ one an example in the Arbiters' Manual 2026.
 | sonneborn_berger | 9.1 SB | "It is calculated by adding, for each round, a value given by multiplying the final score of the opponents by the points scored against them" |
 | buchholz_cut_1, buchholz_cut_2 | 14.1, 14.2 | Buchholz without the one or two least significant values |
 | buchholz_median_1 | 14.3 | Buchholz without the least and the most significant value, cut in that order |
+| match_points, board_points | 13.1 MPvGP | of teams: the score that does not decide already |
+| sonneborn_berger_boards | 13.2.2 EMGSB | of teams: "the sum of the products of" each opponent's points and the board points scored against it |
+| board_count | 12.1 BC | of teams: the points at each board, multiplied by its number; here the last board counts once and the first one most, so that more is better: the order is the same among teams with the same board points |
+
+In tournaments of teams the other ones are of teams too: a score is that of a match, in the points by which the teams
+are ordered.
 
 The rule of direct encounter has four parts. If two players met more than once, their average counts (6.1.2). If all
 level players have met, the separate standings order them, and Article 6 is applied again to those still level (6.2). If
@@ -43,7 +49,8 @@ In all other formats forfeits are regular games (15.2), and there are no byes.
 | --- | --- |
 | standard points (7.7), pairing number (7.8) | a win is a point and a draw half of one in every format; players that are level in everything share a place |
 | average of Buchholz, Fore Buchholz, Koya, WON, REP, cuts of Sonneborn–Berger and progressive, median 2 | nobody has asked for them |
-| ratings of opponents (Article 10), tie-breaks of teams (Articles 11 to 13), play-offs, lots | ratings are a table of their own; players that are level in everything share a place |
+| other tie-breaks of teams: EDE, SSSC, TBR, BBE, EGMSB | nobody has asked for them |
+| ratings of opponents (Article 10), play-offs, lots | ratings are a table of their own; players that are level in everything share a place |
 """  # noqa: E501 - a row of a table is one line
 
 from __future__ import annotations
@@ -57,6 +64,12 @@ from typing import Any, Final, NamedTuple
 from arbiter.tournaments.game_ends import DRAW, WIN
 from arbiter.tournaments.spec import TieBreak
 
+OF_TEAMS: Final = frozenset(
+    {TieBreak.MATCH_POINTS, TieBreak.BOARD_POINTS, TieBreak.SONNEBORN_BERGER_BOARDS, TieBreak.BOARD_COUNT}
+)
+"""Tie-breaks of teams alone."""
+TEAMS_KNOW: Final = frozenset(TieBreak) - {TieBreak.WINS_SEAT_2, TieBreak.GAMES_SEAT_2, TieBreak.PROGRESSIVE}
+"""The tie-breaks by which teams can be ordered."""
 QUARTERS: Final = 4
 """Tie-break values are whole numbers of quarters (of a point, game or player): products of scores need them."""
 
@@ -104,11 +117,22 @@ class Ranking(NamedTuple):
 class Scores:
     """All encounters of a tournament, and the tie-breaks computed from them.
 
-    encounters: by player, rounds in order. rounds: the number of rounds so far. swiss: whether Article 16 applies.
+    encounters: by player, rounds in order. rounds: the number of rounds so far. swiss: whether Article 16 applies. win,
+    draw: the score of a won and of a drawn encounter.
     """
 
-    def __init__(self, encounters: Mapping[str, Iterable[Encounter]], rounds: int, *, swiss: bool) -> None:
+    def __init__(
+        self,
+        encounters: Mapping[str, Iterable[Encounter]],
+        rounds: int,
+        *,
+        swiss: bool,
+        win: int = WIN,
+        draw: int = DRAW,
+    ) -> None:
         self._swiss = swiss
+        self._win = win
+        self._draw = draw
         self._rounds = rounds
         every = {player: tuple(theirs) for player, theirs in encounters.items()}
         self._ended = {
@@ -173,7 +197,7 @@ class Scores:
         if all(len(others) == len(level) - 1 for others in met.values()):
             groups = _split(level, table)
             return groups if len(groups) == 1 else [part for group in groups for part in self._encounter(group)]
-        best = {player: table[player] + WIN * (len(level) - 1 - len(met[player])) for player in level}
+        best = {player: table[player] + self._win * (len(level) - 1 - len(met[player])) for player in level}
         placed: list[tuple[str, ...]] = []
         rest = list(level)
         while rest:
@@ -192,7 +216,7 @@ class Scores:
         """Return the points of a player's opponent, or of the dummy (16.4)."""
         if not self._swiss or each.kind is EncounterKind.PLAYED:
             return self._adjusted[each.opponent]
-        ceiling = self._adjusted[each.opponent] if each.kind is EncounterKind.FORFEIT else DRAW * self._rounds
+        ceiling = self._adjusted[each.opponent] if each.kind is EncounterKind.FORFEIT else self._draw * self._rounds
         return min(self.points[player], ceiling)
 
     def _sonneborn_berger(self, player: str) -> int:
@@ -213,7 +237,7 @@ class Scores:
         return _POINTS * sum(each.score * (self._rounds - each.round + 1) for each in self._ended[player])
 
     def _wins(self, player: str) -> int:
-        return QUARTERS * sum(each.times * (each.score == WIN) for each in self._ended[player])
+        return QUARTERS * sum(each.times * (each.score == self._win) for each in self._ended[player])
 
     def _games_seat_2(self, player: str) -> int:
         return QUARTERS * sum(each.times * each.seat2 for each in self._ended[player])

@@ -35,6 +35,7 @@ class Entrant(NamedTuple):
     """A player of a tournament. `joined`: the first round in which it may be paired; `byes`: rounds that it sits out.
 
     left: if it has withdrawn, the last round that was paired before that. disqualified: then it has withdrawn too.
+    team: '' if this is no tournament of teams.
     """
 
     player: str
@@ -45,6 +46,7 @@ class Entrant(NamedTuple):
     withdrawn: bool = False
     left: int = 0
     disqualified: bool = False
+    team: str = ""
 
 
 class RunningGame(NamedTuple):
@@ -279,7 +281,9 @@ class Tournament:
     @_take.register
     def _entered(self, event: ev.Entered) -> None:
         joined = self.rounds + 1
-        self.entrants[event.player] = Entrant(event.player, event.version, event.rating, joined, event.byes)
+        self.entrants[event.player] = Entrant(
+            event.player, event.version, event.rating, joined, event.byes, team=event.team
+        )
         if self.seeds and event.player not in self.seeds:  # a returning player keeps its place
             self.seeds.append(event.player)
 

@@ -13,9 +13,10 @@ from starlette.responses import RedirectResponse, Response
 
 from arbiter.errors import Refusal, argument_invalid
 from arbiter.service.gate.admission import Call
+from arbiter.service.gate.entries import EntryCorrection, EntryRequest
 from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.pages import PageRequest
-from arbiter.service.gate.tournaments import Change, EntryCorrection, EntryRequest, TournamentQuery
+from arbiter.service.gate.tournaments import Change, TournamentQuery
 from arbiter.tournaments.spec import Format
 from arbiter.web.callers import call_of, status_of
 from arbiter.web.corrections import correction_of, is_number, ruling_of
@@ -116,7 +117,7 @@ class OrganiserPages:
             case "change":
                 await tournaments.change_entry(call, change, _correction(sent))
             case "enter-all" | "withdraw-all" as act:
-                for entry in _entries(sent.get("names", "")):
+                for entry in _entries(sent.get("names", ""), sent.get("team", "").strip()):
                     each = change._replace(request_id=f"{change.request_id} {entry.player}")
                     if act == "enter-all":
                         await tournaments.enter(call, each, entry)
@@ -153,14 +154,17 @@ def _format(word: str) -> Format:
     return Format(word) if word in tuple(Format) else next(iter(Format))
 
 
-def _entries(names: str) -> Sequence[EntryRequest]:
-    """Return the players named in a text, with the ratings for seeding that it gives. Raises ARGUMENT_INVALID."""
+def _entries(names: str, team: str) -> Sequence[EntryRequest]:
+    """Return the players of a team, named in a text, with the ratings for seeding that it gives.
+
+    team: '' for none. Raises ARGUMENT_INVALID.
+    """
     words = names.replace(",", " ").split()
     if not 1 <= len(words) <= MOST_ENTERED:
         raise argument_invalid(
             f"{len(words)} names", "names", f"1 to {MOST_ENTERED} names of players, as alice bob=1800"
         )
-    return [_entry(word) for word in words]
+    return [_entry(word)._replace(team=team) for word in words]
 
 
 def _correction(sent: Mapping[str, str]) -> EntryCorrection:

@@ -1,7 +1,8 @@
 """The tables of a tournament as files, at addresses that stay: standings, crosstable, games and pairings.
 
 `/tournaments/TOURNAMENT/standings.csv`, `.json` and `.md`, and so the others; `?round=N` leaves the games and pairings
-of one round, `?category=NAME` the standings of a category. `tournament.trf` is the report of a Swiss or a round robin
+of one round, `?category=NAME` the standings of a category, and `teams.csv` has those of teams. `tournament.trf` is the
+report of a Swiss or a round robin
 (`arbiter.tournaments.trf`).
 `series.csv` and so on have the table over a series after the tournament.
 `arbiter.table_text` has the forms. Points are numbers, and half a point is 0.5.
@@ -24,6 +25,7 @@ from arbiter.tournaments import trf
 from arbiter.tournaments.copying import copied
 from arbiter.tournaments.rulings import change_in_words
 from arbiter.tournaments.standings import StandingsRow, Table
+from arbiter.tournaments.team_standings import TeamTable
 from arbiter.tournaments.tournament import Tournament
 from arbiter.web.callers import call_of
 from arbiter.web.states import number
@@ -43,10 +45,11 @@ FAULTS: Final = {"timeouts": "on time", "crashes": "absent", "violations": "by v
 
 def standings_columns(tournament: Tournament, table: Table, round_: int = 0) -> Columns:
     """Return the standings, with the columns of `arbiter tournament standings`."""
-    reached = any(row.reached for row in table.rows)
+    reached, teams = any(row.reached for row in table.rows), table.teams is not None
     prizes = any(row.prize_place for row in table.rows)
     headings = (
-        *("place", *(("prize",) if prizes else ()), "player", *(("reached",) if reached else ()), "points"),
+        *("place", *(("prize",) if prizes else ()), "player", *(("team",) if teams else ())),
+        *(*(("reached",) if reached else ()), "points"),
         *(each.value.replace("_", " ") for each in table.tie_breaks),
         *("games", "won", "drawn", "lost", *FAULTS.values()),
         *("left early", "rating", "low", "high", "provisional", "group", "withdrawn", "disqualified"),
@@ -54,6 +57,7 @@ def standings_columns(tournament: Tournament, table: Table, round_: int = 0) -> 
     rows = [
         (
             *(row.place, *((row.prize_place or None,) if prizes else ()), row.player),
+            *((row.team,) if teams else ()),
             *(*((row.reached,) if reached else ()), _points(row)),
             *(value / 4 for value in row.values),
             *(row.games, row.wins, row.draws, row.losses, *(getattr(row.faults, name) for name in FAULTS)),
@@ -62,6 +66,27 @@ def standings_columns(tournament: Tournament, table: Table, round_: int = 0) -> 
         for row in table.rows
     ]
     return Columns(headings, rows)
+
+
+def team_columns(tournament: Tournament, table: Table, round_: int = 0) -> Columns:
+    """Return the standings of the teams, with the columns of `arbiter tournament standings`; no rows without teams."""
+    teams = table.teams or TeamTable((), ())
+    headings = (
+        *("place", "team", "match points", "board points"),
+        *(each.value.replace("_", " ") for each in teams.columns.values()),
+        *("matches", "won", "drawn", "lost", "players"),
+    )
+    return Columns(
+        headings,
+        [
+            (
+                *(row.place, row.team, row.match_points, row.board_points / 2),
+                *(row.values[at] / 4 for at in teams.columns),
+                *(row.matches, row.wins, row.draws, row.losses, " ".join(row.players)),
+            )
+            for row in teams.rows
+        ],
+    )
 
 
 def crosstable_columns(tournament: Tournament, table: Table, round_: int = 0) -> Columns:
@@ -144,6 +169,7 @@ def series_columns(series: Series) -> Columns:
 
 TABLES: Final[dict[str, Callable[[Tournament, Table, int], Columns]]] = {
     "standings": standings_columns,
+    "teams": team_columns,
     "crosstable": crosstable_columns,
     "games": game_columns,
     "pairings": pairing_columns,

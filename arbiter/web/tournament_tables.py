@@ -29,6 +29,10 @@ TIE_BREAKS: Final = {
     "wins_seat_2": ("WON2", "games won with seat 2"),
     "games_seat_2": ("G2", "games played with seat 2"),
     "progressive": ("PS", "progressive score"),
+    "match_points": ("MP", "match points"),
+    "board_points": ("BP", "board points"),
+    "sonneborn_berger_boards": ("SB", "the opponents' points, multiplied by the board points against them"),
+    "board_count": ("BC", "board count"),
 }
 """The short name of each tie-break for the head of a column, and its name in words."""
 

@@ -40,7 +40,9 @@ def _created(event: ev.Created, message: pb.TournamentEvent) -> None:
 @_fill.register
 def _entered(event: ev.Entered, message: pb.TournamentEvent) -> None:
     message.entrant.CopyFrom(
-        pb.EntrantEvent(player=event.player, version=event.version, rating=event.rating, caller=event.caller)
+        pb.EntrantEvent(
+            player=event.player, version=event.version, rating=event.rating, caller=event.caller, team=event.team
+        )
     )
 
 

@@ -12,14 +12,17 @@ from google.protobuf.message import Message
 
 from arbiter.matches import time_control
 from arbiter.matches.policy import ClockStart, NoShow
-from arbiter.service.gate.tournaments import EntryCorrection, TournamentQuery
+from arbiter.service.gate.entries import EntryCorrection
+from arbiter.service.gate.tournaments import TournamentQuery
 from arbiter.service.ports.journal import TournamentSummary
 from arbiter.service.tournaments.series_tables import Series
 from arbiter.tournaments.engine import too_few
 from arbiter.tournaments.formats import Rating
-from arbiter.tournaments.spec import Format, OpeningOrder, Spec, TieBreak, TooFew
+from arbiter.tournaments.schedule import TooFew
+from arbiter.tournaments.spec import Format, OpeningOrder, Spec, TieBreak
 from arbiter.tournaments.spec_text import read_spec, write_spec
 from arbiter.tournaments.standings import StandingsRow, Table
+from arbiter.tournaments.team_standings import TeamTable
 from arbiter.tournaments.tournament import Entrant, RunningGame, Tournament, TournamentPhase
 
 _FORMATS: Final[Mapping[str, pb.TournamentFormat.ValueType]] = {
@@ -194,6 +197,7 @@ def entrant_message(entrant: Entrant) -> pb.Entrant:
         byes=entrant.byes,
         withdrawn=entrant.withdrawn,
         disqualified=entrant.disqualified,
+        team=entrant.team,
     )
 
 
@@ -238,6 +242,28 @@ def standings_message(tournament_id: str, table: Table) -> pb.GetStandingsRespon
         revision=table.revision,
         tie_breaks=[_TIE_BREAKS[tie_break] for tie_break in table.tie_breaks],
         rows=[_row_message(row) for row in table.rows],
+        teams=None if table.teams is None else _teams_message(table.teams),
+    )
+
+
+def _teams_message(table: TeamTable) -> pb.TeamStandings:
+    return pb.TeamStandings(
+        tie_breaks=[_TIE_BREAKS[tie_break] for tie_break in table.tie_breaks],
+        rows=[
+            pb.TeamRow(
+                place=row.place,
+                team=row.team,
+                match_points=row.match_points,
+                board_half_points=row.board_points,
+                tie_break_quarters=row.values,
+                matches=row.matches,
+                wins=row.wins,
+                draws=row.draws,
+                losses=row.losses,
+                players=row.players,
+            )
+            for row in table.rows
+        ],
     )
 
 
@@ -288,6 +314,7 @@ def _row_message(row: StandingsRow) -> pb.StandingsRow:
         disqualified=row.disqualified,
         awarded_half_points=row.awarded,
         prize_place=row.prize_place,
+        team=row.team,
     )
 
 

@@ -21,7 +21,8 @@ from arbiter.cli.tournament_spec import read_all
 from arbiter.matches.policy import Policy
 from arbiter.options import UNSET, options_of
 from arbiter.tournaments.groups import Groups
-from arbiter.tournaments.spec import Adjudication, EntryRules, Openings, Options, Schedule, Spec
+from arbiter.tournaments.schedule import Schedule
+from arbiter.tournaments.spec import Adjudication, EntryRules, Openings, Options, Spec
 from tests.cli.command import Arbiter
 
 PAGE = Path(__file__).parents[2] / "deploy" / "TOURNAMENT-FILE.md"

@@ -15,7 +15,8 @@ from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checker import violations
 from arbiter.tournaments.entry import EntryChange
-from arbiter.tournaments.spec import EntryRules, Format, Options, Schedule, Spec
+from arbiter.tournaments.schedule import Schedule
+from arbiter.tournaments.spec import EntryRules, Format, Options, Spec
 from arbiter.tournaments.tournament import TournamentPhase, replay
 
 ANYBODY = EntryRules()

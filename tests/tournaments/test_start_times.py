@@ -11,7 +11,8 @@ from arbiter.tournaments import codec, engine
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checker import violations
-from arbiter.tournaments.spec import Format, Options, Schedule, Spec, TooFew
+from arbiter.tournaments.schedule import Schedule, TooFew
+from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.spec_text import EARLIEST_MS, read_spec, write_spec
 from arbiter.tournaments.tournament import Tournament, TournamentPhase, replay
 

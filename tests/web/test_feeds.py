@@ -22,7 +22,8 @@ from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments import commands as do
 from arbiter.tournaments.corrections import Award
 from arbiter.tournaments.events import Created, Decision
-from arbiter.tournaments.spec import Format, Options, Schedule, Spec
+from arbiter.tournaments.schedule import Schedule
+from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.tournament import Tournament
 from arbiter.web.calendars import LONGEST_LINE, calendar
 from arbiter.web.calendars import events as event_lines

@@ -44,6 +44,7 @@ def test_the_tables_have_what_the_tournament_has(seed: int) -> None:
         for name, columns in ((name, make(tournament, table, 0)) for name, make in TABLES.items())
     }
     assert [row["player"] for row in found["standings"]] == [row.player for row in table.rows]
+    assert [row["team"] for row in found["teams"]] == [row.team for row in (table.teams.rows if table.teams else ())]
     assert len(found["games"]) == len(tournament.games)
     assert sum(row["state"] == "ended" for row in found["games"]) == len(tournament.results)
     scored: defaultdict[object, float] = defaultdict(float)
@@ -67,6 +68,8 @@ def test_the_command_and_the_page_have_the_same_standings(seed: int) -> None:
     table = standings(tournament)
     asked = read(arb.Standings, standings_message(tournament.id, table))
     assert standings_columns(tournament, table) == view.lines(asked, brief=False, decimal=True)
+    if asked.teams is not None:
+        assert TABLES["teams"](tournament, table, 0) == view.team_lines(asked.teams, brief=False, decimal=True)
 
 
 def test_standings_say_who_is_disqualified() -> None:
@@ -98,9 +101,14 @@ def test_a_crosstable_has_brackets_around_what_does_not_count() -> None:
     assert rows[0] == (1, table.rows[0].player, 2.0, None, "1/2", "1/2", "(2/2)")
 
 
-async def test_the_files_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("format_", "options"), [(Format.SWISS, Options(rounds=3)), (Format.ROUND_ROBIN, Options(boards=2, cycles=2))]
+)
+async def test_the_files_of_the_page(
+    format_: Format, options: Options, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     groups = Groups({"in rust": ("p001", "p003")}, {"Ada": ("p000", "p001")}, one_prize=True)
-    spec = Spec("cup", Format.SWISS, ("hop-it",), "1s", options=Options(rounds=3), groups=groups)
+    spec, boards = Spec("cup", format_, ("hop-it",), "1s", options=options, groups=groups), options.boards
     tournament = TournamentRun(spec, 5, random.Random(1), lambda game: 0).play()
     table = standings(tournament)
 
@@ -114,7 +122,10 @@ async def test_the_files_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyP
         monkeypatch.setattr(served.gate.tournaments, "get", get)
         monkeypatch.setattr(served.gate.tournaments, "standings", of)
         page = (await served.get("/tournaments/t1")).text
+        assert ("teams.csv" in page) is ("<h2>Teams</h2>" in page) is bool(boards)
         for name, make in TABLES.items():
+            if name == "teams" and not boards:
+                continue
             columns = make(tournament, table, 0)
             path = f"/tournaments/{tournament.id}/{name}"
             answer = await served.get(f"{path}.json")
@@ -138,8 +149,11 @@ async def test_the_files_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert (await served.get("/tournaments/t1?category=go")).status_code == 400
         second = (await served.get("/tournaments/t1/pairings.json?round=2")).json()
         assert {row["round"] for row in second} == {2}
-        assert [row["state"] for row in second] == ["ended", "ended", "bye"]
+        assert [row["state"] for row in second] == ["ended", "ended", *(() if boards else ("bye",))]
         answer = await served.get(f"/tournaments/{tournament.id}/tournament.trf")
+        assert answer.status_code == (404 if boards else 200)
+        if boards:
+            return
         assert answer.headers["content-type"] == "text/plain; charset=utf-8"
         assert answer.text == trf.write(trf.report_of(tournament, table))
         assert f'href="/tournaments/{tournament.id}/tournament.trf"' in page

@@ -50,6 +50,11 @@ beta = 20
 most_meetings = 99
 normalised = true
 elo_parts = 10
+boards = 4
+scheveningen = true
+match_win = 3
+match_draw = 2
+by_board_points = true
 
 [openings]
 lines = { circle-of-life = [["e5"], ["d4"]] }

@@ -15,7 +15,7 @@ from arbiter.cli import tournament_view as words
 from arbiter.cli.boxed import chosen
 from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
-from arbiter.cli.terminal import on_terminal, say, table
+from arbiter.cli.terminal import on_terminal, say, tables
 from arbiter.cli.tournament_run.export import export, export_hits
 from arbiter.cli.tournament_run.folder import Folder, begin, newest, shown
 from arbiter.cli.tournament_run.host import Host, RunSettings, cautions, console, cores, logged, until_signal
@@ -166,7 +166,7 @@ class _Run:
 
     def _report(self, stand: TournamentState, progress: Progress, exported: int) -> None:
         self.say(f"\n{words.in_short(stand.tournament)}\n{words.state(stand.tournament)}\n")
-        table(*words.lines(stand.standings, brief=on_terminal()), "Nobody played.", None)
+        tables(words.shown_tables(stand.standings, brief=on_terminal()), "Nobody played.", None)
         if on_terminal():
             for sentence in words.legend(stand.standings):
                 say(sentence, "dim")

@@ -20,6 +20,7 @@ from arbiter.table_text import shown
 TRANSCRIPTS: Final = "transcripts"
 KEYS: Final = "keys.json"
 STANDINGS: Final = "standings.tsv"
+TEAMS: Final = "teams.tsv"  #: the standings of teams, if there are any
 LIMITS: Final = "limits.tsv"
 MOST: Final = 1_000_000
 
@@ -31,9 +32,9 @@ async def export(client: arb.Client, stand: TournamentState, progress: Progress,
     verify FOLDER` checks all.
     """
     keep_keys(folder / KEYS, await client.server_info())
-    headings, rows = words.lines(stand.standings, brief=False)
-    lines = ["\t".join(map(shown, row)) for row in (headings, *rows)]
-    write(folder / STANDINGS, "".join(f"{line}\n" for line in lines).encode())
+    for name, (headings, rows) in words.shown_tables(stand.standings, brief=False).items():
+        lines = ["\t".join(map(shown, row)) for row in (headings, *rows)]
+        write(folder / (TEAMS if name == "teams" else STANDINGS), "".join(f"{line}\n" for line in lines).encode())
     written, tournament_id = 0, stand.tournament.tournament_id
     for match in await client.list_matches(label=tournament_id, phase=arb.Phase.ENDED, most=MOST):
         number = progress.number_of(match.match_id)

@@ -138,7 +138,7 @@ class RunningTournament:
         client, key = self._client, self._key
         try:
             there = await client.enter_tournament(
-                tournament_id, bot.name, rating=bot.rating, request_id=f"{key}/enter/{bot.name}"
+                tournament_id, bot.name, rating=bot.rating, team=bot.team, request_id=f"{key}/enter/{bot.name}"
             )
             if came and not there.version:
                 await client.change_entry(

@@ -222,10 +222,12 @@ def _bar(found: arb.Tournament, at_ms: int) -> RenderableType:
 
 
 def _standings(stand: arb.Standings) -> RenderableType:
-    headings, rows = words.lines(stand, brief=True)
-    drawn = drawn_table(headings, rows[:ROWS_SHOWN])
-    more = len(rows) - ROWS_SHOWN
-    return Group(drawn, Text(f"and {more} more", "dim")) if more > 0 else drawn
+    drawn: list[RenderableType] = []
+    for headings, rows in words.shown_tables(stand, brief=True).values():
+        drawn.append(drawn_table(headings, rows[:ROWS_SHOWN]))
+        if len(rows) > ROWS_SHOWN:
+            drawn.append(Text(f"and {len(rows) - ROWS_SHOWN} more", "dim"))
+    return Group(*drawn)
 
 
 def _boards(progress: Progress) -> Table:

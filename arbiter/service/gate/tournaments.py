@@ -16,6 +16,7 @@ from arbiter.matches.match import Match
 from arbiter.matches.requests import check_request_id
 from arbiter.plain_text import check_plain
 from arbiter.service.gate.admission import Admission, Call
+from arbiter.service.gate.entries import EntryCorrection, EntryRequest, byes_of, team_of
 from arbiter.service.gate.pages import Page, PageRequest, number_of, page_of, size_of
 from arbiter.service.gate.rights import Action, Relation, allowed, check_relation
 from arbiter.service.gate.streams import OpenStreams
@@ -36,7 +37,6 @@ from arbiter.tournaments.standings import Table
 from arbiter.tournaments.tournament import Entrant, Tournament, TournamentPhase
 
 LONGEST_SEED: Final = 100  #: characters of the seed of a lot
-LAST_ROUND: Final = 100  #: the last round that a player may ask to sit out
 HIGHEST_RATING: Final = 10_000
 CAUTIONS_KEPT: Final = 100  #: tournaments whose cautions are remembered
 AVERAGE_SEED: Final = 1_500  #: the seeding of a player with rating 0, since a seeding of 0 means unrated
@@ -54,29 +54,6 @@ class NewTournament(NamedTuple):
 
     tournament: Tournament
     cautions: tuple[str, ...]
-
-
-class EntryRequest(NamedTuple):
-    """A request to enter.
-
-    player: '' for the caller. rating: whole Elo points to seed by, 0 for its own. byes: rounds to sit out.
-    """
-
-    player: str = ""
-    rating: int = 0
-    byes: Sequence[int] = ()
-
-
-class EntryCorrection(NamedTuple):
-    """A request to change an entry.
-
-    player: '' for the caller. rating: whole Elo points to seed by, 0 for its own. byes: all rounds to sit out. None:
-    unchanged.
-    """
-
-    player: str = ""
-    rating: int | None = None
-    byes: Sequence[int] | None = None
 
 
 class Powers(NamedTuple):
@@ -148,7 +125,9 @@ class TournamentGate:
         action = Action.ENTER_TOURNAMENT
         caller, tournament, name = await self._of_entrant(call, action, change, entry.player)
         _check_rating(caller, tournament, action, entry.rating)
-        byes = _byes(entry.byes)
+        byes, team = byes_of(entry.byes), team_of(entry)
+        if team and not allowed(caller, action, relation_to(caller, tournament, Relation.OWN_TOURNAMENT)):
+            raise argument_invalid(team, "team", "nothing; the organiser enters the players of teams")
         known = tournament.requests.get((caller.player, change.request_id))
         if isinstance(known, Entered) and known.player == name:  # a repeated request: as at the first time
             version, seeding, badge = known.version, known.rating, True
@@ -158,7 +137,7 @@ class TournamentGate:
             version, badge = player.bot_version, player.badged
             seeding = await self._seeding(name, tournament.spec.games)
         rating = entry.rating or seeding
-        command = do.Enter(name, caller.player, change.request_id, version, rating, byes, badge)
+        command = do.Enter(name, caller.player, change.request_id, version, rating, byes, badge, team)
         return (await self._tournaments.act(tournament.id, command)).entrants[name]
 
     async def _seeding(self, name: str, games: Sequence[str]) -> int:
@@ -187,7 +166,7 @@ class TournamentGate:
             if not rating and isinstance(known, EntryChanged):  # a repeated request: as at the first time
                 rating = known.rating
             rating = rating or await self._seeding(name, tournament.spec.games)
-        byes = None if wanted.byes is None else _byes(wanted.byes)
+        byes = None if wanted.byes is None else byes_of(wanted.byes)
         version = await self._late_version(
             tournament, name, tournament.requests.get((caller.player, change.request_id))
         )
@@ -370,13 +349,6 @@ def _check_rating(caller: Caller, tournament: Tournament, action: Action, rating
         raise argument_invalid(
             rating, "rating", f"0; an organiser may also give whole Elo points up to {HIGHEST_RATING}"
         )
-
-
-def _byes(rounds: Sequence[int]) -> tuple[int, ...]:
-    """Return rounds to sit out in order, each once. Raises Refusal ARGUMENT_INVALID."""
-    if any(not 1 <= bye <= LAST_ROUND for bye in rounds):
-        raise argument_invalid(list(rounds), "byes", f"rounds, 1 to {LAST_ROUND}")
-    return tuple(sorted(set(rounds)))
 
 
 def relation_to(caller: Caller, tournament: Tournament, own: Relation) -> Relation:

@@ -38,10 +38,16 @@ def standings_line(tournament: str, revision: int, previous: str, table: Table) 
         "tie_breaks": [each.value for each in table.tie_breaks],
         "rows": rows,
     }
+    if table.teams is not None:
+        teams: list[Json] = [
+            {**row._asdict(), "values": list(row.values), "players": list(row.players)} for row in table.teams.rows
+        ]
+        values = {**values, "team_tie_breaks": [each.value for each in table.teams.tie_breaks], "teams": teams}
     return encode(dict(values))
 
 
-_IF_ANY: Final = ("left_early", "disqualified", "awarded", "prize_place")  #: fields that older files do not have
+#: fields that older files do not have
+_IF_ANY: Final = ("left_early", "disqualified", "awarded", "prize_place", "team")
 
 
 def _row(values: Mapping[str, Any]) -> dict[str, Json]:

@@ -17,7 +17,8 @@ from arbiter.matches.commands import Create
 from arbiter.matches.policy import ClockStart, NoShow, Policy
 from arbiter.testing.clock import NOON_MS
 from arbiter.tournaments.formats import PAIRERS
-from arbiter.tournaments.spec import Options, Schedule, Spec, options_in
+from arbiter.tournaments.schedule import Schedule
+from arbiter.tournaments.spec import Options, Spec, options_in
 
 ORGANISER: Final = "org"
 OPERATORS: Final = ("boss", "deputy")  #: who correct tournaments besides their creator, and rule on ratings

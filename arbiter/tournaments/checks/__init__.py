@@ -11,6 +11,7 @@ from arbiter.tournaments.checks.knockout import KnockoutCheck
 from arbiter.tournaments.checks.ladder import LadderCheck
 from arbiter.tournaments.checks.round_robin import RoundRobinCheck
 from arbiter.tournaments.checks.swiss import SwissCheck
+from arbiter.tournaments.checks.teams import RoundRobinOfTeamsCheck
 from arbiter.tournaments.checks.trial import TrialCheck
 from arbiter.tournaments.spec import Format, Spec
 
@@ -23,8 +24,9 @@ CHECKS: Final[dict[Format, FormatCheck]] = {
     Format.LADDER: LadderCheck(),
     Format.TRIAL: TrialCheck(),
 }
+OF_TEAMS: Final[dict[Format, FormatCheck]] = {Format.ROUND_ROBIN: RoundRobinOfTeamsCheck()}
 
 
 def of(spec: Spec) -> FormatCheck:
     """Return the check of a tournament's format."""
-    return CHECKS[spec.format]
+    return OF_TEAMS[spec.format] if spec.boards else CHECKS[spec.format]

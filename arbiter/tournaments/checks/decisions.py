@@ -55,8 +55,7 @@ class Decisions:
         history.keep(history.games_of(player))
         if player in history.here:
             history.was_here.add(player)
-        history.here.discard(player)
-        history.gone.add(player)
+        history.leave(player)
         history.disqualified[player], history.out_at[player] = what, history.events
 
     def _reinstate(self, player: str) -> Iterator[str]:
@@ -68,8 +67,9 @@ class Decisions:
         del history.disqualified[player], history.out_at[player]
         if player in history.was_here:
             history.was_here.discard(player)
-            history.gone.discard(player)
-            history.here.add(player)
+            history.come_back(player)
+            if history.starters and player not in history.starters:
+                history.back_from.setdefault(player, max(history.by_round, default=0) + 1)
 
     def _replay(self, game: int) -> Iterator[str]:
         history = self._history

@@ -41,7 +41,9 @@ class EarlierRounds:
     force now; out_at: since when; was_here: who had not withdrawn before. events: how many there were. granted: matches
     of each game that were made before it was ordered to be played again. kept: games by which a bracket went on.
     paired_at, ended_at: instants by meeting; the latter in the order of the log. forbidden: pairs that must not meet.
-    pairs_by_hand, byes_by_hand: what an organiser has asked for each round.
+    pairs_by_hand, byes_by_hand: what an organiser has asked for each round. team: of each player, '' for none.
+    left: the last round that was paired before a player withdrew. back_from: the first round of players who were
+    disqualified at the start and are reinstated.
     """
 
     def __init__(self, spec: Spec) -> None:
@@ -78,6 +80,21 @@ class EarlierRounds:
         self.forbidden = set(spec.pairs_apart)
         self.pairs_by_hand: dict[int, list[tuple[str, str]]] = {}
         self.byes_by_hand: dict[int, list[str]] = {}
+        self.team: dict[str, str] = {}
+        self.left: dict[str, int] = {}
+        self.back_from: dict[str, int] = {}
+
+    def leave(self, player: str) -> None:
+        """Note that a player is not there any more."""
+        self.here.discard(player)
+        self.gone.add(player)
+        self.left.setdefault(player, max(self.by_round, default=0))
+
+    def come_back(self, player: str) -> None:
+        """Note that a player is there again."""
+        self.here.add(player)
+        self.gone.discard(player)
+        self.left.pop(player, None)
 
     def past(self) -> Iterator[Meeting]:
         """Yield the meetings of earlier rounds."""

@@ -12,10 +12,22 @@ from arbiter.tournaments.formats.pairer import FreePlayers, Pairer, Rating, Stre
 from arbiter.tournaments.formats.round_robin import RoundRobin
 from arbiter.tournaments.formats.shares import Shares
 from arbiter.tournaments.formats.swiss import Swiss
+from arbiter.tournaments.formats.teams import RoundRobinOfTeams
 from arbiter.tournaments.formats.trial import Trial
 from arbiter.tournaments.spec import Format, Spec, TieBreak
 
-__all__ = ["PAIRERS", "FreePlayers", "Pairer", "Rating", "Shares", "Strength", "of", "tie_breaks"]
+__all__ = [
+    "OF_TEAMS",
+    "PAIRERS",
+    "FreePlayers",
+    "Pairer",
+    "Rating",
+    "Shares",
+    "Strength",
+    "of",
+    "pairer_of",
+    "tie_breaks",
+]
 
 PAIRERS: Final[dict[Format, Pairer]] = {
     Format.ROUND_ROBIN: RoundRobin(),
@@ -26,11 +38,18 @@ PAIRERS: Final[dict[Format, Pairer]] = {
     Format.LADDER: Ladder(),
     Format.TRIAL: Trial(),
 }
+OF_TEAMS: Final[dict[Format, Pairer]] = {Format.ROUND_ROBIN: RoundRobinOfTeams()}
+"""The formats that a tournament of teams can have."""
 
 
 def of(spec: Spec) -> Pairer:
     """Return the pairer of a tournament's format."""
-    return PAIRERS[spec.format]
+    return pairer_of(spec.format, spec.boards)
+
+
+def pairer_of(format_: Format, boards: int) -> Pairer:
+    """Return the pairer of a format: that of teams if these have boards, and the format can be one of teams."""
+    return OF_TEAMS[format_] if boards and format_ in OF_TEAMS else PAIRERS[format_]
 
 
 def tie_breaks(spec: Spec) -> tuple[TieBreak, ...]:

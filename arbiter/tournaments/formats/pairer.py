@@ -10,6 +10,7 @@ from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.meetings import Pair
 from arbiter.tournaments.openings import Turn, repeats
 from arbiter.tournaments.spec import Options, Spec, TieBreak
+from arbiter.tournaments.tie_breaks import OF_TEAMS
 from arbiter.tournaments.tournament import Tournament
 from arbiter.tournaments.unpaired import Why
 
@@ -97,6 +98,15 @@ class Pairer(ABC):
     ends_by_test: ClassVar[bool] = False  #: a sequential test of the two players' games ends it
     rules: ClassVar[str] = ""  #: the published pairing rules, with their edition, for the record
     tie_breaks: ClassVar[tuple[TieBreak, ...]] = ()  #: default tie-breaks, in order
+    known_tie_breaks: ClassVar[frozenset[TieBreak]] = frozenset(TieBreak) - OF_TEAMS  #: which an organiser can choose
+
+    def needed(self, tournament: Tournament) -> int:
+        """Return how many players a tournament needs to start."""
+        return self.least_players
+
+    def incomplete(self, tournament: Tournament) -> str:
+        """Return what a tournament lacks to start besides the number of its players, a clause; '' for nothing."""
+        return ""
 
     @property
     def keeps_apart(self) -> bool:

@@ -247,6 +247,14 @@ const (
 	TieBreak_TIE_BREAK_GAMES_SEAT_2 TieBreak = 9
 	// The sum of the points after each round.
 	TieBreak_TIE_BREAK_PROGRESSIVE TieBreak = 10
+	// Teams: match points.
+	TieBreak_TIE_BREAK_MATCH_POINTS TieBreak = 11
+	// Teams: board points.
+	TieBreak_TIE_BREAK_BOARD_POINTS TieBreak = 12
+	// Teams: for each opponent, its points multiplied by the board points scored against it.
+	TieBreak_TIE_BREAK_SONNEBORN_BERGER_BOARDS TieBreak = 13
+	// Teams: points at each board, multiplied by the number of boards from it to the last one.
+	TieBreak_TIE_BREAK_BOARD_COUNT TieBreak = 14
 )
 
 // Enum value maps for TieBreak.
@@ -263,19 +271,27 @@ var (
 		8:  "TIE_BREAK_WINS_SEAT_2",
 		9:  "TIE_BREAK_GAMES_SEAT_2",
 		10: "TIE_BREAK_PROGRESSIVE",
+		11: "TIE_BREAK_MATCH_POINTS",
+		12: "TIE_BREAK_BOARD_POINTS",
+		13: "TIE_BREAK_SONNEBORN_BERGER_BOARDS",
+		14: "TIE_BREAK_BOARD_COUNT",
 	}
 	TieBreak_value = map[string]int32{
-		"TIE_BREAK_UNSPECIFIED":       0,
-		"TIE_BREAK_DIRECT_ENCOUNTER":  1,
-		"TIE_BREAK_SONNEBORN_BERGER":  2,
-		"TIE_BREAK_BUCHHOLZ":          3,
-		"TIE_BREAK_BUCHHOLZ_CUT_1":    4,
-		"TIE_BREAK_BUCHHOLZ_CUT_2":    5,
-		"TIE_BREAK_BUCHHOLZ_MEDIAN_1": 6,
-		"TIE_BREAK_WINS":              7,
-		"TIE_BREAK_WINS_SEAT_2":       8,
-		"TIE_BREAK_GAMES_SEAT_2":      9,
-		"TIE_BREAK_PROGRESSIVE":       10,
+		"TIE_BREAK_UNSPECIFIED":             0,
+		"TIE_BREAK_DIRECT_ENCOUNTER":        1,
+		"TIE_BREAK_SONNEBORN_BERGER":        2,
+		"TIE_BREAK_BUCHHOLZ":                3,
+		"TIE_BREAK_BUCHHOLZ_CUT_1":          4,
+		"TIE_BREAK_BUCHHOLZ_CUT_2":          5,
+		"TIE_BREAK_BUCHHOLZ_MEDIAN_1":       6,
+		"TIE_BREAK_WINS":                    7,
+		"TIE_BREAK_WINS_SEAT_2":             8,
+		"TIE_BREAK_GAMES_SEAT_2":            9,
+		"TIE_BREAK_PROGRESSIVE":             10,
+		"TIE_BREAK_MATCH_POINTS":            11,
+		"TIE_BREAK_BOARD_POINTS":            12,
+		"TIE_BREAK_SONNEBORN_BERGER_BOARDS": 13,
+		"TIE_BREAK_BOARD_COUNT":             14,
 	}
 )
 
@@ -775,7 +791,18 @@ type TournamentOptions struct {
 	Normalised bool `protobuf:"varint,17,opt,name=normalised,proto3" json:"normalised,omitempty"`
 	// Trial: elo0 and elo1 are so many times as large as what they mean, 1 to 100: with 100, an elo1 of 175 means 1.75;
 	// absent: 1.
-	EloParts      *int32 `protobuf:"varint,18,opt,name=elo_parts,json=eloParts,proto3,oneof" json:"elo_parts,omitempty"`
+	EloParts *int32 `protobuf:"varint,18,opt,name=elo_parts,json=eloParts,proto3,oneof" json:"elo_parts,omitempty"`
+	// Round robin: a tournament of teams, of which so many players play at a time, 1 to 100; 0: no teams. The first ones
+	// who enter for a team have its boards, in this order, and the others are reserves.
+	Boards int32 `protobuf:"varint,19,opt,name=boards,proto3" json:"boards,omitempty"`
+	// Of teams: whether each player meets every player of the other team, in as many rounds as there are boards.
+	Scheveningen bool `protobuf:"varint,20,opt,name=scheveningen,proto3" json:"scheveningen,omitempty"`
+	// Of teams: the match points of a won match, 1 to 100; absent: 2.
+	MatchWin *int32 `protobuf:"varint,21,opt,name=match_win,json=matchWin,proto3,oneof" json:"match_win,omitempty"`
+	// Of teams: the match points of a drawn match, 0 to match_win; absent: 1.
+	MatchDraw *int32 `protobuf:"varint,22,opt,name=match_draw,json=matchDraw,proto3,oneof" json:"match_draw,omitempty"`
+	// Of teams: whether they are ordered by board points; if not, by match points.
+	ByBoardPoints bool `protobuf:"varint,23,opt,name=by_board_points,json=byBoardPoints,proto3" json:"by_board_points,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -934,6 +961,41 @@ func (x *TournamentOptions) GetEloParts() int32 {
 		return *x.EloParts
 	}
 	return 0
+}
+
+func (x *TournamentOptions) GetBoards() int32 {
+	if x != nil {
+		return x.Boards
+	}
+	return 0
+}
+
+func (x *TournamentOptions) GetScheveningen() bool {
+	if x != nil {
+		return x.Scheveningen
+	}
+	return false
+}
+
+func (x *TournamentOptions) GetMatchWin() int32 {
+	if x != nil && x.MatchWin != nil {
+		return *x.MatchWin
+	}
+	return 0
+}
+
+func (x *TournamentOptions) GetMatchDraw() int32 {
+	if x != nil && x.MatchDraw != nil {
+		return *x.MatchDraw
+	}
+	return 0
+}
+
+func (x *TournamentOptions) GetByBoardPoints() bool {
+	if x != nil {
+		return x.ByBoardPoints
+	}
+	return false
 }
 
 // How games begin, so that deterministic bots do not play the same game twice. Both games of two players with swapped
@@ -1780,7 +1842,9 @@ type Entrant struct {
 	// Whether it has withdrawn, or is disqualified.
 	Withdrawn bool `protobuf:"varint,6,opt,name=withdrawn,proto3" json:"withdrawn,omitempty"`
 	// Whether it is disqualified.
-	Disqualified  bool `protobuf:"varint,7,opt,name=disqualified,proto3" json:"disqualified,omitempty"`
+	Disqualified bool `protobuf:"varint,7,opt,name=disqualified,proto3" json:"disqualified,omitempty"`
+	// Its team; empty if this is no tournament of teams.
+	Team          string `protobuf:"bytes,8,opt,name=team,proto3" json:"team,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1862,6 +1926,13 @@ func (x *Entrant) GetDisqualified() bool {
 		return x.Disqualified
 	}
 	return false
+}
+
+func (x *Entrant) GetTeam() string {
+	if x != nil {
+		return x.Team
+	}
+	return ""
 }
 
 // A game under way.
@@ -2379,7 +2450,9 @@ type EnterTournamentRequest struct {
 	Byes []int32 `protobuf:"varint,4,rep,packed,name=byes,proto3" json:"byes,omitempty"`
 	// The rating that it is seeded by, in whole Elo points up to 10,000; only the organiser may set it. 0: 1,500 plus its
 	// own rating at the tournament's games, if it has one.
-	Rating        int32 `protobuf:"varint,5,opt,name=rating,proto3" json:"rating,omitempty"`
+	Rating int32 `protobuf:"varint,5,opt,name=rating,proto3" json:"rating,omitempty"`
+	// In a tournament of teams its team, 1 to 40 printable characters; only the organiser enters players there. Else empty.
+	Team          string `protobuf:"bytes,6,opt,name=team,proto3" json:"team,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2447,6 +2520,13 @@ func (x *EnterTournamentRequest) GetRating() int32 {
 		return x.Rating
 	}
 	return 0
+}
+
+func (x *EnterTournamentRequest) GetTeam() string {
+	if x != nil {
+		return x.Team
+	}
+	return ""
 }
 
 // The player has entered.
@@ -4161,7 +4241,9 @@ type GetStandingsResponse struct {
 	// The tie-breaks, in this order.
 	TieBreaks []TieBreak `protobuf:"varint,3,rep,packed,name=tie_breaks,json=tieBreaks,proto3,enum=arbiter.v1.TieBreak" json:"tie_breaks,omitempty"`
 	// The players, best first: before the start, all who have entered; after it, all who have taken part.
-	Rows          []*StandingsRow `protobuf:"bytes,4,rep,name=rows,proto3" json:"rows,omitempty"`
+	Rows []*StandingsRow `protobuf:"bytes,4,rep,name=rows,proto3" json:"rows,omitempty"`
+	// The standings of the teams; absent if this is no tournament of teams.
+	Teams         *TeamStandings `protobuf:"bytes,5,opt,name=teams,proto3" json:"teams,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4224,6 +4306,195 @@ func (x *GetStandingsResponse) GetRows() []*StandingsRow {
 	return nil
 }
 
+func (x *GetStandingsResponse) GetTeams() *TeamStandings {
+	if x != nil {
+		return x.Teams
+	}
+	return nil
+}
+
+// The standings of teams. A match counts once all its games have results.
+type TeamStandings struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tie-breaks, in this order.
+	TieBreaks []TieBreak `protobuf:"varint,1,rep,packed,name=tie_breaks,json=tieBreaks,proto3,enum=arbiter.v1.TieBreak" json:"tie_breaks,omitempty"`
+	// The teams, best first.
+	Rows          []*TeamRow `protobuf:"bytes,2,rep,name=rows,proto3" json:"rows,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TeamStandings) Reset() {
+	*x = TeamStandings{}
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TeamStandings) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TeamStandings) ProtoMessage() {}
+
+func (x *TeamStandings) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TeamStandings.ProtoReflect.Descriptor instead.
+func (*TeamStandings) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *TeamStandings) GetTieBreaks() []TieBreak {
+	if x != nil {
+		return x.TieBreaks
+	}
+	return nil
+}
+
+func (x *TeamStandings) GetRows() []*TeamRow {
+	if x != nil {
+		return x.Rows
+	}
+	return nil
+}
+
+// A team's row of the standings.
+type TeamRow struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// From 1; teams that are equal in everything share a place.
+	Place int32 `protobuf:"varint,1,opt,name=place,proto3" json:"place,omitempty"`
+	// The team.
+	Team string `protobuf:"bytes,2,opt,name=team,proto3" json:"team,omitempty"`
+	// Its match points.
+	MatchPoints int32 `protobuf:"varint,3,opt,name=match_points,json=matchPoints,proto3" json:"match_points,omitempty"`
+	// Points in the games of its matches, in halves.
+	BoardHalfPoints int32 `protobuf:"varint,4,opt,name=board_half_points,json=boardHalfPoints,proto3" json:"board_half_points,omitempty"`
+	// The value of each tie-break, in quarters; more is better.
+	TieBreakQuarters []int32 `protobuf:"varint,5,rep,packed,name=tie_break_quarters,json=tieBreakQuarters,proto3" json:"tie_break_quarters,omitempty"`
+	// Matches that have ended.
+	Matches int32 `protobuf:"varint,6,opt,name=matches,proto3" json:"matches,omitempty"`
+	// Matches won.
+	Wins int32 `protobuf:"varint,7,opt,name=wins,proto3" json:"wins,omitempty"`
+	// Matches drawn.
+	Draws int32 `protobuf:"varint,8,opt,name=draws,proto3" json:"draws,omitempty"`
+	// Matches lost.
+	Losses int32 `protobuf:"varint,9,opt,name=losses,proto3" json:"losses,omitempty"`
+	// Its players, in the order of its boards, then reserves.
+	Players       []string `protobuf:"bytes,10,rep,name=players,proto3" json:"players,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TeamRow) Reset() {
+	*x = TeamRow{}
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TeamRow) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TeamRow) ProtoMessage() {}
+
+func (x *TeamRow) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TeamRow.ProtoReflect.Descriptor instead.
+func (*TeamRow) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *TeamRow) GetPlace() int32 {
+	if x != nil {
+		return x.Place
+	}
+	return 0
+}
+
+func (x *TeamRow) GetTeam() string {
+	if x != nil {
+		return x.Team
+	}
+	return ""
+}
+
+func (x *TeamRow) GetMatchPoints() int32 {
+	if x != nil {
+		return x.MatchPoints
+	}
+	return 0
+}
+
+func (x *TeamRow) GetBoardHalfPoints() int32 {
+	if x != nil {
+		return x.BoardHalfPoints
+	}
+	return 0
+}
+
+func (x *TeamRow) GetTieBreakQuarters() []int32 {
+	if x != nil {
+		return x.TieBreakQuarters
+	}
+	return nil
+}
+
+func (x *TeamRow) GetMatches() int32 {
+	if x != nil {
+		return x.Matches
+	}
+	return 0
+}
+
+func (x *TeamRow) GetWins() int32 {
+	if x != nil {
+		return x.Wins
+	}
+	return 0
+}
+
+func (x *TeamRow) GetDraws() int32 {
+	if x != nil {
+		return x.Draws
+	}
+	return 0
+}
+
+func (x *TeamRow) GetLosses() int32 {
+	if x != nil {
+		return x.Losses
+	}
+	return 0
+}
+
+func (x *TeamRow) GetPlayers() []string {
+	if x != nil {
+		return x.Players
+	}
+	return nil
+}
+
 // Requests the table over a series.
 type GetSeriesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -4235,7 +4506,7 @@ type GetSeriesRequest struct {
 
 func (x *GetSeriesRequest) Reset() {
 	*x = GetSeriesRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[48]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4247,7 +4518,7 @@ func (x *GetSeriesRequest) String() string {
 func (*GetSeriesRequest) ProtoMessage() {}
 
 func (x *GetSeriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[48]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4260,7 +4531,7 @@ func (x *GetSeriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSeriesRequest.ProtoReflect.Descriptor instead.
 func (*GetSeriesRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{48}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *GetSeriesRequest) GetTournamentId() string {
@@ -4287,7 +4558,7 @@ type GetSeriesResponse struct {
 
 func (x *GetSeriesResponse) Reset() {
 	*x = GetSeriesResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[49]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4299,7 +4570,7 @@ func (x *GetSeriesResponse) String() string {
 func (*GetSeriesResponse) ProtoMessage() {}
 
 func (x *GetSeriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[49]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4312,7 +4583,7 @@ func (x *GetSeriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSeriesResponse.ProtoReflect.Descriptor instead.
 func (*GetSeriesResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{49}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *GetSeriesResponse) GetTournaments() []*TournamentSummary {
@@ -4360,7 +4631,7 @@ type SeriesRow struct {
 
 func (x *SeriesRow) Reset() {
 	*x = SeriesRow{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[50]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4372,7 +4643,7 @@ func (x *SeriesRow) String() string {
 func (*SeriesRow) ProtoMessage() {}
 
 func (x *SeriesRow) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[50]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4385,7 +4656,7 @@ func (x *SeriesRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeriesRow.ProtoReflect.Descriptor instead.
 func (*SeriesRow) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{50}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *SeriesRow) GetPlace() int32 {
@@ -4433,7 +4704,7 @@ type SeriesResult struct {
 
 func (x *SeriesResult) Reset() {
 	*x = SeriesResult{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[51]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4445,7 +4716,7 @@ func (x *SeriesResult) String() string {
 func (*SeriesResult) ProtoMessage() {}
 
 func (x *SeriesResult) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[51]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4458,7 +4729,7 @@ func (x *SeriesResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeriesResult.ProtoReflect.Descriptor instead.
 func (*SeriesResult) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{51}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *SeriesResult) GetTournamentId() string {
@@ -4534,14 +4805,16 @@ type StandingsRow struct {
 	AwardedHalfPoints int32 `protobuf:"varint,18,opt,name=awarded_half_points,json=awardedHalfPoints,proto3" json:"awarded_half_points,omitempty"`
 	// The place for the prizes, as if only the best bot of each author had played; 0 for the other bots of an author, for
 	// disqualified players, and for everybody without PlayerGroups.one_prize.
-	PrizePlace    int32 `protobuf:"varint,19,opt,name=prize_place,json=prizePlace,proto3" json:"prize_place,omitempty"`
+	PrizePlace int32 `protobuf:"varint,19,opt,name=prize_place,json=prizePlace,proto3" json:"prize_place,omitempty"`
+	// Its team; empty if this is no tournament of teams.
+	Team          string `protobuf:"bytes,20,opt,name=team,proto3" json:"team,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StandingsRow) Reset() {
 	*x = StandingsRow{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[52]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4553,7 +4826,7 @@ func (x *StandingsRow) String() string {
 func (*StandingsRow) ProtoMessage() {}
 
 func (x *StandingsRow) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[52]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4566,7 +4839,7 @@ func (x *StandingsRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StandingsRow.ProtoReflect.Descriptor instead.
 func (*StandingsRow) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{52}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *StandingsRow) GetPlace() int32 {
@@ -4702,6 +4975,13 @@ func (x *StandingsRow) GetPrizePlace() int32 {
 	return 0
 }
 
+func (x *StandingsRow) GetTeam() string {
+	if x != nil {
+		return x.Team
+	}
+	return ""
+}
+
 // A rating by the games of one tournament.
 type StandingsRating struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -4718,7 +4998,7 @@ type StandingsRating struct {
 
 func (x *StandingsRating) Reset() {
 	*x = StandingsRating{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[53]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4730,7 +5010,7 @@ func (x *StandingsRating) String() string {
 func (*StandingsRating) ProtoMessage() {}
 
 func (x *StandingsRating) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[53]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4743,7 +5023,7 @@ func (x *StandingsRating) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StandingsRating.ProtoReflect.Descriptor instead.
 func (*StandingsRating) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{53}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *StandingsRating) GetElo() *Estimate {
@@ -4784,7 +5064,7 @@ type Faults struct {
 
 func (x *Faults) Reset() {
 	*x = Faults{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[54]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4796,7 +5076,7 @@ func (x *Faults) String() string {
 func (*Faults) ProtoMessage() {}
 
 func (x *Faults) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[54]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4809,7 +5089,7 @@ func (x *Faults) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Faults.ProtoReflect.Descriptor instead.
 func (*Faults) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{54}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Faults) GetTimeouts() int32 {
@@ -4869,7 +5149,7 @@ type WebHook struct {
 
 func (x *WebHook) Reset() {
 	*x = WebHook{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[55]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4881,7 +5161,7 @@ func (x *WebHook) String() string {
 func (*WebHook) ProtoMessage() {}
 
 func (x *WebHook) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[55]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4894,7 +5174,7 @@ func (x *WebHook) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WebHook.ProtoReflect.Descriptor instead.
 func (*WebHook) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{55}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *WebHook) GetWebHookId() string {
@@ -4982,7 +5262,7 @@ type CreateWebHookRequest struct {
 
 func (x *CreateWebHookRequest) Reset() {
 	*x = CreateWebHookRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[56]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4994,7 +5274,7 @@ func (x *CreateWebHookRequest) String() string {
 func (*CreateWebHookRequest) ProtoMessage() {}
 
 func (x *CreateWebHookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[56]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5007,7 +5287,7 @@ func (x *CreateWebHookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateWebHookRequest.ProtoReflect.Descriptor instead.
 func (*CreateWebHookRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{56}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *CreateWebHookRequest) GetRequestId() string {
@@ -5044,7 +5324,7 @@ type CreateWebHookResponse struct {
 
 func (x *CreateWebHookResponse) Reset() {
 	*x = CreateWebHookResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[57]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5056,7 +5336,7 @@ func (x *CreateWebHookResponse) String() string {
 func (*CreateWebHookResponse) ProtoMessage() {}
 
 func (x *CreateWebHookResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[57]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5069,7 +5349,7 @@ func (x *CreateWebHookResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateWebHookResponse.ProtoReflect.Descriptor instead.
 func (*CreateWebHookResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{57}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *CreateWebHookResponse) GetWebHook() *WebHook {
@@ -5097,7 +5377,7 @@ type ListWebHooksRequest struct {
 
 func (x *ListWebHooksRequest) Reset() {
 	*x = ListWebHooksRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[58]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5109,7 +5389,7 @@ func (x *ListWebHooksRequest) String() string {
 func (*ListWebHooksRequest) ProtoMessage() {}
 
 func (x *ListWebHooksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[58]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5122,7 +5402,7 @@ func (x *ListWebHooksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWebHooksRequest.ProtoReflect.Descriptor instead.
 func (*ListWebHooksRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{58}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *ListWebHooksRequest) GetTournamentId() string {
@@ -5143,7 +5423,7 @@ type ListWebHooksResponse struct {
 
 func (x *ListWebHooksResponse) Reset() {
 	*x = ListWebHooksResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[59]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5155,7 +5435,7 @@ func (x *ListWebHooksResponse) String() string {
 func (*ListWebHooksResponse) ProtoMessage() {}
 
 func (x *ListWebHooksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[59]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5168,7 +5448,7 @@ func (x *ListWebHooksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWebHooksResponse.ProtoReflect.Descriptor instead.
 func (*ListWebHooksResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{59}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *ListWebHooksResponse) GetWebHooks() []*WebHook {
@@ -5191,7 +5471,7 @@ type RetryWebHookRequest struct {
 
 func (x *RetryWebHookRequest) Reset() {
 	*x = RetryWebHookRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[60]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5203,7 +5483,7 @@ func (x *RetryWebHookRequest) String() string {
 func (*RetryWebHookRequest) ProtoMessage() {}
 
 func (x *RetryWebHookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[60]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5216,7 +5496,7 @@ func (x *RetryWebHookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryWebHookRequest.ProtoReflect.Descriptor instead.
 func (*RetryWebHookRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{60}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *RetryWebHookRequest) GetTournamentId() string {
@@ -5244,7 +5524,7 @@ type RetryWebHookResponse struct {
 
 func (x *RetryWebHookResponse) Reset() {
 	*x = RetryWebHookResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[61]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5256,7 +5536,7 @@ func (x *RetryWebHookResponse) String() string {
 func (*RetryWebHookResponse) ProtoMessage() {}
 
 func (x *RetryWebHookResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[61]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5269,7 +5549,7 @@ func (x *RetryWebHookResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryWebHookResponse.ProtoReflect.Descriptor instead.
 func (*RetryWebHookResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{61}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *RetryWebHookResponse) GetWebHook() *WebHook {
@@ -5292,7 +5572,7 @@ type DeleteWebHookRequest struct {
 
 func (x *DeleteWebHookRequest) Reset() {
 	*x = DeleteWebHookRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[62]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5304,7 +5584,7 @@ func (x *DeleteWebHookRequest) String() string {
 func (*DeleteWebHookRequest) ProtoMessage() {}
 
 func (x *DeleteWebHookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[62]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5317,7 +5597,7 @@ func (x *DeleteWebHookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteWebHookRequest.ProtoReflect.Descriptor instead.
 func (*DeleteWebHookRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{62}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *DeleteWebHookRequest) GetTournamentId() string {
@@ -5345,7 +5625,7 @@ type DeleteWebHookResponse struct {
 
 func (x *DeleteWebHookResponse) Reset() {
 	*x = DeleteWebHookResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[63]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5357,7 +5637,7 @@ func (x *DeleteWebHookResponse) String() string {
 func (*DeleteWebHookResponse) ProtoMessage() {}
 
 func (x *DeleteWebHookResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[63]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5370,7 +5650,7 @@ func (x *DeleteWebHookResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteWebHookResponse.ProtoReflect.Descriptor instead.
 func (*DeleteWebHookResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{63}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *DeleteWebHookResponse) GetWebHook() *WebHook {
@@ -5414,7 +5694,7 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\a_pairedB\n" +
 	"\n" +
 	"\b_at_onceB\v\n" +
-	"\t_attempts\"\xd3\x05\n" +
+	"\t_attempts\"\x9a\a\n" +
 	"\x11TournamentOptions\x12\x1b\n" +
 	"\x06cycles\x18\x01 \x01(\x05H\x00R\x06cycles\x88\x01\x01\x12\x19\n" +
 	"\x05heads\x18\x02 \x01(\x05H\x01R\x05heads\x88\x01\x01\x12\x16\n" +
@@ -5441,7 +5721,13 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"normalised\x18\x11 \x01(\bR\n" +
 	"normalised\x12 \n" +
 	"\telo_parts\x18\x12 \x01(\x05H\n" +
-	"R\beloParts\x88\x01\x01B\t\n" +
+	"R\beloParts\x88\x01\x01\x12\x16\n" +
+	"\x06boards\x18\x13 \x01(\x05R\x06boards\x12\"\n" +
+	"\fscheveningen\x18\x14 \x01(\bR\fscheveningen\x12 \n" +
+	"\tmatch_win\x18\x15 \x01(\x05H\vR\bmatchWin\x88\x01\x01\x12\"\n" +
+	"\n" +
+	"match_draw\x18\x16 \x01(\x05H\fR\tmatchDraw\x88\x01\x01\x12&\n" +
+	"\x0fby_board_points\x18\x17 \x01(\bR\rbyBoardPointsB\t\n" +
 	"\a_cyclesB\b\n" +
 	"\x06_headsB\n" +
 	"\n" +
@@ -5454,7 +5740,10 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x0e_most_meetingsB\x10\n" +
 	"\x0e_same_openingsB\f\n" +
 	"\n" +
-	"_elo_parts\"\xb3\x02\n" +
+	"_elo_partsB\f\n" +
+	"\n" +
+	"_match_winB\r\n" +
+	"\v_match_draw\"\xb3\x02\n" +
 	"\bOpenings\x12\x14\n" +
 	"\x05plies\x18\x01 \x01(\x05R\x05plies\x12\x12\n" +
 	"\x04seed\x18\x02 \x01(\tR\x04seed\x12-\n" +
@@ -5532,7 +5821,7 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\v_abandon_msB\x0e\n" +
 	"\f_move_cap_msB\f\n" +
 	"\n" +
-	"_resume_ms\"\xc1\x01\n" +
+	"_resume_ms\"\xd5\x01\n" +
 	"\aEntrant\x12\x16\n" +
 	"\x06player\x18\x01 \x01(\tR\x06player\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x16\n" +
@@ -5540,7 +5829,8 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x06joined\x18\x04 \x01(\x05R\x06joined\x12\x12\n" +
 	"\x04byes\x18\x05 \x03(\x05R\x04byes\x12\x1c\n" +
 	"\twithdrawn\x18\x06 \x01(\bR\twithdrawn\x12\"\n" +
-	"\fdisqualified\x18\a \x01(\bR\fdisqualified\"\xa1\x01\n" +
+	"\fdisqualified\x18\a \x01(\bR\fdisqualified\x12\x12\n" +
+	"\x04team\x18\b \x01(\tR\x04team\"\xa1\x01\n" +
 	"\x0eTournamentGame\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x14\n" +
 	"\x05round\x18\x02 \x01(\x05R\x05round\x12\x18\n" +
@@ -5591,14 +5881,15 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x18CreateTournamentResponse\x126\n" +
 	"\n" +
 	"tournament\x18\x01 \x01(\v2\x16.arbiter.v1.TournamentR\n" +
-	"tournament\"\xa0\x01\n" +
+	"tournament\"\xb4\x01\n" +
 	"\x16EnterTournamentRequest\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tR\trequestId\x12#\n" +
 	"\rtournament_id\x18\x02 \x01(\tR\ftournamentId\x12\x16\n" +
 	"\x06player\x18\x03 \x01(\tR\x06player\x12\x12\n" +
 	"\x04byes\x18\x04 \x03(\x05R\x04byes\x12\x16\n" +
-	"\x06rating\x18\x05 \x01(\x05R\x06rating\"H\n" +
+	"\x06rating\x18\x05 \x01(\x05R\x06rating\x12\x12\n" +
+	"\x04team\x18\x06 \x01(\tR\x04team\"H\n" +
 	"\x17EnterTournamentResponse\x12-\n" +
 	"\aentrant\x18\x01 \x01(\v2\x13.arbiter.v1.EntrantR\aentrant\"{\n" +
 	"\x1dWithdrawFromTournamentRequest\x12\x1d\n" +
@@ -5728,13 +6019,30 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x05lines\x18\x01 \x01(\fR\x05lines\"V\n" +
 	"\x13GetStandingsRequest\x12#\n" +
 	"\rtournament_id\x18\x01 \x01(\tR\ftournamentId\x12\x1a\n" +
-	"\bcategory\x18\x02 \x01(\tR\bcategory\"\xba\x01\n" +
+	"\bcategory\x18\x02 \x01(\tR\bcategory\"\xeb\x01\n" +
 	"\x14GetStandingsResponse\x12#\n" +
 	"\rtournament_id\x18\x01 \x01(\tR\ftournamentId\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x03R\brevision\x123\n" +
 	"\n" +
 	"tie_breaks\x18\x03 \x03(\x0e2\x14.arbiter.v1.TieBreakR\ttieBreaks\x12,\n" +
-	"\x04rows\x18\x04 \x03(\v2\x18.arbiter.v1.StandingsRowR\x04rows\"7\n" +
+	"\x04rows\x18\x04 \x03(\v2\x18.arbiter.v1.StandingsRowR\x04rows\x12/\n" +
+	"\x05teams\x18\x05 \x01(\v2\x19.arbiter.v1.TeamStandingsR\x05teams\"m\n" +
+	"\rTeamStandings\x123\n" +
+	"\n" +
+	"tie_breaks\x18\x01 \x03(\x0e2\x14.arbiter.v1.TieBreakR\ttieBreaks\x12'\n" +
+	"\x04rows\x18\x02 \x03(\v2\x13.arbiter.v1.TeamRowR\x04rows\"\xa6\x02\n" +
+	"\aTeamRow\x12\x14\n" +
+	"\x05place\x18\x01 \x01(\x05R\x05place\x12\x12\n" +
+	"\x04team\x18\x02 \x01(\tR\x04team\x12!\n" +
+	"\fmatch_points\x18\x03 \x01(\x05R\vmatchPoints\x12*\n" +
+	"\x11board_half_points\x18\x04 \x01(\x05R\x0fboardHalfPoints\x12,\n" +
+	"\x12tie_break_quarters\x18\x05 \x03(\x05R\x10tieBreakQuarters\x12\x18\n" +
+	"\amatches\x18\x06 \x01(\x05R\amatches\x12\x12\n" +
+	"\x04wins\x18\a \x01(\x05R\x04wins\x12\x14\n" +
+	"\x05draws\x18\b \x01(\x05R\x05draws\x12\x16\n" +
+	"\x06losses\x18\t \x01(\x05R\x06losses\x12\x18\n" +
+	"\aplayers\x18\n" +
+	" \x03(\tR\aplayers\"7\n" +
 	"\x10GetSeriesRequest\x12#\n" +
 	"\rtournament_id\x18\x01 \x01(\tR\ftournamentId\"\xdc\x01\n" +
 	"\x11GetSeriesResponse\x12?\n" +
@@ -5753,7 +6061,7 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x05place\x18\x02 \x01(\x05R\x05place\x12\x1f\n" +
 	"\vhalf_points\x18\x03 \x01(\x05R\n" +
 	"halfPoints\x12\x16\n" +
-	"\x06counts\x18\x04 \x01(\bR\x06counts\"\xa3\x05\n" +
+	"\x06counts\x18\x04 \x01(\bR\x06counts\"\xb7\x05\n" +
 	"\fStandingsRow\x12\x14\n" +
 	"\x05place\x18\x01 \x01(\x05R\x05place\x12\x16\n" +
 	"\x06player\x18\x02 \x01(\tR\x06player\x12\x1f\n" +
@@ -5777,7 +6085,8 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\fdisqualified\x18\x11 \x01(\bR\fdisqualified\x12.\n" +
 	"\x13awarded_half_points\x18\x12 \x01(\x05R\x11awardedHalfPoints\x12\x1f\n" +
 	"\vprize_place\x18\x13 \x01(\x05R\n" +
-	"prizePlaceB\x0f\n" +
+	"prizePlace\x12\x12\n" +
+	"\x04team\x18\x14 \x01(\tR\x04teamB\x0f\n" +
 	"\r_arena_points\"q\n" +
 	"\x0fStandingsRating\x12&\n" +
 	"\x03elo\x18\x01 \x01(\v2\x14.arbiter.v1.EstimateR\x03elo\x12 \n" +
@@ -5845,7 +6154,7 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x17TOURNAMENT_END_COMPLETE\x10\x01\x12\x17\n" +
 	"\x13TOURNAMENT_END_TIME\x10\x02\x12\x1a\n" +
 	"\x16TOURNAMENT_END_DECIDED\x10\x03\x12\x1c\n" +
-	"\x18TOURNAMENT_END_CANCELLED\x10\x04*\xc0\x02\n" +
+	"\x18TOURNAMENT_END_CANCELLED\x10\x04*\xba\x03\n" +
 	"\bTieBreak\x12\x19\n" +
 	"\x15TIE_BREAK_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aTIE_BREAK_DIRECT_ENCOUNTER\x10\x01\x12\x1e\n" +
@@ -5858,7 +6167,11 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x15TIE_BREAK_WINS_SEAT_2\x10\b\x12\x1a\n" +
 	"\x16TIE_BREAK_GAMES_SEAT_2\x10\t\x12\x19\n" +
 	"\x15TIE_BREAK_PROGRESSIVE\x10\n" +
-	"*[\n" +
+	"\x12\x1a\n" +
+	"\x16TIE_BREAK_MATCH_POINTS\x10\v\x12\x1a\n" +
+	"\x16TIE_BREAK_BOARD_POINTS\x10\f\x12%\n" +
+	"!TIE_BREAK_SONNEBORN_BERGER_BOARDS\x10\r\x12\x19\n" +
+	"\x15TIE_BREAK_BOARD_COUNT\x10\x0e*[\n" +
 	"\n" +
 	"NoShowRule\x12\x1c\n" +
 	"\x18NO_SHOW_RULE_UNSPECIFIED\x10\x00\x12\x18\n" +
@@ -5914,7 +6227,7 @@ func file_arbiter_v1_tournament_proto_rawDescGZIP() []byte {
 }
 
 var file_arbiter_v1_tournament_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_arbiter_v1_tournament_proto_msgTypes = make([]protoimpl.MessageInfo, 65)
+var file_arbiter_v1_tournament_proto_msgTypes = make([]protoimpl.MessageInfo, 67)
 var file_arbiter_v1_tournament_proto_goTypes = []any{
 	(TournamentFormat)(0),                  // 0: arbiter.v1.TournamentFormat
 	(TournamentPhase)(0),                   // 1: arbiter.v1.TournamentPhase
@@ -5972,26 +6285,28 @@ var file_arbiter_v1_tournament_proto_goTypes = []any{
 	(*ExportTournamentResponse)(nil),       // 53: arbiter.v1.ExportTournamentResponse
 	(*GetStandingsRequest)(nil),            // 54: arbiter.v1.GetStandingsRequest
 	(*GetStandingsResponse)(nil),           // 55: arbiter.v1.GetStandingsResponse
-	(*GetSeriesRequest)(nil),               // 56: arbiter.v1.GetSeriesRequest
-	(*GetSeriesResponse)(nil),              // 57: arbiter.v1.GetSeriesResponse
-	(*SeriesRow)(nil),                      // 58: arbiter.v1.SeriesRow
-	(*SeriesResult)(nil),                   // 59: arbiter.v1.SeriesResult
-	(*StandingsRow)(nil),                   // 60: arbiter.v1.StandingsRow
-	(*StandingsRating)(nil),                // 61: arbiter.v1.StandingsRating
-	(*Faults)(nil),                         // 62: arbiter.v1.Faults
-	(*WebHook)(nil),                        // 63: arbiter.v1.WebHook
-	(*CreateWebHookRequest)(nil),           // 64: arbiter.v1.CreateWebHookRequest
-	(*CreateWebHookResponse)(nil),          // 65: arbiter.v1.CreateWebHookResponse
-	(*ListWebHooksRequest)(nil),            // 66: arbiter.v1.ListWebHooksRequest
-	(*ListWebHooksResponse)(nil),           // 67: arbiter.v1.ListWebHooksResponse
-	(*RetryWebHookRequest)(nil),            // 68: arbiter.v1.RetryWebHookRequest
-	(*RetryWebHookResponse)(nil),           // 69: arbiter.v1.RetryWebHookResponse
-	(*DeleteWebHookRequest)(nil),           // 70: arbiter.v1.DeleteWebHookRequest
-	(*DeleteWebHookResponse)(nil),          // 71: arbiter.v1.DeleteWebHookResponse
-	nil,                                    // 72: arbiter.v1.TournamentSpec.TimeOddsEntry
-	(StartRule)(0),                         // 73: arbiter.v1.StartRule
-	(*Correction)(nil),                     // 74: arbiter.v1.Correction
-	(*Estimate)(nil),                       // 75: arbiter.v1.Estimate
+	(*TeamStandings)(nil),                  // 56: arbiter.v1.TeamStandings
+	(*TeamRow)(nil),                        // 57: arbiter.v1.TeamRow
+	(*GetSeriesRequest)(nil),               // 58: arbiter.v1.GetSeriesRequest
+	(*GetSeriesResponse)(nil),              // 59: arbiter.v1.GetSeriesResponse
+	(*SeriesRow)(nil),                      // 60: arbiter.v1.SeriesRow
+	(*SeriesResult)(nil),                   // 61: arbiter.v1.SeriesResult
+	(*StandingsRow)(nil),                   // 62: arbiter.v1.StandingsRow
+	(*StandingsRating)(nil),                // 63: arbiter.v1.StandingsRating
+	(*Faults)(nil),                         // 64: arbiter.v1.Faults
+	(*WebHook)(nil),                        // 65: arbiter.v1.WebHook
+	(*CreateWebHookRequest)(nil),           // 66: arbiter.v1.CreateWebHookRequest
+	(*CreateWebHookResponse)(nil),          // 67: arbiter.v1.CreateWebHookResponse
+	(*ListWebHooksRequest)(nil),            // 68: arbiter.v1.ListWebHooksRequest
+	(*ListWebHooksResponse)(nil),           // 69: arbiter.v1.ListWebHooksResponse
+	(*RetryWebHookRequest)(nil),            // 70: arbiter.v1.RetryWebHookRequest
+	(*RetryWebHookResponse)(nil),           // 71: arbiter.v1.RetryWebHookResponse
+	(*DeleteWebHookRequest)(nil),           // 72: arbiter.v1.DeleteWebHookRequest
+	(*DeleteWebHookResponse)(nil),          // 73: arbiter.v1.DeleteWebHookResponse
+	nil,                                    // 74: arbiter.v1.TournamentSpec.TimeOddsEntry
+	(StartRule)(0),                         // 75: arbiter.v1.StartRule
+	(*Correction)(nil),                     // 76: arbiter.v1.Correction
+	(*Estimate)(nil),                       // 77: arbiter.v1.Estimate
 }
 var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	0,  // 0: arbiter.v1.TournamentSpec.format:type_name -> arbiter.v1.TournamentFormat
@@ -6002,7 +6317,7 @@ var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	18, // 5: arbiter.v1.TournamentSpec.adjudication:type_name -> arbiter.v1.Adjudication
 	3,  // 6: arbiter.v1.TournamentSpec.tie_breaks:type_name -> arbiter.v1.TieBreak
 	19, // 7: arbiter.v1.TournamentSpec.policy:type_name -> arbiter.v1.TournamentPolicy
-	72, // 8: arbiter.v1.TournamentSpec.time_odds:type_name -> arbiter.v1.TournamentSpec.TimeOddsEntry
+	74, // 8: arbiter.v1.TournamentSpec.time_odds:type_name -> arbiter.v1.TournamentSpec.TimeOddsEntry
 	17, // 9: arbiter.v1.TournamentSpec.series:type_name -> arbiter.v1.SeriesRules
 	13, // 10: arbiter.v1.TournamentSpec.groups:type_name -> arbiter.v1.PlayerGroups
 	11, // 11: arbiter.v1.Openings.lines:type_name -> arbiter.v1.OpeningLine
@@ -6011,7 +6326,7 @@ var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	14, // 14: arbiter.v1.PlayerGroups.categories:type_name -> arbiter.v1.PlayerGroup
 	14, // 15: arbiter.v1.PlayerGroups.authors:type_name -> arbiter.v1.PlayerGroup
 	6,  // 16: arbiter.v1.Schedule.too_few:type_name -> arbiter.v1.TooFewRule
-	73, // 17: arbiter.v1.TournamentPolicy.start:type_name -> arbiter.v1.StartRule
+	75, // 17: arbiter.v1.TournamentPolicy.start:type_name -> arbiter.v1.StartRule
 	4,  // 18: arbiter.v1.TournamentPolicy.no_show:type_name -> arbiter.v1.NoShowRule
 	8,  // 19: arbiter.v1.Tournament.spec:type_name -> arbiter.v1.TournamentSpec
 	1,  // 20: arbiter.v1.Tournament.phase:type_name -> arbiter.v1.TournamentPhase
@@ -6034,7 +6349,7 @@ var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	22, // 37: arbiter.v1.RuleOnGameResponse.tournament:type_name -> arbiter.v1.Tournament
 	47, // 38: arbiter.v1.RuleOnGameResponse.changes:type_name -> arbiter.v1.PlaceChange
 	46, // 39: arbiter.v1.RuleOnGameResponse.later:type_name -> arbiter.v1.LaterPairings
-	74, // 40: arbiter.v1.CorrectTournamentRequest.correction:type_name -> arbiter.v1.Correction
+	76, // 40: arbiter.v1.CorrectTournamentRequest.correction:type_name -> arbiter.v1.Correction
 	22, // 41: arbiter.v1.CorrectTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
 	47, // 42: arbiter.v1.CorrectTournamentResponse.changes:type_name -> arbiter.v1.PlaceChange
 	46, // 43: arbiter.v1.CorrectTournamentResponse.later:type_name -> arbiter.v1.LaterPairings
@@ -6047,61 +6362,64 @@ var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	1,  // 50: arbiter.v1.ListTournamentsRequest.phase:type_name -> arbiter.v1.TournamentPhase
 	23, // 51: arbiter.v1.ListTournamentsResponse.tournaments:type_name -> arbiter.v1.TournamentSummary
 	3,  // 52: arbiter.v1.GetStandingsResponse.tie_breaks:type_name -> arbiter.v1.TieBreak
-	60, // 53: arbiter.v1.GetStandingsResponse.rows:type_name -> arbiter.v1.StandingsRow
-	23, // 54: arbiter.v1.GetSeriesResponse.tournaments:type_name -> arbiter.v1.TournamentSummary
-	58, // 55: arbiter.v1.GetSeriesResponse.rows:type_name -> arbiter.v1.SeriesRow
-	17, // 56: arbiter.v1.GetSeriesResponse.rules:type_name -> arbiter.v1.SeriesRules
-	59, // 57: arbiter.v1.SeriesRow.results:type_name -> arbiter.v1.SeriesResult
-	62, // 58: arbiter.v1.StandingsRow.faults:type_name -> arbiter.v1.Faults
-	61, // 59: arbiter.v1.StandingsRow.rating:type_name -> arbiter.v1.StandingsRating
-	75, // 60: arbiter.v1.StandingsRating.elo:type_name -> arbiter.v1.Estimate
-	63, // 61: arbiter.v1.CreateWebHookResponse.web_hook:type_name -> arbiter.v1.WebHook
-	63, // 62: arbiter.v1.ListWebHooksResponse.web_hooks:type_name -> arbiter.v1.WebHook
-	63, // 63: arbiter.v1.RetryWebHookResponse.web_hook:type_name -> arbiter.v1.WebHook
-	63, // 64: arbiter.v1.DeleteWebHookResponse.web_hook:type_name -> arbiter.v1.WebHook
-	24, // 65: arbiter.v1.TournamentService.CreateTournament:input_type -> arbiter.v1.CreateTournamentRequest
-	26, // 66: arbiter.v1.TournamentService.EnterTournament:input_type -> arbiter.v1.EnterTournamentRequest
-	28, // 67: arbiter.v1.TournamentService.WithdrawFromTournament:input_type -> arbiter.v1.WithdrawFromTournamentRequest
-	31, // 68: arbiter.v1.TournamentService.ChangeEntry:input_type -> arbiter.v1.ChangeEntryRequest
-	33, // 69: arbiter.v1.TournamentService.StartTournament:input_type -> arbiter.v1.StartTournamentRequest
-	35, // 70: arbiter.v1.TournamentService.PauseTournament:input_type -> arbiter.v1.PauseTournamentRequest
-	37, // 71: arbiter.v1.TournamentService.ResumeTournament:input_type -> arbiter.v1.ResumeTournamentRequest
-	39, // 72: arbiter.v1.TournamentService.CancelTournament:input_type -> arbiter.v1.CancelTournamentRequest
-	41, // 73: arbiter.v1.TournamentService.RuleOnGame:input_type -> arbiter.v1.RuleOnGameRequest
-	43, // 74: arbiter.v1.TournamentService.CorrectTournament:input_type -> arbiter.v1.CorrectTournamentRequest
-	48, // 75: arbiter.v1.TournamentService.GetTournament:input_type -> arbiter.v1.GetTournamentRequest
-	50, // 76: arbiter.v1.TournamentService.ListTournaments:input_type -> arbiter.v1.ListTournamentsRequest
-	54, // 77: arbiter.v1.TournamentService.GetStandings:input_type -> arbiter.v1.GetStandingsRequest
-	56, // 78: arbiter.v1.TournamentService.GetSeries:input_type -> arbiter.v1.GetSeriesRequest
-	52, // 79: arbiter.v1.TournamentService.ExportTournament:input_type -> arbiter.v1.ExportTournamentRequest
-	64, // 80: arbiter.v1.TournamentService.CreateWebHook:input_type -> arbiter.v1.CreateWebHookRequest
-	66, // 81: arbiter.v1.TournamentService.ListWebHooks:input_type -> arbiter.v1.ListWebHooksRequest
-	68, // 82: arbiter.v1.TournamentService.RetryWebHook:input_type -> arbiter.v1.RetryWebHookRequest
-	70, // 83: arbiter.v1.TournamentService.DeleteWebHook:input_type -> arbiter.v1.DeleteWebHookRequest
-	25, // 84: arbiter.v1.TournamentService.CreateTournament:output_type -> arbiter.v1.CreateTournamentResponse
-	27, // 85: arbiter.v1.TournamentService.EnterTournament:output_type -> arbiter.v1.EnterTournamentResponse
-	29, // 86: arbiter.v1.TournamentService.WithdrawFromTournament:output_type -> arbiter.v1.WithdrawFromTournamentResponse
-	32, // 87: arbiter.v1.TournamentService.ChangeEntry:output_type -> arbiter.v1.ChangeEntryResponse
-	34, // 88: arbiter.v1.TournamentService.StartTournament:output_type -> arbiter.v1.StartTournamentResponse
-	36, // 89: arbiter.v1.TournamentService.PauseTournament:output_type -> arbiter.v1.PauseTournamentResponse
-	38, // 90: arbiter.v1.TournamentService.ResumeTournament:output_type -> arbiter.v1.ResumeTournamentResponse
-	40, // 91: arbiter.v1.TournamentService.CancelTournament:output_type -> arbiter.v1.CancelTournamentResponse
-	42, // 92: arbiter.v1.TournamentService.RuleOnGame:output_type -> arbiter.v1.RuleOnGameResponse
-	44, // 93: arbiter.v1.TournamentService.CorrectTournament:output_type -> arbiter.v1.CorrectTournamentResponse
-	49, // 94: arbiter.v1.TournamentService.GetTournament:output_type -> arbiter.v1.GetTournamentResponse
-	51, // 95: arbiter.v1.TournamentService.ListTournaments:output_type -> arbiter.v1.ListTournamentsResponse
-	55, // 96: arbiter.v1.TournamentService.GetStandings:output_type -> arbiter.v1.GetStandingsResponse
-	57, // 97: arbiter.v1.TournamentService.GetSeries:output_type -> arbiter.v1.GetSeriesResponse
-	53, // 98: arbiter.v1.TournamentService.ExportTournament:output_type -> arbiter.v1.ExportTournamentResponse
-	65, // 99: arbiter.v1.TournamentService.CreateWebHook:output_type -> arbiter.v1.CreateWebHookResponse
-	67, // 100: arbiter.v1.TournamentService.ListWebHooks:output_type -> arbiter.v1.ListWebHooksResponse
-	69, // 101: arbiter.v1.TournamentService.RetryWebHook:output_type -> arbiter.v1.RetryWebHookResponse
-	71, // 102: arbiter.v1.TournamentService.DeleteWebHook:output_type -> arbiter.v1.DeleteWebHookResponse
-	84, // [84:103] is the sub-list for method output_type
-	65, // [65:84] is the sub-list for method input_type
-	65, // [65:65] is the sub-list for extension type_name
-	65, // [65:65] is the sub-list for extension extendee
-	0,  // [0:65] is the sub-list for field type_name
+	62, // 53: arbiter.v1.GetStandingsResponse.rows:type_name -> arbiter.v1.StandingsRow
+	56, // 54: arbiter.v1.GetStandingsResponse.teams:type_name -> arbiter.v1.TeamStandings
+	3,  // 55: arbiter.v1.TeamStandings.tie_breaks:type_name -> arbiter.v1.TieBreak
+	57, // 56: arbiter.v1.TeamStandings.rows:type_name -> arbiter.v1.TeamRow
+	23, // 57: arbiter.v1.GetSeriesResponse.tournaments:type_name -> arbiter.v1.TournamentSummary
+	60, // 58: arbiter.v1.GetSeriesResponse.rows:type_name -> arbiter.v1.SeriesRow
+	17, // 59: arbiter.v1.GetSeriesResponse.rules:type_name -> arbiter.v1.SeriesRules
+	61, // 60: arbiter.v1.SeriesRow.results:type_name -> arbiter.v1.SeriesResult
+	64, // 61: arbiter.v1.StandingsRow.faults:type_name -> arbiter.v1.Faults
+	63, // 62: arbiter.v1.StandingsRow.rating:type_name -> arbiter.v1.StandingsRating
+	77, // 63: arbiter.v1.StandingsRating.elo:type_name -> arbiter.v1.Estimate
+	65, // 64: arbiter.v1.CreateWebHookResponse.web_hook:type_name -> arbiter.v1.WebHook
+	65, // 65: arbiter.v1.ListWebHooksResponse.web_hooks:type_name -> arbiter.v1.WebHook
+	65, // 66: arbiter.v1.RetryWebHookResponse.web_hook:type_name -> arbiter.v1.WebHook
+	65, // 67: arbiter.v1.DeleteWebHookResponse.web_hook:type_name -> arbiter.v1.WebHook
+	24, // 68: arbiter.v1.TournamentService.CreateTournament:input_type -> arbiter.v1.CreateTournamentRequest
+	26, // 69: arbiter.v1.TournamentService.EnterTournament:input_type -> arbiter.v1.EnterTournamentRequest
+	28, // 70: arbiter.v1.TournamentService.WithdrawFromTournament:input_type -> arbiter.v1.WithdrawFromTournamentRequest
+	31, // 71: arbiter.v1.TournamentService.ChangeEntry:input_type -> arbiter.v1.ChangeEntryRequest
+	33, // 72: arbiter.v1.TournamentService.StartTournament:input_type -> arbiter.v1.StartTournamentRequest
+	35, // 73: arbiter.v1.TournamentService.PauseTournament:input_type -> arbiter.v1.PauseTournamentRequest
+	37, // 74: arbiter.v1.TournamentService.ResumeTournament:input_type -> arbiter.v1.ResumeTournamentRequest
+	39, // 75: arbiter.v1.TournamentService.CancelTournament:input_type -> arbiter.v1.CancelTournamentRequest
+	41, // 76: arbiter.v1.TournamentService.RuleOnGame:input_type -> arbiter.v1.RuleOnGameRequest
+	43, // 77: arbiter.v1.TournamentService.CorrectTournament:input_type -> arbiter.v1.CorrectTournamentRequest
+	48, // 78: arbiter.v1.TournamentService.GetTournament:input_type -> arbiter.v1.GetTournamentRequest
+	50, // 79: arbiter.v1.TournamentService.ListTournaments:input_type -> arbiter.v1.ListTournamentsRequest
+	54, // 80: arbiter.v1.TournamentService.GetStandings:input_type -> arbiter.v1.GetStandingsRequest
+	58, // 81: arbiter.v1.TournamentService.GetSeries:input_type -> arbiter.v1.GetSeriesRequest
+	52, // 82: arbiter.v1.TournamentService.ExportTournament:input_type -> arbiter.v1.ExportTournamentRequest
+	66, // 83: arbiter.v1.TournamentService.CreateWebHook:input_type -> arbiter.v1.CreateWebHookRequest
+	68, // 84: arbiter.v1.TournamentService.ListWebHooks:input_type -> arbiter.v1.ListWebHooksRequest
+	70, // 85: arbiter.v1.TournamentService.RetryWebHook:input_type -> arbiter.v1.RetryWebHookRequest
+	72, // 86: arbiter.v1.TournamentService.DeleteWebHook:input_type -> arbiter.v1.DeleteWebHookRequest
+	25, // 87: arbiter.v1.TournamentService.CreateTournament:output_type -> arbiter.v1.CreateTournamentResponse
+	27, // 88: arbiter.v1.TournamentService.EnterTournament:output_type -> arbiter.v1.EnterTournamentResponse
+	29, // 89: arbiter.v1.TournamentService.WithdrawFromTournament:output_type -> arbiter.v1.WithdrawFromTournamentResponse
+	32, // 90: arbiter.v1.TournamentService.ChangeEntry:output_type -> arbiter.v1.ChangeEntryResponse
+	34, // 91: arbiter.v1.TournamentService.StartTournament:output_type -> arbiter.v1.StartTournamentResponse
+	36, // 92: arbiter.v1.TournamentService.PauseTournament:output_type -> arbiter.v1.PauseTournamentResponse
+	38, // 93: arbiter.v1.TournamentService.ResumeTournament:output_type -> arbiter.v1.ResumeTournamentResponse
+	40, // 94: arbiter.v1.TournamentService.CancelTournament:output_type -> arbiter.v1.CancelTournamentResponse
+	42, // 95: arbiter.v1.TournamentService.RuleOnGame:output_type -> arbiter.v1.RuleOnGameResponse
+	44, // 96: arbiter.v1.TournamentService.CorrectTournament:output_type -> arbiter.v1.CorrectTournamentResponse
+	49, // 97: arbiter.v1.TournamentService.GetTournament:output_type -> arbiter.v1.GetTournamentResponse
+	51, // 98: arbiter.v1.TournamentService.ListTournaments:output_type -> arbiter.v1.ListTournamentsResponse
+	55, // 99: arbiter.v1.TournamentService.GetStandings:output_type -> arbiter.v1.GetStandingsResponse
+	59, // 100: arbiter.v1.TournamentService.GetSeries:output_type -> arbiter.v1.GetSeriesResponse
+	53, // 101: arbiter.v1.TournamentService.ExportTournament:output_type -> arbiter.v1.ExportTournamentResponse
+	67, // 102: arbiter.v1.TournamentService.CreateWebHook:output_type -> arbiter.v1.CreateWebHookResponse
+	69, // 103: arbiter.v1.TournamentService.ListWebHooks:output_type -> arbiter.v1.ListWebHooksResponse
+	71, // 104: arbiter.v1.TournamentService.RetryWebHook:output_type -> arbiter.v1.RetryWebHookResponse
+	73, // 105: arbiter.v1.TournamentService.DeleteWebHook:output_type -> arbiter.v1.DeleteWebHookResponse
+	87, // [87:106] is the sub-list for method output_type
+	68, // [68:87] is the sub-list for method input_type
+	68, // [68:68] is the sub-list for extension type_name
+	68, // [68:68] is the sub-list for extension extendee
+	0,  // [0:68] is the sub-list for field type_name
 }
 
 func init() { file_arbiter_v1_tournament_proto_init() }
@@ -6117,14 +6435,14 @@ func file_arbiter_v1_tournament_proto_init() {
 	file_arbiter_v1_tournament_proto_msgTypes[9].OneofWrappers = []any{}
 	file_arbiter_v1_tournament_proto_msgTypes[11].OneofWrappers = []any{}
 	file_arbiter_v1_tournament_proto_msgTypes[23].OneofWrappers = []any{}
-	file_arbiter_v1_tournament_proto_msgTypes[52].OneofWrappers = []any{}
+	file_arbiter_v1_tournament_proto_msgTypes[54].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arbiter_v1_tournament_proto_rawDesc), len(file_arbiter_v1_tournament_proto_rawDesc)),
 			NumEnums:      8,
-			NumMessages:   65,
+			NumMessages:   67,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

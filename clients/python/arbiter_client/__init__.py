@@ -129,11 +129,18 @@ from arbiter_client.values.ruling import (
 from arbiter_client.values.schedule import Schedule, SeriesRules, TooFewRule
 from arbiter_client.values.series import Series, SeriesResult, SeriesRow
 from arbiter_client.values.server import PublicKey, ServerInfo
+from arbiter_client.values.standings import (
+    Faults,
+    Standings,
+    StandingsRating,
+    StandingsRow,
+    TeamRow,
+    TeamStandings,
+)
 from arbiter_client.values.tournament import (
     Adjudication,
     Entrant,
     EntryRules,
-    Faults,
     NoShowRule,
     OpeningLine,
     OpeningOrder,
@@ -141,9 +148,6 @@ from arbiter_client.values.tournament import (
     PlayerGroup,
     PlayerGroups,
     PlayerPair,
-    Standings,
-    StandingsRating,
-    StandingsRow,
     TieBreak,
     Tournament,
     TournamentEnd,
@@ -313,6 +317,8 @@ __all__ = [
     "StartRule",
     "Step",
     "StrikeCounted",
+    "TeamRow",
+    "TeamStandings",
     "Terms",
     "TieBreak",
     "Tile",

@@ -81,6 +81,8 @@ PAIRS = [
     (arb.TournamentSummary, tournament_pb2.TournamentSummary),
     (arb.Standings, tournament_pb2.GetStandingsResponse),
     (arb.StandingsRow, tournament_pb2.StandingsRow),
+    (arb.TeamStandings, tournament_pb2.TeamStandings),
+    (arb.TeamRow, tournament_pb2.TeamRow),
     (arb.PlaceChange, tournament_pb2.PlaceChange),
     (arb.RuledOnGame, tournament_pb2.RuleOnGameResponse),
     (arb.CorrectedTournament, tournament_pb2.CorrectTournamentResponse),

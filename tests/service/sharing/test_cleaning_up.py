@@ -15,7 +15,8 @@ from arbiter.testing.clock import virtually
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal
 from arbiter.tournaments import commands as do
-from arbiter.tournaments.spec import Format, Schedule
+from arbiter.tournaments.schedule import Schedule
+from arbiter.tournaments.spec import Format
 from tests.service.sharing.servers import AT_ONCE, NOTICED_S, RemoteReplicas, events, kinds, servers
 from tests.service.tournaments.contest import spec_of
 

@@ -71,8 +71,9 @@ class Contest:
     async def open(self, spec: Spec) -> str:
         """Create a tournament, enter all bots, and connect them; return its id."""
         made = await self._next().arbiter.tournaments.create(spec, "org", f"make {spec.name}")
-        for name in self.names:
-            await self.act(made.id, do.Enter(name, "org", f"enter {name}"))
+        for number, name in enumerate(self.names):
+            team = f"team {number % 2}" if spec.boards else ""
+            await self.act(made.id, do.Enter(name, "org", f"enter {name}", team=team))
             await self.connect(name)
         return made.id
 

@@ -8,7 +8,8 @@ from arbiter.service.play.session import CallItem, StateItem, TurnItem
 from arbiter.testing.clock import NOON_MS, virtually
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
 from arbiter.tournaments import commands as do
-from arbiter.tournaments.spec import EntryRules, Format, Schedule, Spec
+from arbiter.tournaments.schedule import Schedule
+from arbiter.tournaments.spec import EntryRules, Format, Spec
 from arbiter.tournaments.tournament import TournamentPhase
 from tests.service.tournaments.contest import spec_of
 

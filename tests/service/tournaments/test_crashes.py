@@ -32,6 +32,7 @@ pytestmark = pytest.mark.long
 SPECS: tuple[tuple[Spec, int], ...] = (
     (spec_of(Format.ROUND_ROBIN, paired=True, at_once=2), 4),
     (spec_of(Format.GAUNTLET), 5),
+    (spec_of(Format.ROUND_ROBIN, boards=2, scheveningen=True, cycles=2), 5),
     (spec_of(Format.SWISS, rounds=4), 7),
     (spec_of(Format.KNOCKOUT, double=True), 5),
     (spec_of(Format.ARENA, duration_ms=8_000), 5),

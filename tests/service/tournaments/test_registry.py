@@ -23,7 +23,8 @@ from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.game_ends import WALKOVER
-from arbiter.tournaments.spec import Adjudication, Format, Openings, Schedule
+from arbiter.tournaments.schedule import Schedule
+from arbiter.tournaments.spec import Adjudication, Format, Openings
 from arbiter.tournaments.tournament import TournamentPhase
 from tests.service.tournaments.contest import Contest, spec_of
 
@@ -31,6 +32,7 @@ SPECS = {
     "a round robin": (spec_of(Format.ROUND_ROBIN, cycles=2), 5),
     "a round robin of pairs, two games at a time": (spec_of(Format.ROUND_ROBIN, paired=True, at_once=2), 5),
     "a gauntlet": (spec_of(Format.GAUNTLET, heads=2), 6),
+    "a round robin of teams": (spec_of(Format.ROUND_ROBIN, boards=2, cycles=2), 5),
     "a Swiss": (spec_of(Format.SWISS, rounds=4), 9),
     "a knockout": (spec_of(Format.KNOCKOUT, third_place=True, best_of=3), 7),
     "a double elimination": (spec_of(Format.KNOCKOUT, double=True), 6),

@@ -19,7 +19,8 @@ from arbiter.testing.clock import virtually
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
-from arbiter.tournaments.spec import Format, Openings, Schedule, Spec, TooFew
+from arbiter.tournaments.schedule import Schedule, TooFew
+from arbiter.tournaments.spec import Format, Openings, Spec
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
 from arbiter.workers.book_files import BookFiles
 from tests.service.sharing.servers import servers

@@ -11,9 +11,9 @@ from arbiter_client.values.correction import Decision, message_of
 from arbiter_client.values.reading import read
 from arbiter_client.values.ruling import CorrectedTournament, RuledOnGame, RulingDecision
 from arbiter_client.values.series import Series
+from arbiter_client.values.standings import Standings
 from arbiter_client.values.tournament import (
     Entrant,
-    Standings,
     Tournament,
     TournamentFormat,
     TournamentPhase,
@@ -44,13 +44,21 @@ class TournamentCalls(Calls):
         )
 
     async def enter_tournament(
-        self, tournament_id: str, player: str = "", *, byes: Iterable[int] = (), rating: int = 0, request_id: str = ""
+        self,
+        tournament_id: str,
+        player: str = "",
+        *,
+        byes: Iterable[int] = (),
+        rating: int = 0,
+        team: str = "",
+        request_id: str = "",
     ) -> Entrant:
         """Enter the caller, or as the tournament's creator any player.
 
         rating: for seeding, by the creator only; 0: the player's own rating. byes: rounds of a Swiss in which it does
-        not play. Refusals: TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED, PLAYER_NOT_FOUND, PLAYER_SUSPENDED,
-        ARGUMENT_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING.
+        not play. team: in a tournament of teams, where only the creator enters players. Refusals:
+        TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED, PLAYER_NOT_FOUND, PLAYER_SUSPENDED, ARGUMENT_INVALID,
+        REQUEST_ID_REUSED, SCOPE_MISSING.
         """
         request = pb.EnterTournamentRequest(
             request_id=request_id or new_request_id(),
@@ -58,6 +66,7 @@ class TournamentCalls(Calls):
             player=player,
             byes=byes,
             rating=rating,
+            team=team,
         )
         answer = await self.connection.ask(self.connection.tournaments.EnterTournament, request)
         return read(Entrant, answer.entrant)

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from arbiter_client.values.match import StartRule
-from arbiter_client.values.rating import Estimate
 from arbiter_client.values.reading import OpenEnum
 from arbiter_client.values.schedule import Schedule, SeriesRules
 
@@ -61,6 +60,10 @@ class TieBreak(OpenEnum):
     WINS_SEAT_2 = 8
     GAMES_SEAT_2 = 9
     PROGRESSIVE = 10
+    MATCH_POINTS = 11  #: of teams, as those below
+    BOARD_POINTS = 12
+    SONNEBORN_BERGER_BOARDS = 13
+    BOARD_COUNT = 14
 
 
 class NoShowRule(OpenEnum):
@@ -93,7 +96,9 @@ class TournamentOptions:
     (permille), most_meetings: the hypotheses of a trial, the error rates of its test, and the meeting after which it
     ends undecided. same_openings: all opponents of a gauntlet's head play the same openings. keep_early_leavers: the
     games of who leaves a round robin before half of them count for the others. normalised: elo0 and elo1 are normalised
-    Elo. elo_parts: elo0 and elo1 are so many times as large as what they mean.
+    Elo. elo_parts: elo0 and elo1 are so many times as large as what they mean. boards: of each team in a tournament of
+    teams, 0 for none. scheveningen: each player meets every player of the other team. match_win, match_draw: the match
+    points of a team. by_board_points: teams are ordered by board points, not by match points.
     """
 
     cycles: int = 1
@@ -114,6 +119,11 @@ class TournamentOptions:
     keep_early_leavers: bool = False
     normalised: bool = False
     elo_parts: int = 1
+    boards: int = 0
+    scheveningen: bool = False
+    match_win: int = 2
+    match_draw: int = 1
+    by_board_points: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +270,7 @@ class TournamentSpec:
 
 @dataclass(frozen=True, slots=True)
 class Entrant:
-    """A player of a tournament. rating: for seeding; joined: the first round in which it may be paired."""
+    """A player of a tournament. rating: for seeding; joined: the first round in which it may be paired; team: or ''."""
 
     player: str
     version: str
@@ -269,6 +279,7 @@ class Entrant:
     byes: tuple[int, ...]
     withdrawn: bool
     disqualified: bool = False
+    team: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,75 +336,3 @@ class TournamentSummary:
     created_ms: int
     started_ms: int
     ended_ms: int
-
-
-# Standings
-
-
-@dataclass(frozen=True, slots=True)
-class Faults:
-    """Games that a player lost without being beaten by play."""
-
-    timeouts: int
-    crashes: int
-    violations: int
-    walkovers: int
-
-
-@dataclass(frozen=True, slots=True)
-class StandingsRating:
-    """The rating of a player by the games of one tournament: Elo, 0 the mean of its players.
-
-    provisional: it has met few other players. group: the order of neighbours by rating with the same number is not
-    established.
-    """
-
-    elo: Estimate
-    provisional: bool
-    group: int
-
-
-@dataclass(frozen=True, slots=True)
-class StandingsRow:
-    """The row of a player in the standings. Points are in halves, values of tie-breaks in quarters.
-
-    half_points: of meetings in a Swiss, of games elsewhere. arena_points: None except in an arena; reached: '' except
-    in a knockout. rating: by the games of this tournament, None without one. left_early: it has left a round robin
-    before half of its games, which do not count for the points of the others. awarded_half_points: given or taken by
-    the organiser, as part of the points. prize_place: as if only the best bot of each author had played, else 0.
-    """
-
-    place: int
-    player: str
-    half_points: int
-    tie_break_quarters: tuple[int, ...]
-    meeting_half_points: int
-    game_half_points: int
-    games: int
-    wins: int
-    draws: int
-    losses: int
-    faults: Faults
-    withdrawn: bool
-    arena_points: int | None
-    reached: str
-    rating: StandingsRating | None = None
-    left_early: bool = False
-    disqualified: bool = False
-    awarded_half_points: int = 0
-    prize_place: int = 0
-
-    @property
-    def points(self) -> float:
-        """The points as a number: 2.5."""
-        return self.half_points / 2
-
-
-@dataclass(frozen=True, slots=True)
-class Standings:
-    """The standings at a revision of a tournament, best player first; tie-breaks order players with equal points."""
-
-    tournament_id: str
-    revision: int
-    tie_breaks: tuple[TieBreak, ...]
-    rows: tuple[StandingsRow, ...]

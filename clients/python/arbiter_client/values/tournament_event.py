@@ -23,12 +23,13 @@ class TournamentCreated:
 
 @dataclass(frozen=True, slots=True)
 class EntrantEvent:
-    """A player entered or withdrew: see the event's kind. version, rating: at its entry."""
+    """A player entered or withdrew: see the event's kind. version, rating, team: at its entry."""
 
     player: str
     version: str
     rating: int
     caller: str
+    team: str = ""
 
 
 @dataclass(frozen=True, slots=True)

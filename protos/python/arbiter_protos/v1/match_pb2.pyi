@@ -1738,6 +1738,7 @@ class EntrantEvent(_message.Message):
     VERSION_FIELD_NUMBER: _builtins.int
     RATING_FIELD_NUMBER: _builtins.int
     CALLER_FIELD_NUMBER: _builtins.int
+    TEAM_FIELD_NUMBER: _builtins.int
     player: _builtins.str
     """The player."""
     version: _builtins.str
@@ -1746,6 +1747,8 @@ class EntrantEvent(_message.Message):
     """The rating that it is seeded by, when it entered; 0: unrated."""
     caller: _builtins.str
     """The caller: the player or the organiser."""
+    team: _builtins.str
+    """The team that it entered for; empty if there are no teams."""
     def __init__(
         self,
         *,
@@ -1753,10 +1756,11 @@ class EntrantEvent(_message.Message):
         version: _builtins.str = ...,
         rating: _builtins.int = ...,
         caller: _builtins.str = ...,
+        team: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["caller", b"caller", "player", b"player", "rating", b"rating", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["caller", b"caller", "player", b"player", "rating", b"rating", "team", b"team", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

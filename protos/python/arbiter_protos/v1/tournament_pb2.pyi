@@ -169,6 +169,14 @@ class _TieBreakEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_TieBreak.Val
     """Games played in seat 2."""
     TIE_BREAK_PROGRESSIVE: _TieBreak.ValueType  # 10
     """The sum of the points after each round."""
+    TIE_BREAK_MATCH_POINTS: _TieBreak.ValueType  # 11
+    """Teams: match points."""
+    TIE_BREAK_BOARD_POINTS: _TieBreak.ValueType  # 12
+    """Teams: board points."""
+    TIE_BREAK_SONNEBORN_BERGER_BOARDS: _TieBreak.ValueType  # 13
+    """Teams: for each opponent, its points multiplied by the board points scored against it."""
+    TIE_BREAK_BOARD_COUNT: _TieBreak.ValueType  # 14
+    """Teams: points at each board, multiplied by the number of boards from it to the last one."""
 
 class TieBreak(_TieBreak, metaclass=_TieBreakEnumTypeWrapper):
     """Tie-breaks, which order players with equal points, as FIDE's regulations (C.07) define them."""
@@ -195,6 +203,14 @@ TIE_BREAK_GAMES_SEAT_2: TieBreak.ValueType  # 9
 """Games played in seat 2."""
 TIE_BREAK_PROGRESSIVE: TieBreak.ValueType  # 10
 """The sum of the points after each round."""
+TIE_BREAK_MATCH_POINTS: TieBreak.ValueType  # 11
+"""Teams: match points."""
+TIE_BREAK_BOARD_POINTS: TieBreak.ValueType  # 12
+"""Teams: board points."""
+TIE_BREAK_SONNEBORN_BERGER_BOARDS: TieBreak.ValueType  # 13
+"""Teams: for each opponent, its points multiplied by the board points scored against it."""
+TIE_BREAK_BOARD_COUNT: TieBreak.ValueType  # 14
+"""Teams: points at each board, multiplied by the number of boards from it to the last one."""
 Global___TieBreak: _TypeAlias = TieBreak  # noqa: Y015
 
 class _NoShowRule:
@@ -488,6 +504,11 @@ class TournamentOptions(_message.Message):
     KEEP_EARLY_LEAVERS_FIELD_NUMBER: _builtins.int
     NORMALISED_FIELD_NUMBER: _builtins.int
     ELO_PARTS_FIELD_NUMBER: _builtins.int
+    BOARDS_FIELD_NUMBER: _builtins.int
+    SCHEVENINGEN_FIELD_NUMBER: _builtins.int
+    MATCH_WIN_FIELD_NUMBER: _builtins.int
+    MATCH_DRAW_FIELD_NUMBER: _builtins.int
+    BY_BOARD_POINTS_FIELD_NUMBER: _builtins.int
     cycles: _builtins.int
     """Round robin, gauntlet: how often each pair meets, 1 to 1000; absent: once."""
     heads: _builtins.int
@@ -531,6 +552,18 @@ class TournamentOptions(_message.Message):
     """Trial: elo0 and elo1 are so many times as large as what they mean, 1 to 100: with 100, an elo1 of 175 means 1.75;
     absent: 1.
     """
+    boards: _builtins.int
+    """Round robin: a tournament of teams, of which so many players play at a time, 1 to 100; 0: no teams. The first ones
+    who enter for a team have its boards, in this order, and the others are reserves.
+    """
+    scheveningen: _builtins.bool
+    """Of teams: whether each player meets every player of the other team, in as many rounds as there are boards."""
+    match_win: _builtins.int
+    """Of teams: the match points of a won match, 1 to 100; absent: 2."""
+    match_draw: _builtins.int
+    """Of teams: the match points of a drawn match, 0 to match_win; absent: 1."""
+    by_board_points: _builtins.bool
+    """Of teams: whether they are ordered by board points; if not, by match points."""
     def __init__(
         self,
         *,
@@ -552,10 +585,15 @@ class TournamentOptions(_message.Message):
         keep_early_leavers: _builtins.bool = ...,
         normalised: _builtins.bool = ...,
         elo_parts: _builtins.int | None = ...,
+        boards: _builtins.int = ...,
+        scheveningen: _builtins.bool = ...,
+        match_win: _builtins.int | None = ...,
+        match_draw: _builtins.int | None = ...,
+        by_board_points: _builtins.bool = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_alpha", b"_alpha", "_best_of", b"_best_of", "_beta", b"_beta", "_cycles", b"_cycles", "_elo0", b"_elo0", "_elo1", b"_elo1", "_elo_parts", b"_elo_parts", "_heads", b"_heads", "_most_meetings", b"_most_meetings", "_same_openings", b"_same_openings", "_validation", b"_validation", "alpha", b"alpha", "best_of", b"best_of", "beta", b"beta", "cycles", b"cycles", "elo0", b"elo0", "elo1", b"elo1", "elo_parts", b"elo_parts", "heads", b"heads", "most_meetings", b"most_meetings", "same_openings", b"same_openings", "validation", b"validation"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_alpha", b"_alpha", "_best_of", b"_best_of", "_beta", b"_beta", "_cycles", b"_cycles", "_elo0", b"_elo0", "_elo1", b"_elo1", "_elo_parts", b"_elo_parts", "_heads", b"_heads", "_match_draw", b"_match_draw", "_match_win", b"_match_win", "_most_meetings", b"_most_meetings", "_same_openings", b"_same_openings", "_validation", b"_validation", "alpha", b"alpha", "best_of", b"best_of", "beta", b"beta", "cycles", b"cycles", "elo0", b"elo0", "elo1", b"elo1", "elo_parts", b"elo_parts", "heads", b"heads", "match_draw", b"match_draw", "match_win", b"match_win", "most_meetings", b"most_meetings", "same_openings", b"same_openings", "validation", b"validation"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_alpha", b"_alpha", "_best_of", b"_best_of", "_beta", b"_beta", "_cycles", b"_cycles", "_elo0", b"_elo0", "_elo1", b"_elo1", "_elo_parts", b"_elo_parts", "_heads", b"_heads", "_most_meetings", b"_most_meetings", "_same_openings", b"_same_openings", "_validation", b"_validation", "accelerated", b"accelerated", "alpha", b"alpha", "best_of", b"best_of", "beta", b"beta", "cycles", b"cycles", "double", b"double", "duration_ms", b"duration_ms", "elo0", b"elo0", "elo1", b"elo1", "elo_parts", b"elo_parts", "heads", b"heads", "keep_early_leavers", b"keep_early_leavers", "most_meetings", b"most_meetings", "normalised", b"normalised", "rounds", b"rounds", "same_openings", b"same_openings", "third_place", b"third_place", "validation", b"validation"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_alpha", b"_alpha", "_best_of", b"_best_of", "_beta", b"_beta", "_cycles", b"_cycles", "_elo0", b"_elo0", "_elo1", b"_elo1", "_elo_parts", b"_elo_parts", "_heads", b"_heads", "_match_draw", b"_match_draw", "_match_win", b"_match_win", "_most_meetings", b"_most_meetings", "_same_openings", b"_same_openings", "_validation", b"_validation", "accelerated", b"accelerated", "alpha", b"alpha", "best_of", b"best_of", "beta", b"beta", "boards", b"boards", "by_board_points", b"by_board_points", "cycles", b"cycles", "double", b"double", "duration_ms", b"duration_ms", "elo0", b"elo0", "elo1", b"elo1", "elo_parts", b"elo_parts", "heads", b"heads", "keep_early_leavers", b"keep_early_leavers", "match_draw", b"match_draw", "match_win", b"match_win", "most_meetings", b"most_meetings", "normalised", b"normalised", "rounds", b"rounds", "same_openings", b"same_openings", "scheveningen", b"scheveningen", "third_place", b"third_place", "validation", b"validation"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__alpha: _TypeAlias = _typing.Literal["alpha"]  # noqa: Y015
     _WhichOneofArgType__alpha: _TypeAlias = _typing.Literal["_alpha", b"_alpha"]  # noqa: Y015
@@ -573,6 +611,10 @@ class TournamentOptions(_message.Message):
     _WhichOneofArgType__elo_parts: _TypeAlias = _typing.Literal["_elo_parts", b"_elo_parts"]  # noqa: Y015
     _WhichOneofReturnType__heads: _TypeAlias = _typing.Literal["heads"]  # noqa: Y015
     _WhichOneofArgType__heads: _TypeAlias = _typing.Literal["_heads", b"_heads"]  # noqa: Y015
+    _WhichOneofReturnType__match_draw: _TypeAlias = _typing.Literal["match_draw"]  # noqa: Y015
+    _WhichOneofArgType__match_draw: _TypeAlias = _typing.Literal["_match_draw", b"_match_draw"]  # noqa: Y015
+    _WhichOneofReturnType__match_win: _TypeAlias = _typing.Literal["match_win"]  # noqa: Y015
+    _WhichOneofArgType__match_win: _TypeAlias = _typing.Literal["_match_win", b"_match_win"]  # noqa: Y015
     _WhichOneofReturnType__most_meetings: _TypeAlias = _typing.Literal["most_meetings"]  # noqa: Y015
     _WhichOneofArgType__most_meetings: _TypeAlias = _typing.Literal["_most_meetings", b"_most_meetings"]  # noqa: Y015
     _WhichOneofReturnType__same_openings: _TypeAlias = _typing.Literal["same_openings"]  # noqa: Y015
@@ -595,6 +637,10 @@ class TournamentOptions(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__elo_parts) -> _WhichOneofReturnType__elo_parts | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__heads) -> _WhichOneofReturnType__heads | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__match_draw) -> _WhichOneofReturnType__match_draw | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__match_win) -> _WhichOneofReturnType__match_win | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__most_meetings) -> _WhichOneofReturnType__most_meetings | None: ...
     @_typing.overload
@@ -1076,6 +1122,7 @@ class Entrant(_message.Message):
     BYES_FIELD_NUMBER: _builtins.int
     WITHDRAWN_FIELD_NUMBER: _builtins.int
     DISQUALIFIED_FIELD_NUMBER: _builtins.int
+    TEAM_FIELD_NUMBER: _builtins.int
     player: _builtins.str
     """The player."""
     version: _builtins.str
@@ -1088,6 +1135,8 @@ class Entrant(_message.Message):
     """Whether it has withdrawn, or is disqualified."""
     disqualified: _builtins.bool
     """Whether it is disqualified."""
+    team: _builtins.str
+    """Its team; empty if this is no tournament of teams."""
     @_builtins.property
     def byes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """Rounds of a Swiss that it sits out for half a point each."""
@@ -1102,10 +1151,11 @@ class Entrant(_message.Message):
         byes: _abc.Iterable[_builtins.int] | None = ...,
         withdrawn: _builtins.bool = ...,
         disqualified: _builtins.bool = ...,
+        team: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["byes", b"byes", "disqualified", b"disqualified", "joined", b"joined", "player", b"player", "rating", b"rating", "version", b"version", "withdrawn", b"withdrawn"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["byes", b"byes", "disqualified", b"disqualified", "joined", b"joined", "player", b"player", "rating", b"rating", "team", b"team", "version", b"version", "withdrawn", b"withdrawn"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1369,6 +1419,7 @@ class EnterTournamentRequest(_message.Message):
     PLAYER_FIELD_NUMBER: _builtins.int
     BYES_FIELD_NUMBER: _builtins.int
     RATING_FIELD_NUMBER: _builtins.int
+    TEAM_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
     """Chosen by the caller, 1 to 100 characters."""
     tournament_id: _builtins.str
@@ -1379,6 +1430,8 @@ class EnterTournamentRequest(_message.Message):
     """The rating that it is seeded by, in whole Elo points up to 10,000; only the organiser may set it. 0: 1,500 plus its
     own rating at the tournament's games, if it has one.
     """
+    team: _builtins.str
+    """In a tournament of teams its team, 1 to 40 printable characters; only the organiser enters players there. Else empty."""
     @_builtins.property
     def byes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """Rounds of a Swiss that it asks to sit out, each 1 to 100."""
@@ -1391,10 +1444,11 @@ class EnterTournamentRequest(_message.Message):
         player: _builtins.str = ...,
         byes: _abc.Iterable[_builtins.int] | None = ...,
         rating: _builtins.int = ...,
+        team: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["byes", b"byes", "player", b"player", "rating", b"rating", "request_id", b"request_id", "tournament_id", b"tournament_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["byes", b"byes", "player", b"player", "rating", b"rating", "request_id", b"request_id", "team", b"team", "tournament_id", b"tournament_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -2276,6 +2330,7 @@ class GetStandingsResponse(_message.Message):
     REVISION_FIELD_NUMBER: _builtins.int
     TIE_BREAKS_FIELD_NUMBER: _builtins.int
     ROWS_FIELD_NUMBER: _builtins.int
+    TEAMS_FIELD_NUMBER: _builtins.int
     tournament_id: _builtins.str
     """The tournament."""
     revision: _builtins.int
@@ -2288,6 +2343,10 @@ class GetStandingsResponse(_message.Message):
     def rows(self) -> _containers.RepeatedCompositeFieldContainer[Global___StandingsRow]:
         """The players, best first: before the start, all who have entered; after it, all who have taken part."""
 
+    @_builtins.property
+    def teams(self) -> Global___TeamStandings:
+        """The standings of the teams; absent if this is no tournament of teams."""
+
     def __init__(
         self,
         *,
@@ -2295,14 +2354,107 @@ class GetStandingsResponse(_message.Message):
         revision: _builtins.int = ...,
         tie_breaks: _abc.Iterable[Global___TieBreak.ValueType] | None = ...,
         rows: _abc.Iterable[Global___StandingsRow] | None = ...,
+        teams: Global___TeamStandings | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["teams", b"teams"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["revision", b"revision", "rows", b"rows", "tie_breaks", b"tie_breaks", "tournament_id", b"tournament_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["revision", b"revision", "rows", b"rows", "teams", b"teams", "tie_breaks", b"tie_breaks", "tournament_id", b"tournament_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetStandingsResponse: _TypeAlias = GetStandingsResponse  # noqa: Y015
+
+@_typing.final
+class TeamStandings(_message.Message):
+    """The standings of teams. A match counts once all its games have results."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TIE_BREAKS_FIELD_NUMBER: _builtins.int
+    ROWS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def tie_breaks(self) -> _containers.RepeatedScalarFieldContainer[Global___TieBreak.ValueType]:
+        """The tie-breaks, in this order."""
+
+    @_builtins.property
+    def rows(self) -> _containers.RepeatedCompositeFieldContainer[Global___TeamRow]:
+        """The teams, best first."""
+
+    def __init__(
+        self,
+        *,
+        tie_breaks: _abc.Iterable[Global___TieBreak.ValueType] | None = ...,
+        rows: _abc.Iterable[Global___TeamRow] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["rows", b"rows", "tie_breaks", b"tie_breaks"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TeamStandings: _TypeAlias = TeamStandings  # noqa: Y015
+
+@_typing.final
+class TeamRow(_message.Message):
+    """A team's row of the standings."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PLACE_FIELD_NUMBER: _builtins.int
+    TEAM_FIELD_NUMBER: _builtins.int
+    MATCH_POINTS_FIELD_NUMBER: _builtins.int
+    BOARD_HALF_POINTS_FIELD_NUMBER: _builtins.int
+    TIE_BREAK_QUARTERS_FIELD_NUMBER: _builtins.int
+    MATCHES_FIELD_NUMBER: _builtins.int
+    WINS_FIELD_NUMBER: _builtins.int
+    DRAWS_FIELD_NUMBER: _builtins.int
+    LOSSES_FIELD_NUMBER: _builtins.int
+    PLAYERS_FIELD_NUMBER: _builtins.int
+    place: _builtins.int
+    """From 1; teams that are equal in everything share a place."""
+    team: _builtins.str
+    """The team."""
+    match_points: _builtins.int
+    """Its match points."""
+    board_half_points: _builtins.int
+    """Points in the games of its matches, in halves."""
+    matches: _builtins.int
+    """Matches that have ended."""
+    wins: _builtins.int
+    """Matches won."""
+    draws: _builtins.int
+    """Matches drawn."""
+    losses: _builtins.int
+    """Matches lost."""
+    @_builtins.property
+    def tie_break_quarters(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The value of each tie-break, in quarters; more is better."""
+
+    @_builtins.property
+    def players(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Its players, in the order of its boards, then reserves."""
+
+    def __init__(
+        self,
+        *,
+        place: _builtins.int = ...,
+        team: _builtins.str = ...,
+        match_points: _builtins.int = ...,
+        board_half_points: _builtins.int = ...,
+        tie_break_quarters: _abc.Iterable[_builtins.int] | None = ...,
+        matches: _builtins.int = ...,
+        wins: _builtins.int = ...,
+        draws: _builtins.int = ...,
+        losses: _builtins.int = ...,
+        players: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["board_half_points", b"board_half_points", "draws", b"draws", "losses", b"losses", "match_points", b"match_points", "matches", b"matches", "place", b"place", "players", b"players", "team", b"team", "tie_break_quarters", b"tie_break_quarters", "wins", b"wins"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TeamRow: _TypeAlias = TeamRow  # noqa: Y015
 
 @_typing.final
 class GetSeriesRequest(_message.Message):
@@ -2461,6 +2613,7 @@ class StandingsRow(_message.Message):
     DISQUALIFIED_FIELD_NUMBER: _builtins.int
     AWARDED_HALF_POINTS_FIELD_NUMBER: _builtins.int
     PRIZE_PLACE_FIELD_NUMBER: _builtins.int
+    TEAM_FIELD_NUMBER: _builtins.int
     place: _builtins.int
     """From 1; players who are equal in everything share a place."""
     player: _builtins.str
@@ -2501,6 +2654,8 @@ class StandingsRow(_message.Message):
     """The place for the prizes, as if only the best bot of each author had played; 0 for the other bots of an author, for
     disqualified players, and for everybody without PlayerGroups.one_prize.
     """
+    team: _builtins.str
+    """Its team; empty if this is no tournament of teams."""
     @_builtins.property
     def tie_break_quarters(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """The value of each tie-break, in quarters, in the order of GetStandingsResponse.tie_breaks; more is better."""
@@ -2537,10 +2692,11 @@ class StandingsRow(_message.Message):
         disqualified: _builtins.bool = ...,
         awarded_half_points: _builtins.int = ...,
         prize_place: _builtins.int = ...,
+        team: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_arena_points", b"_arena_points", "arena_points", b"arena_points", "faults", b"faults", "rating", b"rating"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_arena_points", b"_arena_points", "arena_points", b"arena_points", "awarded_half_points", b"awarded_half_points", "disqualified", b"disqualified", "draws", b"draws", "faults", b"faults", "game_half_points", b"game_half_points", "games", b"games", "half_points", b"half_points", "left_early", b"left_early", "losses", b"losses", "meeting_half_points", b"meeting_half_points", "place", b"place", "player", b"player", "prize_place", b"prize_place", "rating", b"rating", "reached", b"reached", "tie_break_quarters", b"tie_break_quarters", "wins", b"wins", "withdrawn", b"withdrawn"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_arena_points", b"_arena_points", "arena_points", b"arena_points", "awarded_half_points", b"awarded_half_points", "disqualified", b"disqualified", "draws", b"draws", "faults", b"faults", "game_half_points", b"game_half_points", "games", b"games", "half_points", b"half_points", "left_early", b"left_early", "losses", b"losses", "meeting_half_points", b"meeting_half_points", "place", b"place", "player", b"player", "prize_place", b"prize_place", "rating", b"rating", "reached", b"reached", "team", b"team", "tie_break_quarters", b"tie_break_quarters", "wins", b"wins", "withdrawn", b"withdrawn"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__arena_points: _TypeAlias = _typing.Literal["arena_points"]  # noqa: Y015
     _WhichOneofArgType__arena_points: _TypeAlias = _typing.Literal["_arena_points", b"_arena_points"]  # noqa: Y015

@@ -1,0 +1,57 @@
+"""When a tournament takes place, as its specification says it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Final
+
+from arbiter.options import Option, Written
+
+DATE: Final = "2026-12-01T18:00:00Z"  #: how a date and time is written in a file
+_INSTANT: Final = (0, 1 << 53)
+
+
+class TooFew(StrEnum):
+    """What happens if a tournament's start time comes with too few players."""
+
+    WAIT = "wait"  #: it starts as soon as there are enough
+    CANCEL = "cancel"
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """When things happen."""
+
+    start_ms: Annotated[
+        int,
+        Option(
+            "When it starts; 0: when the organiser says so.",
+            bounds=_INSTANT,
+            allowed="milliseconds since 1970, UTC",
+            example=f"`start = {DATE}`, with the offset from UTC",
+            written=Written.INSTANT,
+        ),
+    ] = 0
+    entry_closes_ms: Annotated[
+        int,
+        Option(
+            "When entry closes; 0: with the start.",
+            bounds=_INSTANT,
+            allowed="milliseconds since 1970, UTC",
+            example=f"`entry_closes = {DATE}`, with the offset from UTC",
+            written=Written.INSTANT,
+        ),
+    ] = 0
+    too_few: Annotated[TooFew, Option("With too few players then: wait for more, or cancel the tournament.")] = (
+        TooFew.WAIT
+    )
+    every: Annotated[
+        str,
+        Option(
+            "When it takes place again and again: as it starts, the next one is there. Without `start`, the first one "
+            "starts when this says so next.",
+            allowed="a weekday or `daily`, a time and a time zone; or a cron expression of five fields and a time zone",
+            example='`every = "friday 18:00 Europe/Berlin"`, `every = "0 18 1 * * Europe/Berlin"`',
+        ),
+    ] = ""
