@@ -124,9 +124,17 @@ class Limits(_Section):
     page_size: Count = Field(default=100, ge=1, description="items on a page if the request sets no size")
     largest_page_size: Count = Field(default=200, ge=1, description="the largest number of items on a page")
     line_moves: Count = Field(default=5_000, ge=1, description="moves in a line of play")
-    rules_ms: Milliseconds = Field(default=5_000, ge=10, description="time for one request to the rules workers")
+    rules_ms: Milliseconds = Field(
+        default=5_000, ge=10, description="time for one request to the rules workers, and for one call of plug-in rules"
+    )
     rules_memory_bytes: int = Field(
-        default=1_073_741_824, ge=134_217_728, le=1_099_511_627_776, description="memory of a rules worker"
+        default=1_073_741_824,
+        ge=134_217_728,
+        le=1_099_511_627_776,
+        description="memory of a rules worker, and of the process of a package's games",
+    )
+    plugin_start_ms: Milliseconds = Field(
+        default=20_000, ge=100, description="time for loading a plug-in game when a server starts"
     )
     rules_waiting: Count = Field(default=16, ge=1, description="waiting requests to the rules workers, of one caller")
     rules_waiting_in_all: Count = Field(

@@ -6,7 +6,7 @@ people and may change at any time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, Self
@@ -297,3 +297,34 @@ def limit_reached(message: str, limit: int, retry_after_ms: int = 0) -> Refusal:
 
 class OperatorError(Exception):
     """A mistake of the person who runs a command: one clear line for the terminal, and a non-zero exit."""
+
+
+class RulesFailed(Exception):
+    """The rules of a plug-in did not do what they must: they raised an error, answered nonsense, hung or died."""
+
+    def __init__(self, game: str, why: str) -> None:
+        super().__init__(f"the rules of {shortened(game)} failed: {why}")
+        self.game = game
+        self.why = why
+
+
+def failure_of(error: Exception) -> str:
+    """Return what a caller is told of an error that is no refusal: where it lies, if that is a plug-in."""
+    said = str(error) if isinstance(error, RulesFailed) else "the arbiter failed on this call"
+    return f"{said}; the server's log has the details"
+
+
+class RulesAwaited(Exception):
+    """Rules in a process of their own have not answered yet, and the caller can't wait. The same call will do later.
+
+    then: has a function called once there is an answer, in any thread, and at once if there is one already.
+    """
+
+    def __init__(self, game: str, then: Callable[[Callable[[], object]], object]) -> None:
+        super().__init__(f"the rules of {shortened(game)} have not answered yet")
+        self.then = then
+
+    def refusal(self) -> Refusal:
+        """Return the refusal for a request that is to be sent again."""
+        message = f"{self}: send the same request again in a while"
+        return Refusal(Reason.RATE_LIMITED, message, limit="rules", retry_after_ms=1_000)

@@ -26,6 +26,7 @@ from arbiter.bootstrap.tracing import tracing
 from arbiter.bus.addresses import shown as shown_bus
 from arbiter.config import Settings
 from arbiter.errors import OperatorError
+from arbiter.games import registry
 from arbiter.keys.key_ring import KeyRing
 from arbiter.keys.watermark import SUFFIX, Watermark
 from arbiter.runtime import machine
@@ -35,6 +36,7 @@ from arbiter.runtime.private import open_to_others
 from arbiter.service.gate.addresses import host_and_port, is_loopback
 from arbiter.store.database import may_be_shared, shown
 from arbiter.store.looking import StoreState, look
+from arbiter.workers.plugin_games import loaded_apart
 
 FEW_BYTES: Final = 2 << 30  #: free space, below which it is noted
 SLOW_FLUSH_MS: Final = 10.0
@@ -55,7 +57,14 @@ class Examination(NamedTuple):
 
 def examine(settings: Settings) -> Examination:
     """Look at the programs, the addresses, the certificate, the bus, the store, the keys and the machine."""
-    found = [_programs(), *_addresses(settings), *in_files(settings), *_traces(settings), *_bus(settings)]
+    found = [
+        _programs(),
+        *_plugins(settings),
+        *_addresses(settings),
+        *in_files(settings),
+        *_traces(settings),
+        *_bus(settings),
+    ]
     served, newest, own = False, 0, list(_own_postgres(settings))
     found += own
     if own and not any(each.grade is Grade.GOOD for each in own):
@@ -79,6 +88,22 @@ def _programs() -> Finding:
         return Finding("programs", Grade.GOOD, text)
     why = f"{text}; protobuf runs on {api_implementation.Type()}, so that messages take many times as long"
     return Finding("programs", Grade.WRONG, why, "install protobuf's binary wheel")
+
+
+def _plugins(settings: Settings) -> Iterator[Finding]:
+    """Load the games of packages as a server does."""
+    packages = registry.plugins()
+    if not packages:
+        return
+    _, faults = asyncio.run(loaded_apart(settings.limits))
+    for package, games in packages.items():
+        for name in games:
+            if name in faults:
+                advice = f"mend or remove the package {package}; until then matches of this game wait"
+                yield Finding("games", Grade.WRONG, faults[name], advice)
+        good = sum(name not in faults for name in games)
+        if good:
+            yield Finding("games", Grade.GOOD, f"the package {package} adds {good}")
 
 
 def _addresses(settings: Settings) -> Iterator[Finding]:

@@ -31,6 +31,7 @@ from arbiter.service.tournaments.ports import PairingWorker
 from arbiter.store.writer import Committed
 from arbiter.workers.adjudicators import AdjudicatorProcess
 from arbiter.workers.pairing import PairingProcess
+from arbiter.workers.plugin_games import plugins_apart
 from arbiter.workers.rating import RatingProcess
 from arbiter.workers.rules_pool import RulesPool
 
@@ -71,6 +72,7 @@ async def open_world(
     """
     limits = settings.limits
     async with AsyncExitStack() as stack:
+        await stack.enter_async_context(plugins_apart(limits, structlog.get_logger("arbiter.plugins")))
         metrics = _metrics() if settings.metrics else None
         store, ring = await stack.enter_async_context(open_record(settings, _both(committed, metrics), new, shared))
         bus = await stack.enter_async_context(open_bus(settings, ring, shared)) if settings.bus else None

@@ -18,8 +18,18 @@ from arbiter.cli.failure import Failure
 from arbiter.cli.picture_file import written_as_svg
 from arbiter.cli.server_options import ConfigOption, KeysOption, StoreOption
 from arbiter.cli.table_options import AnyTableOptions
-from arbiter.cli.terminal import console, for_people, on_terminal, say, table, write_drawing, write_line, write_text
-from arbiter.config import load
+from arbiter.cli.terminal import (
+    console,
+    for_people,
+    on_terminal,
+    remark,
+    say,
+    table,
+    write_drawing,
+    write_line,
+    write_text,
+)
+from arbiter.config import Limits, load
 from arbiter.drawing.svg import svg
 from arbiter.drawing.terminal import draw
 from arbiter.games import registry
@@ -27,6 +37,7 @@ from arbiter.games.console import run as run_console
 from arbiter.games.contract import AnyGame, Basis, value_text
 from arbiter.games.line import follow
 from arbiter.games.rule_sheet import sheet
+from arbiter.workers.plugin_games import loaded_apart
 
 
 def games(game: str | None = None, /, *, output: AnyTableOptions | None = None) -> None:
@@ -40,11 +51,14 @@ def games(game: str | None = None, /, *, output: AnyTableOptions | None = None) 
         _describe(registry.game(game))
         return
     rows = []
-    for name, kind in registry.classes().items():
+    kinds, faults = asyncio.run(loaded_apart(Limits()))
+    for name, kind in kinds.items():
         facts = kind.facts
         parameters = ", ".join(f"{item.name}={value_text(item.default)}" for item in facts.parameters)
         rows.append((name, facts.name, facts.designer or facts.byline, parameters))
     table(("game", "name", "designer", "parameters"), rows, "There are no games.", output)
+    for why in faults.values():
+        remark(why, output, "red")
     if for_people(output):
         say(
             "`arbiter rules show GAME` has the rules, `arbiter play GAME` plays it.",

@@ -1,12 +1,15 @@
 """The available games: those that come with the arbiter, and those of installed packages.
 
 A package adds a game through the entry point group `arbiter.games`: the name is the game's id, the object is a subclass
-of `arbiter.games.contract.Game`.
+of `arbiter.games.contract.Game`. A server runs the rules of these games in processes of their own
+(`arbiter.workers.plugin_games`), and has a stand-in here for each: `keep_apart`.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from hashlib import sha256
@@ -15,6 +18,8 @@ from importlib.resources import files
 
 from arbiter.errors import Reason, Refusal, parameter_invalid, shortened
 from arbiter.games.contract import AnyGame, Value
+from arbiter.games.remote import RemoteGame
+from arbiter.plain_text import plain
 
 SEED = ("circle-of-life", "elevation", "hop-it", "pods", "pondlife")
 """The games that the arbiter was made for: those of its demo, its conformance kit, and the clients' shared vectors."""
@@ -51,10 +56,62 @@ def _places() -> dict[str, EntryPoint]:
     return bundled | {entry.name: entry for entry in installed if entry.name not in bundled}
 
 
+_apart: dict[str, type[RemoteGame] | str] = {}  # the stand-ins of games whose rules run elsewhere, or why there is none
+
+
+def plugins() -> dict[str, tuple[str, ...]]:
+    """Return the ids of the games that are not the arbiter's own, by the package that adds them."""
+    found = defaultdict[str, list[str]](list)
+    for name, entry in _places().items():
+        if name not in BUNDLED:
+            found[entry.dist.name if entry.dist else entry.module.partition(".")[0]].append(name)
+    return {package: tuple(games) for package, games in found.items()}
+
+
+def keep_apart(games: Mapping[str, type[RemoteGame] | str]) -> None:
+    """Load none of these games here, from now on: each has a stand-in, or the reason why there is none.
+
+    With no games, everything is loaded here again.
+    """
+    _apart.clear()
+    _apart.update(games)
+    _load.cache_clear()
+    _build.cache_clear()
+
+
+def faults() -> dict[str, str]:
+    """Return the ids of the games whose rules can't be used, each with the reason."""
+    found = dict[str, str]()
+    for name in _places():
+        try:
+            load(name)
+        except Refusal as refusal:
+            found[name] = refusal.message
+    return found
+
+
 @cache
-def _load(name: str) -> type[AnyGame]:
-    kind: type[AnyGame] = _places()[name].load()
+def _load(name: str) -> type[AnyGame] | str:
+    """Return the class of a game, or why a package's game can't be loaded."""
+    if name in _apart:
+        return _apart[name]
+    try:
+        kind: type[AnyGame] = _places()[name].load()
+    except Exception as error:
+        if name in BUNDLED:
+            raise
+        return f"{type(error).__name__}: {error}"
     return kind
+
+
+def load(name: str) -> type[AnyGame]:
+    """Return the class of a game by its id. Raises Refusal GAME_UNKNOWN for one that can't be loaded."""
+    found = _load(name)
+    if isinstance(found, str):
+        allowed = ", ".join(each for each in _places() if each != name)
+        message = f"the rules of {name} can't be used here: {shortened(plain(found), 300)}"
+        raise Refusal(Reason.GAME_UNKNOWN, message, what=name, allowed=allowed)
+    return found
 
 
 def names() -> tuple[str, ...]:
@@ -63,8 +120,8 @@ def names() -> tuple[str, ...]:
 
 
 def classes() -> dict[str, type[AnyGame]]:
-    """Return the game classes by id, bundled ones first."""
-    return {name: _load(name) for name in _places()}
+    """Return the game classes by id, bundled ones first; without the games of packages that can't be loaded."""
+    return {name: kind for name in _places() if not isinstance(kind := _load(name), str)}
 
 
 def game(variant: str) -> AnyGame:
@@ -81,7 +138,9 @@ def _build(variant: str) -> AnyGame:
     call = _CALL.fullmatch(variant)
     if call is None or call[1] not in _places():
         return _unknown(call[1] if call else variant)
-    kind = _load(call[1])
+    kind = load(call[1])
+    if issubclass(kind, RemoteGame):
+        return kind(variant)  # its own process reads the parameters
     parameters = {parameter.name: parameter for parameter in kind.facts.parameters}
     values: dict[str, Value] = {}
     for item in (call[2] or "").split(",") if call[2] else []:
@@ -106,8 +165,15 @@ def seats(variant: str) -> tuple[str, str]:
 
 def rules_text(game: AnyGame) -> str:
     """Return the rules as Markdown: the file `texts/ID.md` beside the game's module, or '' if there is none."""
-    package = type(game).__module__.rpartition(".")[0] or type(game).__module__
-    file = files(package) / "texts" / f"{game.facts.id}.md"
+    return rules_text_of(type(game))
+
+
+def rules_text_of(kind: type[AnyGame]) -> str:
+    """Return the rules of a game by its class, as `rules_text` does."""
+    if issubclass(kind, RemoteGame):
+        return kind.rules_text
+    package = kind.__module__.rpartition(".")[0] or kind.__module__
+    file = files(package) / "texts" / f"{kind.facts.id}.md"
     return file.read_text(encoding="utf-8") if file.is_file() else ""
 
 
@@ -130,7 +196,9 @@ def code(name: str) -> Code:
     """
     if name not in _places():
         _unknown(name)
-    kind, dist = _load(name), _places()[name].dist
+    kind, dist = load(name), _places()[name].dist
+    if issubclass(kind, RemoteGame):
+        return Code(*kind.code)
     package = kind.__module__.rpartition(".")[0] or kind.__module__
     whole = sha256()
     for file in sorted(files(package).iterdir(), key=lambda file: file.name):

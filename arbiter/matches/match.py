@@ -13,6 +13,7 @@ from enum import StrEnum
 from functools import reduce
 from typing import Any, NamedTuple
 
+from arbiter.errors import RulesAwaited, RulesFailed
 from arbiter.games.contract import AnyGame, Seat
 from arbiter.matches.adjudication import Lead, lead_after
 from arbiter.matches.clock import Ledger, SeatClock, after_move, available, credit, most_credit
@@ -365,10 +366,16 @@ def with_position(match: Match, before: Match | None = None) -> Match:
 
 
 def claimable(match: Match) -> str | None:
-    """Return the reason for which the seat to move may claim a draw now, or None."""
+    """Return the reason for which the seat to move may claim a draw now, or None.
+
+    None also while rules that run elsewhere do not answer: to claim is still possible.
+    """
     if match.phase not in (Phase.ACTIVE, Phase.PAUSED):
         return None
-    return match.game.claim(with_position(match).position)
+    try:
+        return match.game.claim(with_position(match).position)
+    except (RulesAwaited, RulesFailed):
+        return None
 
 
 def versions_of(events: Iterable[Event]) -> tuple[str, str]:

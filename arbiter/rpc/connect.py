@@ -20,7 +20,7 @@ from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message_factory import GetMessageClass
 
 from arbiter.config import Limits
-from arbiter.errors import Refusal
+from arbiter.errors import Refusal, RulesAwaited, failure_of
 from arbiter.rpc.connect_messages import BinaryCodec, Encoded, JsonCodec, connect_error
 from arbiter.rpc.server import SERVICE_DESCRIPTORS, Servicers
 from arbiter.service.gate.gate import Waiting
@@ -186,13 +186,13 @@ class _Call:
         try:
             async with waiting:
                 return await self._behaviour(request, context)
-        except Refusal as refusal:
+        except (Refusal, RulesAwaited) as error:
+            refusal = error if isinstance(error, Refusal) else error.refusal()
             self._meter.refused(refusal)
             raise connect_error(refusal) from None
         except Exception as error:
             self._log.error("call_failed", method=self._name, exc_info=error)
-            message = "the arbiter failed on this call; the server's log has the details"
-            raise ConnectError(Code.INTERNAL, message) from None
+            raise ConnectError(Code.INTERNAL, failure_of(error)) from None
 
 
 def _peer(address: str | None) -> str:

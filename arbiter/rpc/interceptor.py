@@ -11,7 +11,7 @@ from google.protobuf.message import DecodeError
 from grpc.aio import AbortError
 
 from arbiter.config import Limits
-from arbiter.errors import Reason, Refusal, argument_invalid
+from arbiter.errors import Reason, Refusal, RulesAwaited, argument_invalid, failure_of
 from arbiter.rpc.servicing import Unreadable, call_of
 from arbiter.rpc.unread import Unread
 from arbiter.service.gate.gate import Refusing, Waiting
@@ -164,6 +164,8 @@ class _Call:
     async def _end(self, error: Exception, context: Any) -> None:
         if isinstance(error, AbortError):
             raise error
+        if isinstance(error, RulesAwaited):
+            error = error.refusal()
         if isinstance(error, grpc.aio.InternalError):  # a write failed; if the client has left, gRPC cancels
             await asyncio.sleep(GONE_S)  # this call during the sleep
         if isinstance(error, Refusal) and error.reason not in ENDED_BY_US:
@@ -175,9 +177,7 @@ class _Call:
                 self._meter.refused(error)
                 await context.abort_with_status(refusal_status(error))
             self._log.error("call_failed", method=self._method, exc_info=error)
-            await context.abort(
-                grpc.StatusCode.INTERNAL, "the arbiter failed on this call; the server's log has the details"
-            )
+            await context.abort(grpc.StatusCode.INTERNAL, failure_of(error))
         except grpc.aio.InternalError:  # the status can't be sent, since the client has left: gRPC learns of it
             await asyncio.sleep(GONE_S)  # during the sleep
             raise

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from arbiter.config import Limits, Settings
-from arbiter.errors import Refusal
+from arbiter.errors import Refusal, RulesAwaited, RulesFailed, failure_of
 from arbiter.service.gate.gate import Gate, Waiting
 from arbiter.service.ports.meter import NO_METER, Meter
 from arbiter.web.accounts import AccountPages
@@ -70,7 +70,12 @@ def _pages(gate: Gate, settings: Settings, meter: Meter) -> Starlette:
                 for path, handler in routes.written().items()
             ),
         ],
-        exception_handlers={Refusal: refusals.refused, HTTPException: refusals.missing},
+        exception_handlers={
+            Refusal: refusals.refused,
+            RulesAwaited: refusals.refused,
+            RulesFailed: refusals.failed,
+            HTTPException: refusals.missing,
+        },
         middleware=[Middleware(GZipMiddleware, minimum_size=LEAST_PACKED)],
     )
 
@@ -172,9 +177,14 @@ class _Refusals:
 
     async def refused(self, request: Request, error: Exception) -> Response:
         """Return the response to a refused request, and count it."""
-        assert isinstance(error, Refusal)
-        self._meter.refused(error)
-        return await self._answer(request, status_of(error), error.message)
+        assert isinstance(error, (Refusal, RulesAwaited))
+        refusal = error if isinstance(error, Refusal) else error.refusal()
+        self._meter.refused(refusal)
+        return await self._answer(request, status_of(refusal), refusal.message)
+
+    async def failed(self, request: Request, error: Exception) -> Response:
+        """Return the response to a request at which the rules of a plug-in have failed."""
+        return await self._answer(request, 500, failure_of(error))
 
     async def missing(self, request: Request, error: Exception) -> Response:
         """Return the response to a path without a page."""

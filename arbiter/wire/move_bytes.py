@@ -6,11 +6,12 @@ items comes from such objects, and so do all other items.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Final
 
 from arbiter_protos.v1 import match_pb2, play_pb2
 
-from arbiter.errors import Refusal
+from arbiter.errors import Refusal, RulesAwaited, RulesFailed
 from arbiter.games.contract import Seat
 from arbiter.matches.clock import UNLIMITED_MS, Ledger
 from arbiter.matches.match import Match, available_ms, claimable, with_position
@@ -123,7 +124,8 @@ def _clock(match: Match, seat: Seat) -> bytes:
 def _extras(item: TurnItem, extras: Extras) -> bytes:
     turn, match = play_pb2.Turn(), item.match
     if extras.board:
-        turn.board.extend(contents(match.game, with_position(match).position))
+        with suppress(RulesAwaited, RulesFailed):  # the turn is sent without its board
+            turn.board.extend(contents(match.game, with_position(match).position))
     if item.listing is not None:
         if extras.legal_move_count:
             turn.legal_move_count = item.listing.total

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from typing import Any
 
 from arbiter.errors import Reason, Refusal
@@ -90,10 +89,11 @@ def _board(game: AnyGame, position: Any) -> tuple[tuple[str, int, str, int, int,
 
 
 def jobs() -> Jobs:
-    """Return the job handlers, by kind, once the modules of all games are loaded.
+    """Return the job handlers, by kind, once the modules of the arbiter's own games are loaded.
 
-    The tables of a game are computed with its first job: a tenth of a second.
+    A package's game is loaded with the first job that names it: it may hang. The tables of a game are computed with its
+    first job too: a tenth of a second.
     """
-    with suppress(Exception):  # a packaged game that cannot be loaded fails only the jobs that name it
-        registry.classes()
+    for name in registry.BUNDLED:
+        registry.load(name)
     return {"legal_moves": legal_moves, "play_moves": play_moves}

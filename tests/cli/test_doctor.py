@@ -33,6 +33,7 @@ from arbiter.store.looking import StoreState
 from tests.bus.nats import Nats
 from tests.cli.command import Arbiter
 from tests.documents import block
+from tests.plugins.installed import installed
 from tests.store.records import appends
 from tests.store.steps import add_steps
 
@@ -46,6 +47,13 @@ def _machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "flush_ms", lambda folder: 0.5)
     monkeypatch.setattr(machine, "open_files", lambda: 20_000)
     monkeypatch.setattr(machine, "clock_is_synchronised", lambda: True)
+
+
+@pytest.fixture(autouse=True)
+def _packages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Have no package of games, whatever is installed."""
+    with installed(tmp_path_factory.mktemp("packages")):
+        yield
 
 
 @pytest.fixture
@@ -523,6 +531,21 @@ def test_the_command_of_the_page(
     ran = arbiter(*words)
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith("good\tconfiguration\tarbiter.toml\t\n")
+
+
+@pytest.mark.long
+def test_the_games_of_packages_are_loaded(arbiter: Arbiter, settings: Settings, tmp_path: Path) -> None:
+    with installed(tmp_path, ("heap",)):
+        code, rows = found(arbiter, "--store", settings.store)
+    assert (code, rows["games"]) == (0, ("good", "the package plugin-0 adds 1", ""))
+    (tmp_path / "faulty").mkdir()
+    with installed(tmp_path / "faulty", ("dying", "heap")):
+        code, rows = found(arbiter, "--store", settings.store)
+    assert code == 1
+    grade, text, advice = rows["games"]
+    assert grade == "wrong"
+    assert text == "the rules of dying can't be used here: their process ended during the call"
+    assert advice.startswith("mend or remove the package plugin-0")
 
 
 @pytest.mark.long

@@ -13,12 +13,25 @@ from arbiter.drawing.terminal import draw
 from arbiter.games import registry
 from arbiter.games.rule_sheet import examples
 from tests.cli.command import Arbiter
+from tests.plugins.installed import installed
 
 
 def test_games_are_lines_with_tabs(arbiter: Arbiter) -> None:
     lines = arbiter("games").out.splitlines()
     assert lines[0].split("\t") == ["game", "name", "designer", "parameters"]
     assert [line.split("\t")[0] for line in lines[1:]] == list(registry.classes())
+
+
+@pytest.mark.long
+def test_a_game_that_can_not_be_loaded_is_named_with_the_reason(arbiter: Arbiter, tmp_path: Path) -> None:
+    with installed(tmp_path, ("dying", "raising", "heap")):
+        ran = arbiter("games")
+        table = arbiter("games", "--csv")
+    assert [line.split("\t")[0] for line in ran.out.splitlines()[1:]][-1] != "dying"
+    assert "\nheap\tHeap\t" in ran.out
+    assert "the rules of dying can't be used here: their process ended during the call\n" in ran.out
+    assert "the rules of raising can't be used here: RuntimeError: this package is broken\n" in ran.out
+    assert "can't be used" not in table.out
 
 
 @pytest.mark.parametrize("name", registry.classes())

@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -17,6 +18,7 @@ from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
 from arbiter.service.ports.rules import Listing, PlayedLine
 from arbiter.workers.rules_pool import WORKER, RulesPool
+from tests.plugins.installed import installed
 from tests.workers.children import workers
 
 pytestmark = pytest.mark.long
@@ -115,6 +117,16 @@ async def test_work_that_outgrows_the_memory_is_refused_and_the_next_request_is_
         assert spent.reason is Reason.BUDGET_SPENT
         assert "mem" in spent.message or "worker process" in spent.message
         assert (await moves(rules, "hop-it")).total == 30
+
+
+async def test_packages_whose_import_hangs_or_ends_the_process_cost_only_requests_that_name_them(
+    tmp_path: Path,
+) -> None:
+    with installed(tmp_path, ("hanging", "dying")):
+        async with pool(rules_ms=2_000) as rules:
+            for name in ("hanging", "dying"):
+                assert (await refusal(moves(rules, name))).reason is Reason.BUDGET_SPENT
+                assert (await moves(rules, "hop-it")).total == 30
 
 
 async def test_more_moves_than_an_answer_holds_are_refused() -> None:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from arbiter.errors import Refusal
+from arbiter.errors import Refusal, RulesAwaited, RulesFailed
 from arbiter.matches import evolution, transitions
 from arbiter.matches.answers import Decision
 from arbiter.matches.commands import (
@@ -35,6 +35,7 @@ from arbiter.matches.events import Event
 from arbiter.matches.match import Match, Phase
 from arbiter.matches.record import Sealed, seal
 from arbiter.service.alone import OtherServers
+from arbiter.service.matches.awaited_rules import AwaitedRules
 from arbiter.service.matches.live import DRAINING, LiveMatches, seats_of
 from arbiter.service.matches.live_match import Answer, AnswerCallback, LiveMatch, MatchListeners, PendingAppend
 from arbiter.service.matches.stall_detector import StallDetector
@@ -67,8 +68,7 @@ HandedOver = Callable[[Match, int], int | None]
 class Decisions:
     """Decides the commands on live matches, and stores their events. Only the journal's writes run elsewhere.
 
-    listeners: of durable events and of failures. others: of the store, who may have changed a match. stalls: is asked
-    before anything is decided.
+    listeners: of durable events and of failures. others: of the store. stalls: is asked before anything is decided.
     """
 
     def __init__(
@@ -89,6 +89,7 @@ class Decisions:
         self._others = others
         self._stalls = stalls
         self._timers = Timers(clock, self._timer_rang)
+        self._rules = AwaitedRules(live, self.submit, self._timers.set)
         self._log = log
 
     def note_presence(self, live: LiveMatch, player: str, command: type[Arrive] | type[Leave]) -> None:
@@ -184,8 +185,8 @@ class Decisions:
     def submit(self, live: LiveMatch, command: Command, then: AnswerCallback, level: bool = False) -> None:
         """Decide a command now. `then` gets the answer once the events that it depends on are durable.
 
-        If servers share a store, a refusal without an event may come from an outdated state. So a refused command is
-        decided again on the stored state, unless the match is known to be current (`level`).
+        If servers share a store, a refusal without an event may come from an outdated state. Such a command is decided
+        again on the stored state, unless the match is known to be current (`level`).
         """
         self._stalls.notice()
         if live.failed:
@@ -194,7 +195,13 @@ class Decisions:
         if live.waiting is not None:
             live.waiting.append((command, then))
             return
-        decision = self._decision(live, command)
+        if live.held and self._rules.holds_too(live, command, then):
+            return
+        try:
+            decision = self._decision(live, command)
+        except RulesAwaited as awaited:
+            self._rules.hold(live, command, then, awaited)
+            return
         if decision.events:
             sealed = seal(live.newest, decision.events)
             for event in decision.events:
@@ -228,18 +235,15 @@ class Decisions:
         now = self._clock.now_ms()
         try:
             if not live.complete and type(command) is not Interrupt:  # that one needs neither, and meets every match
-                self._complete(live)
+                self.live.complete(live)
             return transitions.decide(live.newest, command, now)
-        except Exception as error:  # an error in the arbiter: neither player loses by it
+        except Exception as error:  # an error in the arbiter, or in a game's rules: neither player loses by it
+            if isinstance(error, RulesAwaited):
+                raise
             match = live.newest
             self._log.exception("match_faulted", match=match.id, ply=match.ply, command=NAMES[type(command)].value)
-            return transitions.decide(match, ReportFault(f"the arbiter failed on a command: {error!r}"), now)
-
-    def _complete(self, live: LiveMatch) -> None:
-        whole = self.live.completed(live.newest)
-        if live.durable is live.newest:
-            live.durable = whole
-        live.newest, live.complete = whole, True
+            note = str(error) if isinstance(error, RulesFailed) else f"the arbiter failed on a command: {error!r}"
+            return transitions.decide(match, ReportFault(note), now)
 
     def append(
         self,
@@ -323,7 +327,7 @@ class Decisions:
         """
         before = live.durable
         turn = (before.ply, before.turn_started) if before is not None else None
-        live.newest, live.complete = self.live.completed(match, before), True
+        self.live.renew(live, match, before)
         live.basis = AppendBase()
         if records:
             self.became_durable(live, live.newest, published(records, events, match.created.label))
@@ -347,8 +351,8 @@ class Decisions:
             then(refusal)
 
     def _timer_rang(self, live: LiveMatch) -> None:
-        if self.live.draining or live.failed or live.waiting is not None:
-            return  # its clocks are stopped, or another server has changed them
+        if self.live.draining or live.failed or live.held or live.waiting is not None:
+            return  # its clocks are stopped, or another server has changed them, or a command waits for its rules
         if live.tail is not None and not _is_known(live):
             live.tail.then(lambda _: self._timer_rang(live))  # until then, nobody can answer this turn
             return

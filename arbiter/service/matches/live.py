@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from typing import Final, Protocol
 
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import Reason, Refusal, RulesAwaited, RulesFailed
 from arbiter.games.contract import Seat
 from arbiter.matches.events import Created
 from arbiter.matches.match import Match, with_position
@@ -127,7 +127,24 @@ class LiveMatches:
             self._of_player.setdefault(player, {})[match.id] = None
         return live
 
-    def completed(self, match: Match, before: Match | None = None) -> Match:
+    def complete(self, live: LiveMatch) -> None:
+        """Give a match its position and the key of its comments. Raises RulesAwaited, RulesFailed."""
+        whole = self._completed(live.newest)
+        if live.durable is live.newest:
+            live.durable = whole
+        live.newest, live.complete = whole, True
+
+    def renew(self, live: LiveMatch, match: Match, before: Match | None = None) -> None:
+        """Set the newest state of a match to one that was read from its record, after `before` if that is known.
+
+        It is complete, unless its rules run elsewhere and do not answer now.
+        """
+        try:
+            live.newest, live.complete = self._completed(match, before), True
+        except (RulesAwaited, RulesFailed):  # the next command meets this too, and waits or ends the match
+            live.newest, live.complete = match, False
+
+    def _completed(self, match: Match, before: Match | None = None) -> Match:
         """Return a match with its position and the key of its comments, which take as long as a dozen records.
 
         With an earlier state that has them, they take as long as the moves since then.

@@ -71,7 +71,7 @@ class LiveMatch:
     the record has been read again. failures: the number of failures in a row. basis: what its appends build on.
     waiting: the commands that wait until the events of another server are applied; None if the match does not wait for
     any. lost: it waits because the store has refused an append. complete: `newest` has its position and the key of its
-    comments. waited: when the last turn began in which a flag had to wait.
+    comments. waited: when the last turn began in which a flag had to wait. held: the commands that wait for its rules.
     """
 
     __slots__ = (
@@ -80,6 +80,7 @@ class LiveMatch:
         "durable",
         "failed",
         "failures",
+        "held",
         "lost",
         "newest",
         "rings_ms",
@@ -104,11 +105,12 @@ class LiveMatch:
         self.basis = AppendBase()
         self.lost = False
         self.waiting: list[tuple[Command, AnswerCallback]] | None = None
+        self.held: list[tuple[Command, AnswerCallback]] = []
 
 
 def is_settled(live: LiveMatch) -> bool:
     """Return whether a match has no append, recovery or waiting command: its state here is the stored one."""
-    return live.tail is None and live.waiting is None and not live.failed
+    return live.tail is None and live.waiting is None and not live.held and not live.failed
 
 
 AdoptionListener = Callable[[Match], None]

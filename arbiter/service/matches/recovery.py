@@ -197,7 +197,7 @@ class Recovery:
         """
         assert live.durable is not None
         missed = records[live.durable.revision :]
-        live.newest, live.complete = self._live.completed(match), True
+        self._live.renew(live, match)
         if missed:
             events = [event_of(record) for record in missed]
             self._decisions.became_durable(live, live.newest, published(missed, events, match.created.label))

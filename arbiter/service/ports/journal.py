@@ -277,10 +277,21 @@ class RecordTooNew(RecordUnreadable):
 class RulesMissing(RecordTooNew):
     """A match of a game whose rules are not installed here goes on elsewhere, or waits until they are installed."""
 
-    def __init__(self, match_id: str, game: str, players: tuple[str, ...] = ()) -> None:
-        self.why = f"the rules of {game!r} are not installed on this server, and match {match_id} waits for them"
+    def __init__(self, match_id: str, game: str, players: tuple[str, ...] = (), failed: str = "") -> None:
+        wrong = failed or f"the rules of {game!r} are not installed on this server"
+        self.why = f"{wrong}, and match {match_id} waits for them"
         self.players = players
-        message = f"{self.why}: its operator has to install the package of the game"
+        mend = "mend" if failed else "install"
+        message = f"{self.why}: its operator has to {mend} the package of the game"
+        Refusal.__init__(self, Reason.STORE_UNAVAILABLE, message, retry_after_ms=RETRY_MS)
+
+
+class RulesLate(StoreFailed):
+    """The rules of a match run in a process that has not answered yet; reading it again helps."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+        message = f"{why}; send the same request again in a while"
         Refusal.__init__(self, Reason.STORE_UNAVAILABLE, message, retry_after_ms=RETRY_MS)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from arbiter.errors import RulesAwaited, RulesFailed
 from arbiter.event_json.canonical import RecordError, UnknownKindError
 from arbiter.matches import evolution
 from arbiter.matches.events import FIRST_PREVIOUS, Created, Ended, Event
@@ -19,6 +20,8 @@ from arbiter.service.ports.journal import (
     RecordDamaged,
     RecordTooNew,
     RecordUnreadable,
+    RulesLate,
+    RulesMissing,
     StoredRecord,
 )
 
@@ -39,7 +42,7 @@ class Loading:
         self._match = known
 
     def add(self, stored: StoredRecord) -> Event:
-        """Add the next record; return its event. Raises RecordDamaged, RecordTooNew."""
+        """Add the next record; return its event. Raises RecordDamaged, RecordTooNew, RulesLate, RulesMissing."""
         try:
             record = read_record(stored.body)
         except RecordError as error:
@@ -55,6 +58,10 @@ class Loading:
                 self._match = evolution.evolve(self._match, record.event, trust=True)
         except RecordError as error:
             raise RecordDamaged(stored.match_id, stored.revision, str(error)) from None
+        except RulesAwaited as awaited:
+            raise RulesLate(str(awaited)) from None
+        except RulesFailed as failure:
+            raise RulesMissing(stored.match_id, failure.game, (), str(failure)) from None
         return record.event
 
     @property

@@ -1,8 +1,8 @@
 """A game of OpenSpiel as a game of the arbiter.
 
-OpenSpiel runs in the server's process, so it is given nothing but what it listed itself: a game with values of
-parameters that were tried, and legal actions. Texts of positions and illegal actions never reach it: for some of them
-it writes to standard error, raises, or never returns.
+OpenSpiel is given nothing but what it listed itself: a game with values of parameters that were tried, and legal
+actions. Texts of positions and illegal actions never reach it: for some of them it writes to standard error, raises,
+ends the process, or never returns. In a server that would only be the process of these games, but matches wait for it.
 
 A position is the line of actions that leads to it, since most games of OpenSpiel start from no other position. Each
 action is a number, written with as many digits to the base 36 as the greatest needs: two for Go, three for shogi.

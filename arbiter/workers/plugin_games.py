@@ -1,0 +1,299 @@
+"""Plug-in games in a server: the games of each package run in a process of their own, which may hang or die.
+
+A thread keeps these processes. Whoever asks waits for the answer, but only for WAIT_S: it may be the event loop. Then
+it gets RulesAwaited, and asks again when there is an answer. While a process is late, or starts again, nobody waits for
+it at all: so a plug-in that hangs stops the event loop for WAIT_S once. A call for which a process takes longer than
+`rules_ms`, or in which it dies, has failed (RulesFailed) for good; all other calls wait for the next process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import pickle
+import threading
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from concurrent.futures import Future
+from contextlib import asynccontextmanager
+from typing import Any, Final, NamedTuple
+
+from arbiter.config import Limits
+from arbiter.errors import Refusal, RulesAwaited, RulesFailed, shortened
+from arbiter.games import registry
+from arbiter.games.contract import AnyGame
+from arbiter.games.remote import Call, Line, RemoteGame, remote_class
+from arbiter.games.remote_answers import nonsense, refusal_of
+from arbiter.plain_text import plain
+from arbiter.runtime.supervision import AGAIN_S, MOST_AGAIN_S, again_and_again
+from arbiter.service.ports.log import Logger
+from arbiter.workers.plugin_worker import FORGOTTEN
+from arbiter.workers.process import frame
+from arbiter.workers.worker import STARTING_S, Worker
+
+WORKER: Final = "arbiter.workers.plugin_worker"
+WAIT_S: Final = 0.1  #: the longest time for which the event loop waits for an answer
+ANSWERS: Final = 512  #: that are kept of each package: whoever had to wait for one asks again
+MOST_SHOWN: Final = 300  #: characters of an error that rules have raised
+STOPPING: Final = "the server is stopping"
+
+
+class _Job(NamedTuple):
+    """A job under way: its kind and arguments, the line of the position that it is about, the number of the one made.
+
+    answered: the answer's text, or RulesFailed.
+    """
+
+    game: str
+    limit_s: float
+    kind: str
+    arguments: tuple[object, ...]
+    line: Line | None
+    made: int
+    answered: Future[str]
+
+    def framed(self, line: Line | None = None) -> bytes:
+        """Return the job for the process; with a line, if it has forgotten the position."""
+        played = () if line is None else ((line.method, line.arguments, line.played()),)
+        return frame((self.kind, (*self.arguments, *played)), last=True)
+
+    def fail(self, why: str) -> None:
+        """Answer that the rules have failed."""
+        if not self.answered.done():
+            self.answered.set_exception(RulesFailed(self.game, why))
+
+
+class PackageProcess:
+    """The process of a package's games, behind the port `arbiter.games.remote.Rules`. All threads may ask."""
+
+    def __init__(self, package: str, limits: Limits, loop: asyncio.AbstractEventLoop, log: Logger | None) -> None:
+        self._package = package
+        self._limits = limits
+        self._loop = loop
+        self._jobs: asyncio.Queue[_Job] = asyncio.Queue()
+        self._calls: OrderedDict[Call, _Job] = OrderedDict()
+        self._lock = threading.Lock()
+        self._made = itertools.count(1)
+        self._prompt = False  # there is a process, and it is not late with an answer
+        self._current: _Job | None = None  # in the process, or to be the first one in the next process
+        self._again = False  # a process has ended during the current job
+        self._log = log
+
+    def ask(self, call: Call) -> tuple[Any, int]:
+        """Return an answer; see the port."""
+        job = self._job(call)
+        if not job.answered.done() and not self._prompt:
+            raise RulesAwaited(call.variant, self._then(job))
+        try:
+            answer = job.answered.result(WAIT_S)
+        except TimeoutError:
+            self._prompt = False
+            if not job.answered.done():
+                raise RulesAwaited(call.variant, self._then(job)) from None
+            answer = job.answered.result()
+        return _read(call, answer), job.made
+
+    async def describe(self, name: str) -> type[RemoteGame] | str:
+        """Return the stand-in of a game, or the reason why its rules can't be used."""
+        limit_s = self._limits.plugin_start_ms / 1_000
+        job = _Job(name, limit_s, "describe", (name,), None, 0, Future())
+        self._put(job)
+        try:
+            async with asyncio.timeout(STARTING_S + 2 * limit_s):
+                answer = await asyncio.wrap_future(job.answered)
+            return remote_class(name, self, _read(Call(name, "describe"), answer))
+        except RulesFailed as failure:
+            return failure.why
+        except Refusal as refusal:
+            return refusal.message
+        except TimeoutError:
+            return "no process for them could be started"
+
+    async def keep(self) -> None:
+        """Keep the process running until this is cancelled. It runs in the loop of the thread."""
+        try:
+            await again_and_again(self._live, self._ended, AGAIN_S, MOST_AGAIN_S)
+        finally:
+            waiting = [] if self._current is None else [self._current]
+            while not self._jobs.empty():
+                waiting.append(self._jobs.get_nowait())
+            for job in waiting:
+                job.fail(STOPPING)
+
+    def _job(self, call: Call) -> _Job:
+        """Return the job of a call: the same one for the same call, if it is kept."""
+        key = call._replace(line=None)
+        with self._lock:
+            known = self._calls.get(key)
+            if known is not None:
+                self._calls.move_to_end(key)
+                return known
+            made = next(self._made)
+            limit_s, arguments = self._limits.rules_ms / 1_000, (*key[:4], made)
+            job = self._calls[key] = _Job(call.variant, limit_s, "ask", arguments, call.line, made, Future())
+            if len(self._calls) > ANSWERS:
+                self._calls.popitem(last=False)
+        self._put(job)
+        return job
+
+    def _put(self, job: _Job) -> None:
+        try:
+            self._loop.call_soon_threadsafe(self._jobs.put_nowait, job)
+        except RuntimeError:  # the loop is closed
+            job.fail(STOPPING)
+
+    def _then(self, job: _Job) -> Callable[[Callable[[], object]], object]:
+        return lambda callback: job.answered.add_done_callback(lambda _: callback())
+
+    async def _live(self) -> str:
+        """Do jobs in a new process until it has to be replaced; return why."""
+        try:
+            worker = await Worker.start(WORKER, "0", str(self._limits.rules_memory_bytes))
+        except OSError as error:
+            return f"no process could be started: {error.strerror}"
+        try:
+            await worker.ready()
+            while True:
+                self._prompt = True
+                if self._current is None:
+                    self._current, self._again = await self._jobs.get(), False
+                if worker.gone:
+                    return "it ended between two calls"
+                why = await self._done(worker, self._current)
+                self._prompt = False
+                if why:
+                    return why
+                self._current = None
+        except (OSError, EOFError, TimeoutError):
+            return "it ended before it was ready"
+        finally:
+            self._prompt = False
+            await worker.end()
+
+    async def _done(self, worker: Worker, job: _Job) -> str:
+        """Do a job; return why the process has to be replaced, or ''.
+
+        A job during which a process has ended, or run out of memory, is done once more, in a new process: the fault may
+        have been an earlier one's. A job that has taken too long is not.
+        """
+        try:
+            async with asyncio.timeout(job.limit_s):
+                said, answer = await _exchange(worker, job.framed())
+                if answer == FORGOTTEN and job.line is not None:
+                    said, answer = await _exchange(worker, job.framed(job.line))
+        except TimeoutError:
+            why = f"no answer within {job.limit_s * 1_000:.0f} ms"
+            self._again = True
+        except (OSError, EOFError):
+            why = "their process ended during the call"
+        else:
+            if said == "done":
+                job.answered.set_result(answer)
+                return ""
+            why = f"they take more memory than {self._limits.rules_memory_bytes:,} bytes"
+            if said != "refused":
+                why = shortened(plain(str(answer)), MOST_SHOWN)
+        if self._again:
+            job.fail(why)
+            self._current = None
+        self._again = True
+        return why
+
+    def _ended(self, why: str, again_in_s: float) -> None:
+        if self._log is not None:
+            self._log.warning("plugin_process_ended", package=self._package, why=why, again_in_s=again_in_s)
+
+
+async def _exchange(worker: Worker, job: bytes) -> tuple[str, Any]:
+    [body] = await worker.exchange(job)
+    said, answer = pickle.loads(body)  # written by our own code in that process: a word and a text, or a refusal
+    return said, answer
+
+
+def _read(call: Call, text: str) -> Any:
+    """Return an answer as JSON values. Raises the refusal or the failure that it is."""
+    envelope = json.loads(text)
+    if "answer" in envelope:
+        return envelope["answer"]
+    if "refused" in envelope:
+        raise refusal_of(call.variant, call.method, envelope["refused"])
+    if "failed" in envelope:
+        raise RulesFailed(call.variant, f"{call.method}() raised {shortened(plain(envelope['failed']), MOST_SHOWN)}")
+    raise nonsense(call.variant, call.method, "its position can't be reached")
+
+
+class _Thread:
+    """A thread with an event loop of its own, in which the processes are kept."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self._tasks: list[Future[Any]] = []
+        self._thread = threading.Thread(target=self.loop.run_forever, name="plug-in games", daemon=True)
+        self._thread.start()
+
+    def run(self, kept: Coroutine[Any, Any, None]) -> None:
+        """Run something until `stop`."""
+        self._tasks.append(asyncio.run_coroutine_threadsafe(kept, self.loop))
+
+    async def stop(self) -> None:
+        """End everything that runs, and the thread."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_others_done(), self.loop))
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        await asyncio.to_thread(self._thread.join)
+        self.loop.close()
+
+
+async def _others_done() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    await asyncio.gather(*others, return_exceptions=True)
+
+
+_users = 0  # how many servers of this process have the games kept apart: the registry is one for all
+
+
+@asynccontextmanager
+async def plugins_apart(limits: Limits, log: Logger | None = None) -> AsyncIterator[None]:
+    """Run the rules of all games that are not the arbiter's own in other processes, during the context.
+
+    It begins once each of them is loaded, has failed to, or has taken `plugin_start_ms`. The log says which can't be
+    loaded, and that a process has ended.
+    """
+    global _users
+    packages = registry.plugins()
+    if _users or not packages:
+        _users += bool(packages)
+        try:
+            yield
+        finally:
+            _users -= bool(packages)
+        return
+    _users = 1
+    thread = _Thread()
+    try:
+        processes = {package: PackageProcess(package, limits, thread.loop, log) for package in packages}
+        for process in processes.values():
+            thread.run(process.keep())
+        found = await asyncio.gather(*(_loaded(processes[package], games) for package, games in packages.items()))
+        registry.keep_apart({name: game for games in found for name, game in games.items()})
+        for package, games in zip(packages, found, strict=True):
+            for name, game in games.items():
+                if isinstance(game, str) and log is not None:
+                    log.error("plugin_not_loaded", package=package, game=name, why=game)
+        yield
+    finally:
+        _users -= 1
+        registry.keep_apart({})
+        await thread.stop()
+
+
+async def loaded_apart(limits: Limits) -> tuple[dict[str, type[AnyGame]], dict[str, str]]:
+    """Return the classes of all games, and why others can't be loaded; none of them harms this process."""
+    async with plugins_apart(limits):
+        return registry.classes(), registry.faults()
+
+
+async def _loaded(process: PackageProcess, games: Sequence[str]) -> dict[str, type[RemoteGame] | str]:
+    return {name: await process.describe(name) for name in games}
