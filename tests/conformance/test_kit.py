@@ -130,6 +130,14 @@ def test_a_bot_that_is_slow_is_not_taken_for_one_that_waits_after_an_outage() ->
     assert [(one.verdict, one.why) for one in outcomes] == [(ClauseVerdict.PASSED, "")] * 3
 
 
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_a_bot_may_take_a_refusal_that_comes_late_for_silence() -> None:
+    bot = shlex.join((*FAULTY_BOT, "MissesARefusal"))
+    (outcome,) = asyncio.run(Kit(bot, PATIENT, stages=1).run(chosen(["sessions.version-unsupported"])))
+    assert (outcome.verdict, outcome.why) == (ClauseVerdict.PASSED, "")
+
+
 def test_every_chapter_has_a_fault() -> None:
     found = {name.partition(".")[0] for fails in faults().values() for name in fails}
     assert found == {item.chapter for item in clauses()}
