@@ -143,12 +143,14 @@ format: setup ## format the code, and fix what ruff can fix
 	$(BIN)/ruff check --fix --quiet .
 	$(MDFORMAT)
 
-gen: setup ## generate the code of the protocol: Python, and Go and TypeScript where their tools are there
+gen: setup ## generate the code of the protocol: Python, and Go, Rust and TypeScript where their tools are there
 	$(BIN)/pytest -q tests/test_sizes.py >/dev/null || $(BIN)/pytest -q tests/test_sizes.py
 	cd protos && ../$(BIN)/buf lint
 	$(BIN)/python protos/generate.py
 	@if command -v go >/dev/null; then $(BIN)/python clients/go/generate.py; \
 	  else echo "left out: the code of the Go client, because there is no go"; fi
+	@if command -v cargo >/dev/null; then cd clients/rust/tools && cargo run --quiet --locked; \
+	  else echo "left out: the code of the Rust client, because there is no cargo"; fi
 	@if command -v npm >/dev/null; then cd clients/typescript && npm install --silent --no-save && npm run --silent generate; \
 	  else echo "left out: the code of the TypeScript client, because there is no npm"; fi
 	@if command -v npm >/dev/null; then cd arbiter/web/script && npm ci --silent --no-audit --no-fund && \

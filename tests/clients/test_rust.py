@@ -32,7 +32,7 @@ def test_the_rust_client() -> None:
 
 def test_what_another_clone_built_is_built_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("one", "other"):
-        for root in ("build.rs", "src/lib.rs"):
+        for root in ("src/lib.rs", "tools/src/main.rs"):
             file = tmp_path / name / "rust" / root
             file.parent.mkdir(parents=True, exist_ok=True)
             file.touch()
@@ -43,6 +43,26 @@ def test_what_another_clone_built_is_built_again(tmp_path: Path, monkeypatch: py
         os.utime(crate, (0, 0))
         with held("rust", alone=True):
             assert (crate.stat().st_mtime > 0) == again
+
+
+@pytest.mark.timeout(3_600)
+def test_its_generated_code_is_fresh(tmp_path: Path) -> None:
+    require("cargo", why="the protocol's Rust code is made by a program in Rust")
+    run("rust", ["cargo", "run", "--quiet", "--locked", "--manifest-path", "tools/Cargo.toml", "--", str(tmp_path)])
+    made = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    kept = {path.name: path.read_text() for path in (FOLDER / "src" / "generated").iterdir()}
+    assert made
+    assert made == kept, "run `cargo run` in clients/rust/tools and commit the result"
+
+
+@pytest.mark.parametrize(("features", "count"), [((), 77), (("--no-default-features", "--features", "cli"), 62)])
+def test_a_bot_compiles_as_many_crates_as_the_readme_says(features: tuple[str, ...], count: int) -> None:
+    require("cargo", why="the crates of the Rust client are counted")
+    tree = ["cargo", "tree", "--locked", "--edges", "normal,build", "--prefix", "none", "--no-dedupe"]
+    crates = set(run("rust", [*tree, *features, "--target", "x86_64-unknown-linux-gnu"]).splitlines())
+    assert len(crates) == count, sorted(crates)
+    assert f"{count} " in (FOLDER / "README.md").read_text(encoding="utf-8")
+    assert not any(crate.startswith(("protox ", "prost-build ", "openssl ", "native-tls ")) for crate in crates)
 
 
 @pytest.mark.soak
@@ -57,7 +77,7 @@ def test_it_builds_without_its_optional_features(features: str) -> None:
 @pytest.mark.timeout(3_600)
 def test_its_package_builds_by_itself_and_a_bot_with_it_as_its_readme_says(tmp_path: Path) -> None:
     require("cargo", "git", why="the package of the Rust client is made from an archive of the tree")
-    ours = unpack(tmp_path, "clients/rust", "protos") / "clients" / "rust"
+    ours = unpack(tmp_path, "clients/rust") / "clients" / "rust"
     # The client's tests have compiled its dependencies with that profile.
     built = {**kept(), "CARGO_PROFILE_DEV_DEBUG": "0"}
     shell("cargo package --locked --no-verify --quiet", ours, built)

@@ -57,7 +57,7 @@ def _outdate_the_crate_of_another_clone() -> None:
     """
     builder = CACHE / "cargo" / "builder"
     if not builder.exists() or builder.read_text() != str(CLIENTS):
-        for root in ("build.rs", "src/lib.rs"):
+        for root in ("src/lib.rs", "tools/src/main.rs"):
             (CLIENTS / "rust" / root).touch()
         builder.parent.mkdir(parents=True, exist_ok=True)
         builder.write_text(str(CLIENTS))

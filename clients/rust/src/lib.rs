@@ -58,7 +58,7 @@ mod vectors;
 /// new field breaks no code.
 #[allow(missing_docs, clippy::all)]
 pub mod proto {
-    tonic::include_proto!("arbiter.v1");
+    include!("generated/arbiter.v1.rs"); // by tools/
 }
 
 pub use addresses::DEFAULT_SERVER;
