@@ -57,6 +57,7 @@ class Way(NamedTuple):
     parts: Sequence[str]  # of the tree
     steps: Sequence[Paste | Save]
     needed: str
+    moved: Paste | None = None  # how the bot gets what it needs on the machine where it plays
 
 
 WAYS = {
@@ -69,6 +70,7 @@ WAYS = {
         ("clients/typescript",),
         (Paste("npm pack"), Save("bot.ts", "ts", "await main("), Paste("npx tsc  ", "my-bot")),
         "my-bot/node_modules",
+        Paste("npm ci --omit=dev", "my-bot"),
     ),
     "go": Way(
         ("clients/go",),
@@ -76,7 +78,7 @@ WAYS = {
         "my-bot/my-bot",
     ),
     "rust": Way(
-        ("clients/rust", "protos"),
+        ("clients/rust",),
         (Paste("cargo add"), Save("src/main.rs", "rust", "cli::main("), Paste("cargo build", "my-bot")),
         "my-bot/target/debug/my-bot",
     ),
@@ -151,7 +153,10 @@ def measured(name: str, base: Path) -> Measured:
             file = work / "my-bot" / step.file
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(block(name, step.language, step.has), encoding="utf-8")
-    took = Measured(typed, processor_s() - before_s, size_of(work / way.needed), size_of(base) - unpacked)
+    used_s, left = processor_s() - before_s, size_of(base) - unpacked
+    if way.moved is not None:
+        paste(block(name, "sh", way.moved.has), work / way.moved.folder, environment)
+    took = Measured(typed, used_s, size_of(work / way.needed), left)
     play(block(name, "sh", "arbiter serve"), base, environment)
     return took
 

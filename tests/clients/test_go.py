@@ -64,6 +64,17 @@ def test_its_users_need_go_1_24_and_few_modules() -> None:
     assert needed == {"google.golang.org/grpc", "google.golang.org/protobuf", *OF_GRPC}
 
 
+def test_a_bot_has_code_of_the_modules_that_the_readme_names() -> None:
+    require("go", why=WHY)
+    listed = run("go", ["go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "./samples/first_move"])
+    ours, *others = sorted(set(listed.split()))
+    assert ours.startswith("github.com/game-arbiter/")
+    assert set(others) == {"google.golang.org/grpc", "google.golang.org/protobuf", *OF_GRPC}
+    graph = run("go", ["go", "list", "-m", "all"]).splitlines()
+    page = (GO / "README.md").read_text(encoding="utf-8")
+    assert f"`go mod graph` names {len(graph) - 1 - len(others)} more" in page
+
+
 def test_its_readme_shows_the_sample() -> None:
     sample = (GO / "samples" / "first_move" / "main.go").read_text()
     assert len(sample.splitlines()) <= 40

@@ -33,6 +33,13 @@ def test_the_java_client() -> None:
     assert any(name.endswith("arbiter/client/Bot.html") for name in contents("game-arbiter-client-javadoc.jar"))
 
 
+def test_no_warning_is_an_error_in_a_build_of_somebody_who_writes_a_bot() -> None:
+    build, _, profiles = (FOLDER / "pom.xml").read_text(encoding="utf-8").partition("<profiles>")
+    assert "-Werror" not in build
+    assert "<activation>" not in profiles, "a profile is there only for those who name it"
+    assert "<id>strict</id>" in profiles.partition("-Werror")[0]
+
+
 def contents(jar: str) -> set[str]:
     """Return the names of the files in a jar that the build made."""
     with ZipFile(FOLDER / "target" / jar) as file:
