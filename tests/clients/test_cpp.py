@@ -48,6 +48,14 @@ def test_its_tests_pass_with_sanitizers() -> None:
     assert re.search(r"\[  PASSED  \] [1-9][0-9]* tests", said), said
 
 
+@pytest.mark.soak
+@pytest.mark.timeout(3_600)
+def test_what_threads_share_passes_the_thread_sanitizer() -> None:
+    require(*TOOLS, why="the C++ client is built and tested")
+    said = run("cpp", ["cmake", "-P", "cmake/alone.cmake", "threads"])
+    assert re.search(r"\[  PASSED  \] [1-9][0-9]* tests", said), said
+
+
 def test_who_writes_a_bot_builds_the_library_alone_and_no_warning_is_an_error(tmp_path: Path) -> None:
     require(*TOOLS, why="a build of the C++ client is configured")
     shell(f"cmake -G Ninja -S {FOLDER} -B build -DCMAKE_EXPORT_COMPILE_COMMANDS=ON", tmp_path, kept(tmp_path))

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <random>
 #include <utility>
 
 #include "arbiter/channel.hpp"
@@ -51,15 +50,6 @@ auto collect(Request request, std::size_t most, Ask ask, Values values) {
 }
 
 }  // namespace
-
-std::string new_request_id() {
-  constexpr std::string_view DIGITS = "0123456789abcdef";
-  constexpr int LENGTH = 32;
-  std::random_device dice;
-  std::string id;
-  for (int i = 0; i < LENGTH; ++i) id += DIGITS[dice() % DIGITS.size()];
-  return id;
-}
 
 Client::Client(const ClientOptions& options) : connection_(connect(options)) {
 }
