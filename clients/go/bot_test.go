@@ -96,6 +96,59 @@ func TestOneBotPlaysInSeveralRuns(t *testing.T) {
 	end("m3", third, thirdOutcome)
 }
 
+// held is a bot whose optional methods return only when their contexts end.
+type held struct {
+	scripted
+	called chan string
+	ended  chan string
+}
+
+func (h *held) hold(ctx context.Context, name string) {
+	h.called <- name
+	<-ctx.Done()
+	h.ended <- name
+}
+
+func (h *held) Started(ctx context.Context, _ *LiveMatch) { h.hold(ctx, "Started") }
+
+func (h *held) Challenged(ctx context.Context, _ *Challenge) Answer {
+	h.hold(ctx, "Challenged")
+	return Accept()
+}
+
+func (h *held) Sought(ctx context.Context, _ *Challenge) Answer {
+	h.hold(ctx, "Sought")
+	return Accept()
+}
+
+func (h *held) Called(ctx context.Context, _ *TournamentCall) Answer {
+	h.hold(ctx, "Called")
+	return Accept()
+}
+
+func TestContextsOfOptionalMethodsEndWithTheRun(t *testing.T) {
+	items := map[string]*pb.PlayItem{
+		"Started":    turnItem(turnAt("m1", 0)),
+		"Challenged": challengeItem("c1", "bob"),
+		"Sought":     {Item: &pb.PlayItem_Seek{Seek: &pb.Challenge{ChallengeId: "c2", Challenger: "bob", Terms: &pb.Terms{Game: "pods"}}}},
+		"Called":     {Item: &pb.PlayItem_Tournament{Tournament: &pb.TournamentCall{TournamentId: "t1"}}},
+	}
+	for name, item := range items {
+		t.Run(name, func(t *testing.T) {
+			p := newPeer(t)
+			bot := &held{scripted: *always("a"), called: make(chan string, 1), ended: make(chan string, 1)}
+			bot.profile = Profile{AcceptSeeks: true, EnterTournaments: true}
+			_, cancel := p.plays(bot, Options{})
+			p.meet().say(item)
+			if called := next(t, "call", bot.called); called != name {
+				t.Fatalf("%s was called", called)
+			}
+			cancel()
+			next(t, "end", bot.ended)
+		})
+	}
+}
+
 // eager accepts every challenge.
 type eager struct{ scripted }
 

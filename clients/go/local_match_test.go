@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -80,6 +81,32 @@ func newLocal(choices ...Choice) *local {
 func (l *local) Started(context.Context, *LiveMatch) { l.started = true }
 
 func (l *local) DrawOffered(context.Context, *LiveMatch) bool { return l.accepts }
+
+func TestOneBotMayPlayBothSeatsOfALocalMatch(t *testing.T) {
+	var lock sync.Mutex
+	names := map[string]int{}
+	bot := &scripted{choose: func(ctx context.Context, turn *Turn) (Choice, error) {
+		self, err := turn.Client().Myself(ctx)
+		if err != nil {
+			return nil, err
+		}
+		moves, err := turn.Moves(ctx)
+		if err != nil {
+			return nil, err
+		}
+		lock.Lock()
+		defer lock.Unlock()
+		names[self.GetPlayer().GetName()] |= turn.Seat
+		return Move{Text: moves[0].Text}, nil
+	}}
+	finished, err := LocalMatch(t.Context(), bot, bot, "pods(size=3)", LocalOptions{Program: program(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if finished.Result.Cause != "RULES" || len(names) != 2 || names["seat-1"] != 1 || names["seat-2"] != 2 {
+		t.Errorf("the match ended with %v, for %v", finished, names)
+	}
+}
 
 func TestBotsOfALocalMatchAreToldWhatAServerTells(t *testing.T) {
 	first, second := newLocal(Move{Text: "a2"}), newLocal()

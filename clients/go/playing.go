@@ -106,12 +106,11 @@ func saysItWaits(log *slog.Logger, patience time.Duration) func(error) {
 // identify gives the client a token: a player without one is registered, and so is one whose stored token the server
 // does not know, because it has a new database.
 func identify(ctx context.Context, client *Client, name string, options Options) error {
+	if options.Token != "" || os.Getenv("ARBITER_TOKEN") != "" {
+		return nil
+	}
 	if *client.token.Load() != "" {
-		kept, err := FindToken(client.servers(), name)
-		if err != nil || kept == "" || kept != *client.token.Load() {
-			return err
-		}
-		_, err = client.Myself(ctx)
+		_, err := client.Myself(ctx)
 		var refusal *ArbiterError
 		if !errors.As(err, &refusal) || refusal.Reason != ReasonTokenInvalid {
 			return err

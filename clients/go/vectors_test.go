@@ -454,6 +454,9 @@ func TestCredentials(t *testing.T) {
 	if _, err := FindToken("127.0.0.1:7400", "alice"); !errors.As(err, &wrong) {
 		t.Errorf("found %v", err)
 	}
+	p := newPeer(t)
+	p.plays(always("a"), Options{Name: "alice"}) // with a token the file is not read
+	p.meet()
 }
 
 func TestAnEarlierCredentialsFileIsRewritten(t *testing.T) {

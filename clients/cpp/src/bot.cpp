@@ -30,7 +30,35 @@ std::string plain(double number) {
 
 constexpr int SEATS = 2;
 
+// The run in which this thread calls its bot. The run outlives the thread.
+thread_local const void* current_run = nullptr;
+
 }  // namespace
+
+void Bot::call_in(Run& run) {
+  current_run = &run;
+}
+
+void Bot::enter(Run& run) {
+  const std::lock_guard lock(mutex_);
+  runs_.push_back(&run);
+}
+
+void Bot::leave(Run& run) {
+  const std::lock_guard lock(mutex_);
+  std::erase(runs_, &run);
+}
+
+Bot::Run* Bot::run() const {
+  const std::lock_guard lock(mutex_);
+  const auto calls = std::find(runs_.begin(), runs_.end(), current_run);
+  if (calls != runs_.end()) return *calls;
+  if (runs_.size() > 1) {
+    throw std::logic_error("the bot is in " + std::to_string(runs_.size()) +
+                           " runs, and this thread belongs to none of them: use its client in the callbacks of a run");
+  }
+  return runs_.empty() ? nullptr : runs_.front();
+}
 
 Choice Bot::refused(const Turn& turn, const ArbiterError& /*error*/) {
   return choose(turn);
@@ -106,9 +134,20 @@ std::optional<double> Bot::rating_of(const v1::Challenge& challenge) const {
   return found.versions().empty() ? std::nullopt : std::optional(found.versions(0).rating().value());
 }
 
+int Bot::playing() const {
+  const Run* const own = run();
+  return own == nullptr ? 0 : own->playing.load();
+}
+
+int Bot::left() const {
+  const Run* const own = run();
+  return own == nullptr ? NO_LIMIT : own->left.load();
+}
+
 Client& Bot::client() const {
-  if (client_ == nullptr) throw std::logic_error("a bot has a client while it plays, not before");
-  return *client_;
+  const Run* const own = run();
+  if (own == nullptr) throw std::logic_error("a bot has a client while it plays, not before");
+  return own->client;
 }
 
 }  // namespace arbiter

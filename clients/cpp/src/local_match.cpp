@@ -35,20 +35,15 @@ class LocalBot final : public Bot {
   }
   LocalBot(const LocalBot&) = delete;
   LocalBot& operator=(const LocalBot&) = delete;
-  ~LocalBot() override { bot_.client_ = nullptr; }
+  ~LocalBot() override = default;
 
   Choice choose(const Turn& turn) override { return bot_.choose(turn); }
   Choice refused(const Turn& turn, const ArbiterError& error) override { return bot_.refused(turn, error); }
   bool draw_offered(const DrawOffer& offer) override { return bot_.draw_offered(offer); }
 
-  void started(const LiveMatch& match) override {
-    bot_.client_ = client_;
-    count_matches();
-    bot_.started(match);
-  }
+  void started(const LiveMatch& match) override { bot_.started(match); }
 
   void ended(const FinishedMatch& finished) override {
-    count_matches();
     bot_.ended(finished);
     end = finished;
   }
@@ -56,10 +51,14 @@ class LocalBot final : public Bot {
   std::optional<FinishedMatch> end;
 
  private:
-  // Has the bot know what the runner has said to this one.
-  void count_matches() {
-    bot_.playing_ = playing();
-    bot_.left_ = left();
+  void enter(Run& run) override {
+    Bot::enter(run);
+    bot_.enter(run);
+  }
+
+  void leave(Run& run) override {
+    bot_.leave(run);
+    Bot::leave(run);
   }
 
   Bot& bot_;
@@ -211,7 +210,6 @@ class Rules {
 }  // namespace
 
 FinishedMatch local_match(Bot& first, Bot& second, const std::string& game, const LocalOptions& options) {
-  if (&first == &second) throw std::logic_error("a local match is one of two bots: make another one for seat 2");
   const std::string named = options.program.empty() ? environment("ARBITER_COMMAND") : options.program;
   FirstError error;
   const Rules rules(named.empty() ? "arbiter" : named, error);

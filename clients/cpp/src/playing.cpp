@@ -66,17 +66,16 @@ void register_player(Client& client, const std::string& name, const std::string&
 }
 
 // Makes sure that there is a token: registers the player if none is known, and again if the server does not know the
-// stored one, because it has a new database.
-void find_token(Client& client, const std::string& name, const std::string& invitation) {
-  const std::string token = client.connection().token();
-  if (token.empty()) return register_player(client, name, invitation);
-  if (token != credentials::find(client.servers(), name)) return;
+// stored one, because it has a new database. With a token that the user gave, the credentials file is not read.
+void find_token(Client& client, const std::string& name, const PlayOptions& options) {
+  if (!options.token.empty() || !environment("ARBITER_TOKEN").empty()) return;
+  if (client.connection().token().empty()) return register_player(client, name, options.invitation);
   try {
     client.myself();
   } catch (const ArbiterError& error) {
     if (error.reason() != Reason::TOKEN_INVALID) throw;
     client.connection().set_token("");
-    register_player(client, name, invitation);
+    register_player(client, name, options.invitation);
   }
 }
 
@@ -117,7 +116,7 @@ void play(Bot& bot, const PlayOptions& options, const std::stop_token& stop) {
                  .patience = options.patience});
   try {
     const std::stop_callback interrupt(stop, [&] { client.close(); });
-    find_token(client, name, options.invitation);
+    find_token(client, name, options);
   } catch (const ConnectionFailed&) {
     if (!stop.stop_requested()) throw;
   }

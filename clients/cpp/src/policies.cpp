@@ -13,13 +13,14 @@ namespace {
 constexpr std::size_t LONGEST_REASON = 200;  // characters
 }  // namespace
 
-Policies::Policies(Bot& bot, Client& client, Timers& timers, const Callbacks& callbacks, Promise promise, Fail fail)
+Policies::Policies(Bot& bot, Bot::Run& run, Timers& timers, const Callbacks& callbacks, Promise promise, Fail fail)
     : bot_(bot),
-      client_(client),
+      client_(run.client),
       timers_(timers),
       callbacks_(callbacks),
       promise_(std::move(promise)),
-      fail_(std::move(fail)) {
+      fail_(std::move(fail)),
+      thread_(1, [&run] { Bot::call_in(run); }) {
   for (const v1::Terms& terms : bot.seeks) own_.push_back({terms, ""});
 }
 

@@ -25,7 +25,7 @@ class Policies {
   /// Called with the error that ends the run: the server does not accept the terms of a seek.
   using Fail = std::function<void(std::exception_ptr)>;
 
-  Policies(Bot& bot, Client& client, Timers& timers, const Callbacks& callbacks, Promise promise, Fail fail);
+  Policies(Bot& bot, Bot::Run& run, Timers& timers, const Callbacks& callbacks, Promise promise, Fail fail);
 
   /// A stream has begun, as this player.
   void meet(const std::string& player);
@@ -87,7 +87,7 @@ class Policies {
   std::set<std::string> challenges_;  // under consideration
   std::set<std::string> closed_;      // that the thread has not been told of yet
 
-  Workers thread_{1};
+  Workers thread_;
 };
 
 }  // namespace arbiter

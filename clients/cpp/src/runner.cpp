@@ -25,19 +25,19 @@ Runner::Runner(Bot& bot, Client& client, Outbox& outbox, Timers& timers, const P
       outcome_(std::move(outcome)),
       hooks_(options.hooks),
       callbacks_(bot, options.on_error, outcome_),
+      run_{client},
       policies_(
-          bot, client, timers, callbacks_, [this](const std::string& match_id) { promise(match_id); }, outcome_),
-      threads_(Workers::NO_LIMIT),
-      thinkers_(static_cast<std::size_t>(std::max(options.thinkers, 1))) {
-  bot_.client_ = &client;
-  bot_.playing_ = 0;
-  bot_.left_ = most_.value_or(Bot::NO_LIMIT);
+          bot, run_, timers, callbacks_, [this](const std::string& match_id) { promise(match_id); }, outcome_),
+      threads_(Workers::NO_LIMIT, [this] { Bot::call_in(run_); }),
+      thinkers_(static_cast<std::size_t>(std::max(options.thinkers, 1)), [this] { Bot::call_in(run_); }) {
+  run_.left = most_.value_or(Bot::NO_LIMIT);
+  bot_.enter(run_);
 }
 
 Runner::~Runner() {
   stop();
   join();
-  bot_.client_ = nullptr;
+  bot_.leave(run_);
 }
 
 void Runner::meet(const v1::ServerHello& hello) {

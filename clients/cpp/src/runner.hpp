@@ -101,6 +101,7 @@ class Runner {
   const Outcome outcome_;
   const Hooks hooks_;
   const Callbacks callbacks_;
+  Bot::Run run_;
   Policies policies_;
 
   std::mutex mutex_;  // guards the following members; callbacks are called without it

@@ -18,14 +18,14 @@ void Runner::promise(const std::string& match_id) {
 }
 
 void Runner::count_matches() {
-  bot_.playing_ = static_cast<int>(seats_.size() + promised_.size());
-  if (most_) bot_.left_ = std::max(0, *most_ - count_ - bot_.playing_);
+  run_.playing = static_cast<int>(seats_.size() + promised_.size());
+  if (most_) run_.left = std::max(0, *most_ - count_ - run_.playing);
   policies_.room_changed();
 }
 
 // Ends the run if enough matches have ended, and the bot has agreed to no others.
 void Runner::end_if_done() {
-  if (most_ && told_ >= *most_ && ends_.empty() && bot_.playing_ == 0) outcome_(nullptr);
+  if (most_ && told_ >= *most_ && ends_.empty() && run_.playing == 0) outcome_(nullptr);
 }
 
 void Runner::remember_end(const std::string& match_id) {

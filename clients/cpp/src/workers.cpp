@@ -4,7 +4,7 @@
 
 namespace arbiter {
 
-Workers::Workers(std::size_t most) : most_(most) {
+Workers::Workers(std::size_t most, std::function<void()> begin) : most_(most), begin_(std::move(begin)) {
 }
 
 Workers::~Workers() {
@@ -43,6 +43,7 @@ void Workers::end(bool drop) {
 }
 
 void Workers::work() {
+  if (begin_) begin_();
   std::unique_lock lock(mutex_);
   while (true) {
     ++idle_;

@@ -17,7 +17,8 @@ class Workers {
  public:
   static constexpr std::size_t NO_LIMIT = std::numeric_limits<std::size_t>::max();
 
-  explicit Workers(std::size_t most);
+  /// `begin` is called in each of the threads, before everything else.
+  explicit Workers(std::size_t most, std::function<void()> begin = {});
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
   ~Workers();
@@ -36,6 +37,7 @@ class Workers {
   void end(bool drop);
 
   const std::size_t most_;
+  const std::function<void()> begin_;
   std::mutex mutex_;  // guards the following members
   std::condition_variable changed_;
   std::deque<std::function<void()>> queue_;

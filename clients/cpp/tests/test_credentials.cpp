@@ -52,6 +52,13 @@ class Credentials : public ::testing::Test {
   }
 };
 
+TEST_F(Credentials, AreNotReadWithATokenThatIsGiven) {
+  write("{");
+  const Variable given("ARBITER_TOKEN", "secret");
+  Peer peer;
+  EXPECT_EQ(first_token(peer, "alice"), "Bearer secret");
+}
+
 TEST_F(Credentials, AreTheSameAtAllAddressesOfAnArbiter) {
   credentials::save("a:1,b:2", "alice", "secret");
   for (const char* server : {"a:1", "b:2", "c:3,b:2"})

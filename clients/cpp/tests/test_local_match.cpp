@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <set>
 
 #include "arbiter/channel.hpp"
 #include "arbiter/opening_book.hpp"
@@ -163,6 +164,21 @@ TEST(LocalMatch, IsThatOfTheReadmeWhateverTheEnvironmentSaysOfServers) {
   EXPECT_EQ(finished.score(), 1.0);
 }
 
+TEST(LocalMatch, MayHaveOneBotInBothSeats) {
+  struct Both : AtRandom {
+    Choice choose(const Turn& turn) override {
+      (turn.seat == 1 ? firsts : seconds).insert(client().myself().player().name());
+      return AtRandom::choose(turn);
+    }
+    std::set<std::string> firsts, seconds;
+  } bot;
+  const FinishedMatch finished = local_match(bot, bot, "pods(size=3)");
+  EXPECT_EQ(finished.result.reason(), "territory");
+  EXPECT_EQ(bot.firsts, std::set<std::string>{"seat-1"});
+  EXPECT_EQ(bot.seconds, std::set<std::string>{"seat-2"});
+  EXPECT_THROW((void)bot.client(), std::logic_error);
+}
+
 TEST(LocalMatch, NamesItsErrors) {
   struct Failing : Bot {
     Choice choose(const Turn& /*turn*/) override { throw std::runtime_error("no idea"); }
@@ -171,7 +187,6 @@ TEST(LocalMatch, NamesItsErrors) {
   LocalOptions options;
   EXPECT_EQ(error_of<ArbiterError>(bot, "ludo").reason(), Reason::GAME_UNKNOWN);
   EXPECT_NE(std::string(error_of<BotFailed>(failing, "pods").what()).find("no idea"), std::string::npos);
-  EXPECT_THROW(local_match(bot, bot, "pods"), std::logic_error);
   options.program = "/no/arbiter/here";
   EXPECT_STREQ(
       error_of<ConnectionFailed>(bot, "pods", options).what(),

@@ -157,6 +157,7 @@ TEST_F(Server, ABotComesToAMatchByASeekAndByAChallenge) {
   First seeker("seeker");
   v1::Terms terms;
   terms.set_game("pods(size=3)");
+  terms.set_rated(true);
   seeker.seeks = {terms};
   seeker.most_matches = 1;
   seeker.games = {"pods"};
@@ -167,6 +168,12 @@ TEST_F(Server, ABotComesToAMatchByASeekAndByAChallenge) {
   one.wait(PLAYED);
   two.wait(PLAYED);
   EXPECT_EQ(taker.ends.take("the end").opponent, "seeker");
+  const auto give_up = MonotonicClock::now() + WAIT;
+  while (client_.get_leaderboard("pods(size=3)").size() < 2) {
+    ASSERT_LT(MonotonicClock::now(), give_up) << "the players have no ratings";
+    client_.connection().pause(std::chrono::milliseconds(20));
+  }
+  EXPECT_EQ(client_.get_rating("seeker", "pods(size=3)").versions_size(), 1);
 
   First champion("champion");
   champion.games = {"pods"};

@@ -89,9 +89,14 @@ def find(servers: str | Sequence[str], name: str) -> str | None:
     return players(servers).get(name)
 
 
+def given(token: str | None = None) -> str:
+    """Return the token that the user gave: the argument, or ARBITER_TOKEN, or ''."""
+    return token or os.environ.get("ARBITER_TOKEN") or ""
+
+
 def token_for(servers: str | Sequence[str], name: str, token: str | None = None) -> str:
     """Return the token to use: the argument, or ARBITER_TOKEN, or the file's entry for the player, or ''."""
-    return token or os.environ.get("ARBITER_TOKEN") or (find(servers, name) if name else None) or ""
+    return given(token) or (find(servers, name) if name else None) or ""
 
 
 def save(servers: str | Sequence[str], name: str, token: str) -> None:

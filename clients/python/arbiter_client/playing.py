@@ -75,7 +75,7 @@ async def play(
         connection.on_wait = waiting.say
         if not connection.token:
             await _register(client, name, invitation)
-        elif connection.token == credentials.find(client.servers, name):
+        elif not credentials.given(token):
             await _renew(client, name, invitation)
         await play_with(client, bot, matches, thinkers, on_error, waiting, hooks)
 

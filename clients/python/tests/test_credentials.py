@@ -131,6 +131,22 @@ async def test_a_bot_registers_again_on_a_server_with_a_new_store(peer: Peer) ->
     assert credentials.find(peer.address, "alice") == "token-1"
 
 
+@pytest.fixture
+def broken_file(no_surroundings: Path) -> None:
+    no_surroundings.write_text("{")
+
+
+@pytest.mark.usefixtures("broken_file")
+@pytest.mark.parametrize("from_environment", [True, False])
+async def test_with_a_token_the_file_is_not_read(
+    peer: Peer, monkeypatch: pytest.MonkeyPatch, from_environment: bool
+) -> None:
+    if from_environment:
+        monkeypatch.setenv("ARBITER_TOKEN", "secret")
+    token = {} if from_environment else {"token": "secret"}
+    assert await first_token(peer, name="alice", **token) == "Bearer secret"
+
+
 async def test_a_taken_name_needs_its_token(peer: Peer) -> None:
     peer.tokens["somebody's"] = "alice"
     with pytest.raises(arb.ArbiterError, match="there is a player alice already: give its token") as caught:

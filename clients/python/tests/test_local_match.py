@@ -50,6 +50,22 @@ def test_two_bots_play_to_the_end_by_the_rules() -> None:
     assert finished.opponent == "seat-2"
 
 
+def test_one_bot_may_play_both_seats() -> None:
+    class Both(arb.Bot):
+        def choose(self, turn: arb.Turn) -> str:
+            turn.match.memory.setdefault("plies", []).append(turn.ply)
+            plies.setdefault(turn.seat, turn.match.memory["plies"])
+            return turn.legal_moves[0].text
+
+    plies: dict[int, list[int]] = {}
+    bot = Both()
+    finished = local_match(bot, bot, "pods(size=3)")
+    assert (finished.seat, finished.opponent) == (1, "seat-2")
+    assert finished.match is not None
+    assert sorted(plies[1] + plies[2]) == list(range(len(finished.match.moves)))
+    assert not set(plies[1]) & set(plies[2]), "the memory belongs to a seat"
+
+
 def test_bots_are_told_what_a_server_tells_them() -> None:
     first, second = Script(), Script(arb.Resign())
     finished = local_match(first, second, "pods(size=3)", time_control="5m:2m", opening=["a1", "b1"])

@@ -60,6 +60,7 @@ export class Client {
   /** The channel, with the token for every call. */
   readonly connection: Connection;
   readonly #log: Log;
+  readonly #hasGivenToken: boolean;
 
   /** Throws ConnectionFailed for a malformed address, CredentialsError. */
   constructor(options: ClientOptions = {}) {
@@ -73,18 +74,20 @@ export class Client {
       patienceMs: options.patienceMs ?? 1_000,
     });
     this.#log = options.log ?? stderrLog();
+    this.#hasGivenToken = credentials.given(options.token) !== "";
   }
 
   /**
    * Makes sure that there is a token: registers the player `name` if there is none, or if the server has a new database
    * and does not know the one in the credentials file, and stores the new token there. `invitation`: if one is needed.
+   * With a token that the user gave, the file is not read.
    *
    * Refusals: PLAYER_EXISTS (its token is not in the file), REGISTRATION_CLOSED, ARGUMENT_INVALID.
    */
   async enrol(name: string, invitation = ""): Promise<void> {
     const { connection } = this;
+    if (this.#hasGivenToken) return;
     await credentials.renew();
-    if (connection.token && connection.token !== credentials.find(connection.addresses.listed, name)) return;
     if (connection.token && (await this.#isKnown())) return;
     if (!name) throw new CredentialsError("who plays? Give a name to register, or a token (ARBITER_TOKEN)");
     connection.token = "";

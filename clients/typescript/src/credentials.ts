@@ -107,9 +107,14 @@ export function find(servers: string | readonly string[], name: string): string 
   return players.find((known) => Object.hasOwn(known, name))?.[name];
 }
 
+/** Returns the token that the user gave: the argument, or ARBITER_TOKEN, or "". */
+export function given(token?: string): string {
+  return token || process.env.ARBITER_TOKEN || "";
+}
+
 /** Returns the token to use: the argument, or ARBITER_TOKEN, or the file's entry for the player, or "". */
 export function tokenFor(servers: string | readonly string[], name: string, token?: string): string {
-  return token || process.env.ARBITER_TOKEN || (name && find(servers, name)) || "";
+  return given(token) || (name && find(servers, name)) || "";
 }
 
 /** Stores a player's token for each address, in place of an earlier one. Throws CredentialsError. */

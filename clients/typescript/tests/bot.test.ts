@@ -4,7 +4,16 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
-import { Bot, BotFailed, breathe, type Choice, Client, type LiveMatch, type Turn } from "game-arbiter-client";
+import {
+  Bot,
+  BotFailed,
+  breathe,
+  type Choice,
+  Client,
+  type FinishedMatch,
+  type LiveMatch,
+  type Turn,
+} from "game-arbiter-client";
 import { PlayItemSchema } from "../src/generated/arbiter/v1/play_pb.js";
 import { BotRunner } from "../src/runner.js";
 import { ended, letter, match, refusal, turn } from "./messages.js";
@@ -422,17 +431,19 @@ test("one bot plays in several runs, one after the other and at once", async (t)
 
 test("both seats of a match against itself", async (t) => {
   const told: unknown[] = [];
-  class Twofold extends Bot {
+  class Twofold extends Bot<{ plies: number[] }> {
     readonly name = "twofold";
-    override started({ seat, opponent }: LiveMatch): void {
+    override started({ seat, opponent, memory }: LiveMatch<{ plies: number[] }>): void {
+      // @ts-expect-error: the memory has the bot's own type
+      memory.plies = "none";
+      memory.plies = [];
       told.push(["started", seat, opponent]);
     }
-    choose(turn: Turn): Choice {
-      const plies = (turn.match.memory.plies ?? []) as number[];
-      turn.match.memory.plies = [...plies, turn.ply];
+    choose(turn: Turn<{ plies: number[] }>): Choice {
+      turn.match.memory.plies?.push(turn.ply);
       return { text: letter(turn.ply), line: [`seat${turn.seat}`] };
     }
-    override ended({ seat, match: own }: { seat: number; match: LiveMatch | undefined }): void {
+    override ended({ seat, match: own }: FinishedMatch<{ plies: number[] }>): void {
       told.push(["ended", seat, own?.memory, own?.over]);
     }
   }

@@ -32,6 +32,24 @@ class AtRandom extends Bot {
   }
 }
 
+/** Plays any legal move, and notes who it is in each seat. */
+class Both extends AtRandom {
+  readonly names: Record<number, Set<string>> = { 1: new Set(), 2: new Set() };
+
+  override async choose(turn: Turn): Promise<Choice> {
+    const { player } = await turn.client.myself();
+    if (player) this.names[turn.seat]?.add(player.name);
+    return super.choose(turn);
+  }
+}
+
+test("one bot may play both seats", async () => {
+  const bot = new Both();
+  const finished = await localMatch(bot, bot, "pods(size=3)");
+  assert.equal(finished.result.cause, Cause.RULES);
+  assert.deepEqual(bot.names, { 1: new Set(["seat-1"]), 2: new Set(["seat-2"]) });
+});
+
 /** Makes its choices one after the other, and then resigns, or waits for the end if it accepts draws. */
 class Local extends Bot {
   readonly name = "local";

@@ -80,6 +80,20 @@ test("a player without a token is registered, and its token kept; a token that n
   assert.equal((await again.ends()).code, 0);
 });
 
+test("with a token the credentials file is not read", async (t) => {
+  const peer = await peerOf(t);
+  const broken = join(mkdtempSync(join(tmpdir(), "arbiter-")), "credentials.json");
+  writeFileSync(broken, "{");
+  const { child, ends } = start(t, "samples/first_move", [], {
+    ARBITER_SERVER: peer.address,
+    ARBITER_TOKEN: "secret",
+    ARBITER_CREDENTIALS: broken,
+  });
+  assert.deepEqual((await peer.met()).metadata.get("authorization"), ["Bearer secret"]);
+  child.kill("SIGTERM");
+  assert.equal((await ends()).code, 0);
+});
+
 test("a name that is taken is said to be", async (t) => {
   const peer = await peerOf(t);
   peer.answers.RegisterPlayer = () => refusal("PLAYER_EXISTS", "ALREADY_EXISTS", { id: "first-move" });

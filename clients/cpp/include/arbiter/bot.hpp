@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <limits>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -69,7 +70,8 @@ struct Verdict {
 ///
 /// Callbacks run in threads of the client's. Those of one match come one after the other, those of different matches at
 /// the same time: the data of a match is best kept in its `memory`. Their exceptions are logged and cost at most the
-/// match (see `OnError`).
+/// match (see `OnError`). One bot may be in several runs, one after the other or at once: `client`, `playing` and
+/// `left` are those of the run that calls, or in a thread of its own those of the only run.
 class Bot {
  public:
   Bot() = default;
@@ -137,29 +139,46 @@ class Bot {
   [[nodiscard]] std::string objection(const v1::Challenge& challenge,
                                       std::optional<double> rating = std::nullopt) const;
 
-  /// How many matches are under way, or about to be since the bot accepted them.
-  [[nodiscard]] int playing() const { return playing_; }
+  /// How many matches are under way, or about to be since the bot accepted them; 0 outside a run. Throws as `client`
+  /// in a thread that belongs to none of several runs.
+  [[nodiscard]] int playing() const;
 
-  /// How many more matches it may agree on before its run ends (`PlayOptions::matches`); NO_LIMIT if it does not end.
-  [[nodiscard]] int left() const { return left_; }
+  /// How many more matches it may agree on before its run ends (`PlayOptions::matches`); NO_LIMIT if it does not end,
+  /// or outside a run. Throws as `playing`.
+  [[nodiscard]] int left() const;
 
   /// Whether there is room for one more match.
-  [[nodiscard]] bool has_room() const { return left_ > 0 && (most_matches <= 0 || playing_ < most_matches); }
+  [[nodiscard]] bool has_room() const { return left() > 0 && (most_matches <= 0 || playing() < most_matches); }
 
   static constexpr int NO_LIMIT = std::numeric_limits<int>::max();
 
-  /// The server that the bot plays on, while it plays. Throws std::logic_error before.
+  /// The connection of the run that calls. Throws std::logic_error if the bot is in no run, or is in several and this
+  /// thread belongs to none of them.
   [[nodiscard]] Client& client() const;
 
  private:
   friend class LocalBot;
+  friend class Policies;
   friend class Runner;
 
+  // What a run knows for its bot.
+  struct Run {
+    Client& client;
+    std::atomic<int> playing = 0;
+    std::atomic<int> left = NO_LIMIT;
+  };
+
+  // From now on this thread calls its bot in a run.
+  static void call_in(Run& run);
+
+  virtual void enter(Run& run);
+  virtual void leave(Run& run);
+
+  [[nodiscard]] Run* run() const;  // the one that calls, or elsewhere the only one; null in none
   [[nodiscard]] std::optional<double> rating_of(const v1::Challenge& challenge) const;
 
-  Client* client_ = nullptr;
-  std::atomic<int> playing_ = 0;
-  std::atomic<int> left_ = NO_LIMIT;
+  mutable std::mutex mutex_;  // guards the following member
+  std::vector<Run*> runs_;
 };
 
 }  // namespace arbiter

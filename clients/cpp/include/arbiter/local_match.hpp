@@ -18,11 +18,10 @@ struct LocalOptions {
 
 /// Plays a match of two bots, and returns its end as the bot of seat 1 sees it; its `match` has the moves. It starts
 /// `arbiter rules serve`, so the arbiter is to be installed. The bots are called and judged as on any server, and their
-/// own calls work; their names are seat-1 and seat-2.
+/// own calls work; their names are seat-1 and seat-2. One bot may play both seats.
 ///
 /// Throws ArbiterError for an unknown game, a wrong time control, position or opening, BotFailed for an exception of a
-/// bot, ConnectionFailed if the rules can't be started or end before the match, and std::logic_error if both bots are
-/// the same object.
+/// bot, and ConnectionFailed if the rules can't be started or end before the match.
 FinishedMatch local_match(Bot& first, Bot& second, const std::string& game, const LocalOptions& options = {});
 
 }  // namespace arbiter

@@ -1,5 +1,6 @@
 //! Matches of two bots of one program, without a server that somebody runs.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -50,6 +51,24 @@ async fn a_local_match_of_each_game_is_played_to_its_end() {
     for game in ["pods(size=4)", "hop-it", "pondlife", "circle-of-life", "elevation"] {
         reaches_its_end(game).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_bot_may_play_both_seats() {
+    let names = Arc::new(Mutex::new(BTreeSet::new()));
+    let noted = Arc::clone(&names);
+    let bot = Arc::new(Noted::thinking(move |turn| {
+        let noted = Arc::clone(&noted);
+        Box::pin(async move {
+            let player = turn.client().myself().await?.player.unwrap_or_default();
+            noted.lock().expect("no test panicked with it").insert((turn.seat, player.name));
+            Ok(turn.legal_moves().await?[0].text.as_str().into())
+        })
+    }));
+    let finished = local_match(Arc::clone(&bot), bot, "pods(size=3)", options()).await.expect("a match");
+    assert_eq!(finished.result.cause(), Cause::Rules);
+    let names = names.lock().expect("no test panicked with it").clone();
+    assert_eq!(names, BTreeSet::from([(1, "seat-1".to_owned()), (2, "seat-2".to_owned())]));
 }
 
 /// Keeps what its first turn says, and resigns.

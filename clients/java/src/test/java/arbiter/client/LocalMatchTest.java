@@ -17,6 +17,9 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -125,6 +128,18 @@ class LocalMatchTest {
         assertEquals(turn.legalMoveCount().orElseThrow(), turn.legalMoves().size());
         assertFalse(turn.board().isEmpty());
         assertEquals(List.of("a1", "b1", "a2"), second.turns.get(0).moves());
+    }
+
+    @Test
+    void oneBotMayPlayBothSeats() throws Exception {
+        Map<Integer, Set<String>> names = Map.of(1, ConcurrentHashMap.newKeySet(), 2, ConcurrentHashMap.newKeySet());
+        Bot bot = turn -> {
+            names.get(turn.seat()).add(turn.client().myself().getPlayer().getName());
+            return new AtRandom().choose(turn);
+        };
+        FinishedMatch finished = localMatch(bot, bot, "pods(size=3)", options());
+        assertEquals(Cause.CAUSE_RULES, finished.result().getCause());
+        assertEquals(Map.of(1, Set.of("seat-1"), 2, Set.of("seat-2")), names);
     }
 
     @Test
