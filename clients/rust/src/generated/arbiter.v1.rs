@@ -1932,6 +1932,9 @@ pub struct EntrantEvent {
     /// The caller: the player or the organiser.
     #[prost(string, tag = "4")]
     pub caller: ::prost::alloc::string::String,
+    /// The team that it entered for; empty if there are no teams.
+    #[prost(string, tag = "5")]
+    pub team: ::prost::alloc::string::String,
 }
 /// The entry of a player was changed: what holds from now on.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -7386,6 +7389,22 @@ pub struct TournamentOptions {
     /// absent: 1.
     #[prost(int32, optional, tag = "18")]
     pub elo_parts: ::core::option::Option<i32>,
+    /// Round robin: a tournament of teams, of which so many players play at a time, 1 to 100; 0: no teams. The first ones
+    /// who enter for a team have its boards, in this order, and the others are reserves.
+    #[prost(int32, tag = "19")]
+    pub boards: i32,
+    /// Of teams: whether each player meets every player of the other team, in as many rounds as there are boards.
+    #[prost(bool, tag = "20")]
+    pub scheveningen: bool,
+    /// Of teams: the match points of a won match, 1 to 100; absent: 2.
+    #[prost(int32, optional, tag = "21")]
+    pub match_win: ::core::option::Option<i32>,
+    /// Of teams: the match points of a drawn match, 0 to match_win; absent: 1.
+    #[prost(int32, optional, tag = "22")]
+    pub match_draw: ::core::option::Option<i32>,
+    /// Of teams: whether they are ordered by board points; if not, by match points.
+    #[prost(bool, tag = "23")]
+    pub by_board_points: bool,
 }
 /// How games begin, so that deterministic bots do not play the same game twice. Both games of two players with swapped
 /// seats have the same opening. Each pair of players goes through the openings on its own, and plays none again before
@@ -7621,6 +7640,9 @@ pub struct Entrant {
     /// Whether it is disqualified.
     #[prost(bool, tag = "7")]
     pub disqualified: bool,
+    /// Its team; empty if this is no tournament of teams.
+    #[prost(string, tag = "8")]
+    pub team: ::prost::alloc::string::String,
 }
 /// A game under way.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -7768,6 +7790,9 @@ pub struct EnterTournamentRequest {
     /// own rating at the tournament's games, if it has one.
     #[prost(int32, tag = "5")]
     pub rating: i32,
+    /// In a tournament of teams its team, 1 to 40 printable characters; only the organiser enters players there. Else empty.
+    #[prost(string, tag = "6")]
+    pub team: ::prost::alloc::string::String,
 }
 /// The player has entered.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -8124,6 +8149,53 @@ pub struct GetStandingsResponse {
     /// The players, best first: before the start, all who have entered; after it, all who have taken part.
     #[prost(message, repeated, tag = "4")]
     pub rows: ::prost::alloc::vec::Vec<StandingsRow>,
+    /// The standings of the teams; absent if this is no tournament of teams.
+    #[prost(message, optional, tag = "5")]
+    pub teams: ::core::option::Option<TeamStandings>,
+}
+/// The standings of teams. A match counts once all its games have results.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct TeamStandings {
+    /// The tie-breaks, in this order.
+    #[prost(enumeration = "TieBreak", repeated, tag = "1")]
+    pub tie_breaks: ::prost::alloc::vec::Vec<i32>,
+    /// The teams, best first.
+    #[prost(message, repeated, tag = "2")]
+    pub rows: ::prost::alloc::vec::Vec<TeamRow>,
+}
+/// A team's row of the standings.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct TeamRow {
+    /// From 1; teams that are equal in everything share a place.
+    #[prost(int32, tag = "1")]
+    pub place: i32,
+    /// The team.
+    #[prost(string, tag = "2")]
+    pub team: ::prost::alloc::string::String,
+    /// Its match points.
+    #[prost(int32, tag = "3")]
+    pub match_points: i32,
+    /// Points in the games of its matches, in halves.
+    #[prost(int32, tag = "4")]
+    pub board_half_points: i32,
+    /// The value of each tie-break, in quarters; more is better.
+    #[prost(int32, repeated, tag = "5")]
+    pub tie_break_quarters: ::prost::alloc::vec::Vec<i32>,
+    /// Matches that have ended.
+    #[prost(int32, tag = "6")]
+    pub matches: i32,
+    /// Matches won.
+    #[prost(int32, tag = "7")]
+    pub wins: i32,
+    /// Matches drawn.
+    #[prost(int32, tag = "8")]
+    pub draws: i32,
+    /// Matches lost.
+    #[prost(int32, tag = "9")]
+    pub losses: i32,
+    /// Its players, in the order of its boards, then reserves.
+    #[prost(string, repeated, tag = "10")]
+    pub players: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 /// Requests the table over a series.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -8245,6 +8317,9 @@ pub struct StandingsRow {
     /// disqualified players, and for everybody without PlayerGroups.one_prize.
     #[prost(int32, tag = "19")]
     pub prize_place: i32,
+    /// Its team; empty if this is no tournament of teams.
+    #[prost(string, tag = "20")]
+    pub team: ::prost::alloc::string::String,
 }
 /// A rating by the games of one tournament.
 #[derive(Clone, Copy, PartialEq, ::prost::Message)]
@@ -8549,6 +8624,14 @@ pub enum TieBreak {
     GamesSeat2 = 9,
     /// The sum of the points after each round.
     Progressive = 10,
+    /// Teams: match points.
+    MatchPoints = 11,
+    /// Teams: board points.
+    BoardPoints = 12,
+    /// Teams: for each opponent, its points multiplied by the board points scored against it.
+    SonnebornBergerBoards = 13,
+    /// Teams: points at each board, multiplied by the number of boards from it to the last one.
+    BoardCount = 14,
 }
 impl TieBreak {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -8568,6 +8651,10 @@ impl TieBreak {
             Self::WinsSeat2 => "TIE_BREAK_WINS_SEAT_2",
             Self::GamesSeat2 => "TIE_BREAK_GAMES_SEAT_2",
             Self::Progressive => "TIE_BREAK_PROGRESSIVE",
+            Self::MatchPoints => "TIE_BREAK_MATCH_POINTS",
+            Self::BoardPoints => "TIE_BREAK_BOARD_POINTS",
+            Self::SonnebornBergerBoards => "TIE_BREAK_SONNEBORN_BERGER_BOARDS",
+            Self::BoardCount => "TIE_BREAK_BOARD_COUNT",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -8584,6 +8671,10 @@ impl TieBreak {
             "TIE_BREAK_WINS_SEAT_2" => Some(Self::WinsSeat2),
             "TIE_BREAK_GAMES_SEAT_2" => Some(Self::GamesSeat2),
             "TIE_BREAK_PROGRESSIVE" => Some(Self::Progressive),
+            "TIE_BREAK_MATCH_POINTS" => Some(Self::MatchPoints),
+            "TIE_BREAK_BOARD_POINTS" => Some(Self::BoardPoints),
+            "TIE_BREAK_SONNEBORN_BERGER_BOARDS" => Some(Self::SonnebornBergerBoards),
+            "TIE_BREAK_BOARD_COUNT" => Some(Self::BoardCount),
             _ => None,
         }
     }
