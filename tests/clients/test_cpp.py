@@ -102,6 +102,20 @@ def test_code_for_one_operating_system_is_in_modules_of_its_own() -> None:
     assert of_a_system <= apart
 
 
+WINDOWS = ("x86_64-w64-mingw32-g++-posix",)
+MACOS = ("g++", "-D__APPLE__")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(("compiler", "folder"), [(WINDOWS, "windows"), (MACOS, "posix")])
+def test_what_other_systems_have_of_their_own_compiles(compiler: tuple[str, ...], folder: str) -> None:
+    require(compiler[0], why="code for other operating systems is compiled")
+    files = sorted((FOLDER / "src" / folder).glob("*.cpp"))
+    assert files
+    options = ("-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-Iinclude", "-Isrc")
+    run("cpp", [*compiler, *options, *map(str, files)])
+
+
 def test_it_is_formatted() -> None:
     require("clang-format", why="the format of the C++ client is checked")
     folders = (FOLDER / name for name in ("include", "src", "samples", "tests"))
