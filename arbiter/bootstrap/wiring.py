@@ -277,8 +277,8 @@ class _Parts:
 
     @cached_property
     def deliveries(self) -> Deliveries:
-        hooks, settings = self.directory.web_hooks, self.settings.web_hooks
-        return Deliveries(self.of_tournaments, self.tournaments, hooks, HttpSender(settings), settings)
+        settings = self.settings.web_hooks
+        return Deliveries(self.of_tournaments, self.tournaments, self.directory, HttpSender(settings), settings)
 
     @cached_property
     def calls(self) -> TournamentCalls:

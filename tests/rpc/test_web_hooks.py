@@ -239,6 +239,23 @@ async def test_a_receiver_that_does_not_answer_in_time_has_failed() -> None:
         assert hook.error == "no answer within 0.1 s"
 
 
+async def test_the_web_hooks_of_a_suspended_organiser_wait_until_the_suspension_ends(world: World) -> None:
+    organiser, where = await entered(world, "ann", "ben")
+    admin = await world.client("root", Scope.ADMIN)
+    with receiver() as to:
+        await organiser.create_web_hook(where, to.url)
+        await admin.suspend_player("org")
+        await admin.start_tournament(where)
+        await until(admin, where, lambda hook: "suspended" in hook.error)
+        await admin.cancel_tournament(where)
+        [waiting] = await admin.list_web_hooks(where)
+        assert (waiting.stopped, waiting.tries, to.came) == (False, 0, [])
+        await admin.suspend_player("org", suspended=False)
+        await waited(to, ended)
+        await until(admin, where, lambda hook: not hook.error)
+    assert [each.type for each in to.came] == ["tournament.paired", "tournament.ended"]
+
+
 async def test_the_web_hooks_of_a_player_are_deleted_with_it() -> None:
     async with opened() as world:
         organiser, where = await entered(world)

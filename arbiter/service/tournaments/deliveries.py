@@ -3,7 +3,8 @@
 The log of the tournament says what is to be delivered. Of a web hook the store has the revision up to which that is
 done. Before an attempt, this is written beside it: how often the delivery was tried, and when the next attempt may
 begin if nothing more is heard of this one. So after a crash the next server goes on there; and of several servers that
-try at the same time, one can write it down and makes the attempt.
+try at the same time, one can write it down and makes the attempt. While the player that made a web hook is suspended,
+no attempt is made.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from typing import Final, NoReturn
 
 from arbiter.config import WebHookSettings
 from arbiter.errors import shortened
+from arbiter.service.ports.directory import Directory
 from arbiter.service.ports.journal import StoreDamaged, StoredRecord, StoreFailed, Subject
-from arbiter.service.ports.web_hooks import DeliveryFailed, Sender, WebHook, WebHooks
+from arbiter.service.ports.web_hooks import DeliveryFailed, Sender, WebHook
 from arbiter.service.record.tournaments import event_of
 from arbiter.service.tournaments.ports import Dependencies
 from arbiter.service.tournaments.registry import TournamentRegistry
@@ -27,6 +29,7 @@ from arbiter.tournaments.tournament import Tournament
 AT_ONCE: Final = 32  #: attempts of a server at the same time; further ones wait
 LOOK_S: Final = 1.0  #: time between two looks for attempts that are due
 GRACE_MS: Final = 5_000  #: after the time limit of an attempt, until another server takes it for lost
+SUSPENDED: Final = "the player that made it is suspended: it goes on once that has ended"
 LONGEST_ERROR: Final = 200  #: characters of the reason of a failure that are kept
 RECORDS: Final = 100  #: records of a log that are read at once
 
@@ -43,11 +46,12 @@ class Deliveries:
         self,
         dependencies: Dependencies,
         tournaments: TournamentRegistry,
-        hooks: WebHooks,
+        directory: Directory,
         sender: Sender,
         settings: WebHookSettings,
     ) -> None:
-        self.hooks: Final = hooks
+        self.hooks: Final = directory.web_hooks
+        self._directory = directory
         self._journal = dependencies.journal
         self._tournaments = tournaments
         self.sender: Final = sender
@@ -150,6 +154,11 @@ class Deliveries:
         record, event = found
         if tournament.revision < record.revision:  # this server has not read it yet
             self._grown.add(hook.tournament_id)
+            return None
+        maker = await self._directory.player(hook.creator)
+        if maker is not None and maker.suspended:
+            due = self._clock.now_ms() + self.settings.pause_ms
+            await self.hooks.change(replace(hook, due_ms=due, error=SUSPENDED), hook)
             return None
         return await self._attempt(hook, record, body_of(tournament, record, event, self.settings.body_bytes))
 
