@@ -80,6 +80,11 @@ async def played(
     await contest.ended(tournament_id)
     for ruling in rulings:
         await contest.act(tournament_id, ruling)
+    return await export_of(contest, tournament_id)
+
+
+async def export_of(contest: Contest, tournament_id: str) -> Export:
+    """Export a tournament of a server whose signer is KEY."""
     journal = contest.server.journal
     records = await journal.read(tournament_id, subject=Subject.TOURNAMENT)
     log = tournament_log.read(tournament_id, records)
