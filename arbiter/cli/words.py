@@ -41,9 +41,10 @@ _SEAT_EVENTS = {
 
 
 def phase(match: arb.Match) -> str:
-    """Return the state of a match: `under way`, or how it ended."""
+    """Return the state of a match: `under way`, or how it ended, and by which ruling it does not count for ratings."""
     if match.result is not None:
-        return result(match.result, match.players, match.game)
+        unrated = f", unrated by ruling {match.unrated_by}" if match.unrated_by else ""
+        return result(match.result, match.players, match.game) + unrated
     return PHASES.get(match.phase, match.phase.name.lower())
 
 

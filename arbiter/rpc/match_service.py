@@ -39,7 +39,8 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
     async def GetMatch(self, request: pb.GetMatchRequest, context: Context) -> pb.GetMatchResponse:  # noqa: N802
         """Return a match's current state."""
         match = await self._matches.get(call_of(context), request.match_id)
-        return pb.GetMatchResponse(match=match_message(match, request.with_moves))
+        unrated_by = await self._matches.unrated_by(match)
+        return pb.GetMatchResponse(match=match_message(match, request.with_moves, unrated_by))
 
     async def ListMatches(  # noqa: N802
         self, request: pb.ListMatchesRequest, context: Context

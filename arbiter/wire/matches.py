@@ -31,8 +31,8 @@ _PHASES = {
 }
 
 
-def match_message(match: Match, with_moves: bool = False) -> pb.Match:
-    """Return a match's current state."""
+def match_message(match: Match, with_moves: bool = False, unrated_by: int = 0) -> pb.Match:
+    """Return a match's current state. unrated_by: the number of the ruling by which it does not count for ratings."""
     created = match.created
     message = pb.Match(
         match_id=match.id,
@@ -58,6 +58,7 @@ def match_message(match: Match, with_moves: bool = False) -> pb.Match:
         opening_plies=len(created.opening),
         start_position=created.position,
         versions=match.versions,
+        unrated_by=unrated_by,
     )
     if match.phase is not Phase.PENDING:
         fill_clocks(message.clocks, match.controls, match.clocks, created.policy)
@@ -94,6 +95,7 @@ def row_message(row: MatchSummary) -> pb.Match:
         rated=row.rated,
         label=row.label,
         created_ms=row.created_ms,
+        unrated_by=row.ruling,
     )
     if row.end is not None:
         message.phase = pb.PHASE_ENDED

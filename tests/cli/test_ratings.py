@@ -142,6 +142,9 @@ def test_rulings_are_exported_and_recomputed_and_taken_back(played: Server, arbi
     assert made.out == preview.out
     agree(1, 16)
     one = made.out.split()[1]
+    assert "unrated by ruling 1" in arbiter("match", "show", one).out
+    listed = arbiter("match", "list", "--csv").out.splitlines()
+    assert {line.split(",")[0] for line in listed if "unrated by ruling 1" in line} == {*made.out.split()[1:]}
     assert arbiter("ratings", "rule", "rated", one, "--csv").out.split() == ["match", one]
     agree(2, 17)
     refused = arbiter("ratings", "rule", "rated", one, "--revision", "1")

@@ -35,6 +35,9 @@ async def test_games_are_made_unrated_and_rated_again_by_rulings(scripted: Scrip
         assert (after.games, after.rulings, [row.player for row in after.rows]) == (2, 1, ["ann", "ben"])
         assert (await operator.get_rating("eve", GAME, history_points=5)).versions == ()
         assert (await operator.compare_players("eve", "ann", GAME)).total.wins == 0
+        marks = {match.match_id: match.unrated_by for match in await operator.list_matches()}
+        assert marks == {match_id: int(match_id in made.match_ids) for match_id in marks}
+        assert [(await operator.get_match(match_id)).unrated_by for match_id in marks] == list(marks.values())
         again = await operator.rule_on_ratings(
             arb.RatingDecision.UNRATED, eve, note="engine found", revision=0, request_id="r"
         )

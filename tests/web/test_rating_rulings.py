@@ -48,6 +48,8 @@ async def test_the_operator_makes_a_game_unrated_and_takes_that_back(page: Site)
     assert "games between alice, bob" in shown
     assert "&lt;b&gt;one&lt;/b&gt; owner" in shown
     assert "For ratings: unrated by ruling 1 of op: &lt;b&gt;one&lt;/b&gt; owner" in (await page.get(where)).text
+    assert "unrated by ruling 1" in (await page.get("/matches")).text
+    assert "unrated by ruling 1" in (await page.get("/players/bob")).text
     leaders = (await page.get("/leaderboard")).text
     assert "No rated match" in leaders
     assert "/rulings" in leaders
@@ -59,6 +61,7 @@ async def test_the_operator_makes_a_game_unrated_and_takes_that_back(page: Site)
     assert (await post(page, "/rulings", act="rule", request="b", **back)).status_code == 303
     assert "taken back by 2" in (await page.get("/rulings")).text
     assert "For ratings" not in (await page.get(where)).text
+    assert "unrated by" not in (await page.get("/matches")).text
     assert "From 1 rated games" in (await page.get("/leaderboard")).text
 
 

@@ -128,6 +128,7 @@ class MatchGate:
         self._sessions = use_cases.sessions
         self._transcripts = use_cases.transcripts
         self._tournaments = use_cases.tournaments
+        self._rulings = use_cases.rulings
         self._clock = clock
         self._settings = settings
         self._policy = use_cases.policy
@@ -170,6 +171,16 @@ class MatchGate:
             match = await self._matches.match(match_id)
             self._admission.charge(caller, match.revision)
             return match
+
+    async def unrated_by(self, match: Match) -> int:
+        """Return the number of the ruling by which a match that `get` has returned does not count, 0 without one.
+
+        Raises Refusal STORE_UNAVAILABLE, RECORD_DAMAGED.
+        """
+        if match.result is None or not match.created.rated:
+            return 0
+        found = await self._rulings.on_match(match.id)
+        return found[0] if found is not None else 0
 
     async def list(self, call: Call, wanted: MatchQuery, page: PageRequest) -> Page[Listed]:
         """Return a page of matches, newest first. Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID."""

@@ -702,6 +702,9 @@ type Match struct {
 	TimeControls []string `protobuf:"bytes,23,rep,name=time_controls,json=timeControls,proto3" json:"time_controls,omitempty"`
 	// The start position, from which the moves begin; empty for the game's initial one. Not set in lists for ended matches.
 	StartPosition string `protobuf:"bytes,24,opt,name=start_position,json=startPosition,proto3" json:"start_position,omitempty"`
+	// The number of the ruling by which this rated match does not count for ratings (RatingService.ExportRatingRulings);
+	// 0 without one. Set in lists and by GetMatch, once the match has ended.
+	UnratedBy     int32 `protobuf:"varint,25,opt,name=unrated_by,json=unratedBy,proto3" json:"unrated_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -902,6 +905,13 @@ func (x *Match) GetStartPosition() string {
 		return x.StartPosition
 	}
 	return ""
+}
+
+func (x *Match) GetUnratedBy() int32 {
+	if x != nil {
+		return x.UnratedBy
+	}
+	return 0
 }
 
 // The comment of a bot on its move.
@@ -6125,7 +6135,7 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"\v_no_show_msB\r\n" +
 	"\v_abandon_msB\x0e\n" +
 	"\f_move_cap_msB\x10\n" +
-	"\x0e_kept_refusals\"\x8d\x06\n" +
+	"\x0e_kept_refusals\"\xac\x06\n" +
 	"\x05Match\x12\x19\n" +
 	"\bmatch_id\x18\x01 \x01(\tR\amatchId\x12\x12\n" +
 	"\x04game\x18\x02 \x01(\tR\x04game\x12\x18\n" +
@@ -6152,7 +6162,9 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"\ropening_plies\x18\x15 \x01(\x05R\fopeningPlies\x12\x1a\n" +
 	"\bversions\x18\x16 \x03(\tR\bversions\x12#\n" +
 	"\rtime_controls\x18\x17 \x03(\tR\ftimeControls\x12%\n" +
-	"\x0estart_position\x18\x18 \x01(\tR\rstartPosition\"T\n" +
+	"\x0estart_position\x18\x18 \x01(\tR\rstartPosition\x12\x1d\n" +
+	"\n" +
+	"unrated_by\x18\x19 \x01(\x05R\tunratedBy\"T\n" +
 	"\rCommentedMove\x12\x10\n" +
 	"\x03ply\x18\x01 \x01(\x05R\x03ply\x121\n" +
 	"\acomment\x18\x02 \x01(\v2\x17.arbiter.v1.MoveCommentR\acomment\"\xbf\x02\n" +

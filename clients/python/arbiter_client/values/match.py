@@ -145,6 +145,7 @@ class Match:
     players' bots for which the match counts, by seat; '' if one is not known. `time_controls`: by seat; `time_control`
     has both, with a colon between two that differ. `comments`: those of the bots on their moves; present together with
     the moves, once the match has ended. `start_position`: that from which the moves begin; '' for the initial one.
+    `unrated_by`: the number of the ruling by which a rated match does not count for ratings, 0 without one.
     """
 
     match_id: str
@@ -171,6 +172,7 @@ class Match:
     versions: tuple[str, ...] = ()
     time_controls: tuple[str, ...] = ()
     start_position: str = ""
+    unrated_by: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -386,6 +386,7 @@ class Match(_message.Message):
     VERSIONS_FIELD_NUMBER: _builtins.int
     TIME_CONTROLS_FIELD_NUMBER: _builtins.int
     START_POSITION_FIELD_NUMBER: _builtins.int
+    UNRATED_BY_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
     """The id."""
     game: _builtins.str
@@ -420,6 +421,10 @@ class Match(_message.Message):
     """How many of the first moves are the opening, which no player played. Not set in lists for ended matches."""
     start_position: _builtins.str
     """The start position, from which the moves begin; empty for the game's initial one. Not set in lists for ended matches."""
+    unrated_by: _builtins.int
+    """The number of the ruling by which this rated match does not count for ratings (RatingService.ExportRatingRulings);
+    0 without one. Set in lists and by GetMatch, once the match has ended.
+    """
     @_builtins.property
     def players(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The players, by seat."""
@@ -482,10 +487,11 @@ class Match(_message.Message):
         versions: _abc.Iterable[_builtins.str] | None = ...,
         time_controls: _abc.Iterable[_builtins.str] | None = ...,
         start_position: _builtins.str = ...,
+        unrated_by: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy", "result", b"result"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["clocks", b"clocks", "comments", b"comments", "created_ms", b"created_ms", "draw_offered_by", b"draw_offered_by", "ended_ms", b"ended_ms", "game", b"game", "label", b"label", "match_id", b"match_id", "moves", b"moves", "opening_plies", b"opening_plies", "phase", b"phase", "players", b"players", "ply", b"ply", "policy", b"policy", "position", b"position", "rated", b"rated", "result", b"result", "revision", b"revision", "start_position", b"start_position", "time_control", b"time_control", "time_controls", b"time_controls", "turn", b"turn", "turn_started_ms", b"turn_started_ms", "versions", b"versions"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clocks", b"clocks", "comments", b"comments", "created_ms", b"created_ms", "draw_offered_by", b"draw_offered_by", "ended_ms", b"ended_ms", "game", b"game", "label", b"label", "match_id", b"match_id", "moves", b"moves", "opening_plies", b"opening_plies", "phase", b"phase", "players", b"players", "ply", b"ply", "policy", b"policy", "position", b"position", "rated", b"rated", "result", b"result", "revision", b"revision", "start_position", b"start_position", "time_control", b"time_control", "time_controls", b"time_controls", "turn", b"turn", "turn_started_ms", b"turn_started_ms", "unrated_by", b"unrated_by", "versions", b"versions"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
