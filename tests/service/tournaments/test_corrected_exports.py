@@ -63,7 +63,7 @@ def tampered(lines: list[bytes], lots: random.Random) -> Iterator[tuple[str, lis
     for number in lots.sample(log[:-1], min(SOME, len(log) - 1)):
         yield "out of order", [*lines[:number], lines[number + 1], lines[number], *lines[number + 2 :]]
     for kind, field, other in (("game_ended", "winner", None), ("ruled", "note", ""), ("corrected", "caller", "eve")):
-        found = [number for number in log if decode(lines[number])["kind"] == kind]  # type: ignore[index,call-overload]
+        found = [number for number in log if decode(lines[number])["kind"] == kind]
         for number in lots.sample(found, min(SOME, len(found))):
             value = decode(lines[number])
             assert isinstance(value, dict)
