@@ -16,6 +16,8 @@ from arbiter.config import Limits
 from arbiter.testing.served import served
 from tests.rpc.calls import Stubs
 
+pytestmark = pytest.mark.long
+
 CALLS = 20
 OF_GRPC = 6  #: objects that each call leaves, in a circle that gRPC makes when it looks for the call's handler
 PATIENCE = 500  #: turns of the event loop until everything that a call has used is let go
