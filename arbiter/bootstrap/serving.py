@@ -99,7 +99,7 @@ def api_servers(
         MatchServicer(gate.matches, unread, limits, meter),
         PlayServicer(streams),
         PlayerServicer(gate.players, gate.accounts),
-        TournamentServicer(gate.tournaments, gate.series, gate.web_hooks, unread, limits),
+        TournamentServicer(gate.tournaments, gate.series, gate.reports, gate.web_hooks, unread, limits),
         RatingServicer(gate.ratings, unread, limits),
     )
     rpc = None

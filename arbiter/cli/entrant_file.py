@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from arbiter.cli.failure import Failure
+from arbiter.cli.text_file import read_text
 from arbiter.plain_text import plain
 from arbiter.table_text import without_apostrophe
-from arbiter.text_files import text_of
 
 DELIMITERS: Final = ",;\t"
 
@@ -58,12 +58,7 @@ COLUMNS: Final[Mapping[str, Callable[[str], Any]]] = {
 
 def read_entrants(path: Path) -> list[FileEntrant]:
     """Return the entrants of a file, in its order. Raises Failure, which names file, line and column."""
-    try:
-        text = text_of(path.read_bytes())
-    except OSError as error:
-        raise Failure(f"can't read {path}: {error.strerror or error}") from None
-    except ValueError as error:
-        raise Failure(f"{path}: {error}") from None
+    text = read_text(path)
     first = text.partition("\n")[0]
     delimiter = max(DELIMITERS, key=first.count)
     rows = csv.reader(text.split("\n"), delimiter=delimiter, strict=True)

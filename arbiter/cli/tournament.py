@@ -25,8 +25,10 @@ from arbiter.cli.terminal import (
     tell,
     write_line,
 )
+from arbiter.cli.text_file import read_text
 from arbiter.cli.tournament_spec import read_all
 from arbiter.cli.tournament_watch import watch_live, watch_plainly
+from arbiter.plain_text import plain
 from arbiter.table_text import Cell, Columns
 from arbiter.tournaments.spec import Format
 
@@ -178,6 +180,37 @@ def start(tournament_id: str, /, *, connection: Connection | None = None) -> Non
     say(view.state(started))
     for caution in started.cautions:
         tell(f"arbiter: {caution}")
+
+
+@app.command(name="import")
+def import_report(
+    tournament_id: str,
+    file: Path,
+    /,
+    *,
+    player: Annotated[list[str] | None, Parameter(negative=())] = None,
+    connection: Connection | None = None,
+) -> None:
+    """Start a Swiss with what was played elsewhere: entrants, rounds and results of a tournament report (TRF).
+
+    Play goes on with the next round. Its games here are of the tournament's own game; those of the report have a result
+    and no match.
+
+    :param tournament_id: The tournament, which has not started: its id, the beginning of one, or `last`.
+    :param file: The report, TRF16 or TRF26. Its players enter, with its ratings and byes.
+    :param player: NAME=PLAYER: who a player of the report is here, by name or number in it; may be given several times.
+        [default: the same name]
+    """
+    who: dict[str, str] = {}
+    for each in player or ():
+        name, given, here = each.rpartition("=")
+        if not (given and name and here):
+            raise Failure(f"--player {plain(each)}: write NAME=PLAYER, a name of the report and one of a player here")
+        who[name.strip()] = here.strip()
+    with connected(connection) as client:
+        report = read_text(file)
+        tournament_id = ids.tournament_id(client, tournament_id)
+        say(view.state(client.go_on_from_report(tournament_id, report, who)))
 
 
 @app.command

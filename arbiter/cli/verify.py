@@ -25,6 +25,7 @@ from arbiter.matches.events import Ended
 from arbiter.matches.match import Match
 from arbiter.matches.signing import PublicKey, checking, id_of_key, key_bytes, read_keys
 from arbiter.matches.transcript import TranscriptError, Verified
+from arbiter.tournaments.game_ends import ELSEWHERE
 
 _ID: Final = re.compile("[A-Za-z0-9_-]{1,64}", re.ASCII)  #: ids name files here, and come from a file of others
 LONGEST_LINE: Final = 1_000_000  #: bytes of the first line of a transcript that are read for its id
@@ -85,11 +86,13 @@ def _verified_tournament(folder: Path, keys: Sequence[PublicKey]) -> str:
         first = ", ".join(row.team for row in teams.rows if row.place == 1)
         counts = f"{counted(len(teams.rows), 'team')} and {counts}"
     games, matches = counted(len(tournament.results), "game"), counted(len(found.matches), "transcript")
+    elsewhere = sum(each.reason == ELSEWHERE for each in tournament.results.values())
+    played = f" ({elsewhere} played elsewhere)" if elsewhere else ""
     rated = counted(sum(row.rating is not None for row in rows), "rating")
     broken = "".join(f"\nPaired by hand, against the rules: {each}." for each in found.broken)
     return (
         f"{folder} holds: tournament {tournament.id}, {tournament.spec.name}, {tournament.spec.format.value}; first: "
-        f"{first}. {games} with {matches} hold, the pairings are legal, the places of "
+        f"{first}. {games}{played} with {matches} hold, the pairings are legal, the places of "
         f"{counts} and {rated} are as computed again; the chain is unbroken; signed by key "
         f"{found.key}.{broken}"
     )

@@ -23,6 +23,7 @@ from arbiter.tournaments.corrections import (
     Results,
 )
 from arbiter.tournaments.corrections import in_words as correction_in_words
+from arbiter.tournaments.game_ends import GameResult
 from arbiter.tournaments.rulings import in_words
 
 PHASES = {
@@ -128,6 +129,8 @@ def tournament_happening(event: arb.TournamentEvent, games: Mapping[int, arb.Pai
             return f"the entry of {what.player} is changed: rating {what.rating or 'none'}, sits out {sits_out}"
         case arb.StartMissed():
             return f"the start waits for players: {what.needed} are needed, {what.players} there"
+        case arb.PlayedElsewhere():
+            return f"{what.caller} has it go on from a report of {len(what.players)} players"
         case arb.TournamentStarted():
             rules = f", paired by {what.rules}" if what.rules else ""
             return f"started: {', '.join(what.seeds) or 'without players yet'}{rules}"
@@ -194,7 +197,8 @@ def _game_happening(event: arb.TournamentEvent, games: Mapping[int, arb.PairedGa
         return f"{game} is void ({reason}): attempt {what.attempt}"
     if what.winner:
         return f"{game}: {in_seat(players, what.winner, variant)} wins ({reason})"
-    return f"{game}: {'lost by both' if what.cause == 'absence' or not what.match_id else 'a draw'} ({reason})"
+    lost = GameResult(0, what.match_id, what.reason, what.cause).lost_by_both
+    return f"{game}: {'lost by both' if lost else 'a draw'} ({reason})"
 
 
 def seconds(milliseconds: int) -> str:

@@ -12,6 +12,7 @@ from arbiter.rpc.servicing import Context, MessageWriter, call_of
 from arbiter.rpc.unread import Unread
 from arbiter.service.gate.entries import EntryRequest
 from arbiter.service.gate.pages import PageRequest
+from arbiter.service.gate.reports import ReportGate
 from arbiter.service.gate.series import SeriesGate
 from arbiter.service.gate.tournaments import Change, TournamentGate
 from arbiter.service.gate.web_hooks import WebHookGate
@@ -33,10 +34,17 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
     """Tournaments."""
 
     def __init__(
-        self, tournaments: TournamentGate, series: SeriesGate, hooks: WebHookGate, unread: Unread, limits: Limits
+        self,
+        tournaments: TournamentGate,
+        series: SeriesGate,
+        reports: ReportGate,
+        hooks: WebHookGate,
+        unread: Unread,
+        limits: Limits,
     ) -> None:
         self._tournaments = tournaments
         self._series = series
+        self._reports = reports
         self._hooks = hooks
         self._unread = unread
         self._limits = limits
@@ -81,6 +89,13 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
         """Start a tournament."""
         started = await self._tournaments.start(call_of(context), _change(request))
         return pb.StartTournamentResponse(tournament=tournament_message(started.tournament, started.cautions))
+
+    async def GoOnFromReport(  # noqa: N802
+        self, request: pb.GoOnFromReportRequest, context: Context
+    ) -> pb.GoOnFromReportResponse:
+        """Start a tournament with what was played elsewhere."""
+        gone_on = await self._reports.go_on(call_of(context), _change(request), request.report, request.players)
+        return pb.GoOnFromReportResponse(tournament=tournament_message(gone_on))
 
     async def PauseTournament(  # noqa: N802
         self, request: pb.PauseTournamentRequest, context: Context
@@ -210,6 +225,7 @@ _Changing = (
     | pb.WithdrawFromTournamentRequest
     | pb.ChangeEntryRequest
     | pb.StartTournamentRequest
+    | pb.GoOnFromReportRequest
     | pb.PauseTournamentRequest
     | pb.ResumeTournamentRequest
     | pb.CancelTournamentRequest

@@ -15,13 +15,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
-from arbiter.tournaments import checks
+from arbiter.tournaments import checks, trf
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checks.decisions import Decisions
 from arbiter.tournaments.checks.hand_pairings import is_by_hand, undone
 from arbiter.tournaments.checks.history import EarlierRounds, is_void
 from arbiter.tournaments.checks.openings import OpeningsCheck
-from arbiter.tournaments.game_ends import ABSENCE, NO_SHOW, UNPLAYED, WALKOVER
+from arbiter.tournaments.game_ends import ABSENCE, ELSEWHERE, NO_SHOW, UNPLAYED, WALKOVER
 from arbiter.tournaments.meetings import Meeting, Pair
 from arbiter.tournaments.spec import Spec
 
@@ -80,10 +80,8 @@ class _Check(EarlierRounds):
                 self.leave(event.player)
             case ev.EntryChanged():
                 self._entry_changed(event)
-            case ev.Started():
-                self.starters = list(event.seeds)
-                self.rules = event.rules
-                self._started()
+            case ev.PlayedElsewhere() | ev.Started():
+                self._started(event)
             case ev.Paired():
                 self._paired(event)
             case ev.Begun():
@@ -95,8 +93,8 @@ class _Check(EarlierRounds):
                     self.say(f"game {event.game} was void without being under way")
             case ev.Ruled() | ev.Corrected():
                 self._decided(event)
-            case ev.Ended() if event.end is ev.End.COMPLETE:
-                self._complete()
+            case ev.Ended():
+                self._over(event)
 
     def _entered(self, event: ev.Entered) -> None:
         if event.player in self.here:
@@ -122,7 +120,22 @@ class _Check(EarlierRounds):
         self.ratings[event.player] = event.rating
         self.asked[event.player] = event.byes
 
-    def _started(self) -> None:
+    def _played_elsewhere(self, text: str) -> None:
+        report = trf.read(text)
+        rounds = [
+            n for each in report.players for n, cell in enumerate(each.cells, 1) if cell.opponent or cell.result == "U"
+        ]
+        self.elsewhere = max(rounds, default=0)
+        self.virtual = max((len(each.half_points) for each in report.others.virtual), default=0)
+
+    def _started(self, event: ev.PlayedElsewhere | ev.Started) -> None:
+        if isinstance(event, ev.PlayedElsewhere):
+            self._played_elsewhere(event.report)
+            return
+        self.starters = list(event.seeds)
+        self.rules = event.rules
+        if self.elsewhere is not None:
+            return  # the report says in which order
         ordered = sorted((player for player in self.order if player in self.here), key=lambda p: -self.ratings[p])
         if self.starters != ordered:
             self.say(f"the seeds are {', '.join(self.starters)}, but should be {', '.join(ordered)}")
@@ -140,10 +153,8 @@ class _Check(EarlierRounds):
                 self.say(f"round {event.round}: {player} never entered")
             if player in self.gone and not self._format.pairs_withdrawn:
                 self.say(f"round {event.round}: {player} was paired after it withdrew")
-        self.wrong.extend(f"round {event.round}: {text}" for text in self._format.round(self, event))
-        self.wrong.extend(undone(self, event))
-        said = self.broken if is_by_hand(self, event.round) else self.wrong
-        said.extend(f"round {event.round}: {text}" for text in self._format.legal(self, event))
+        if not self.is_of_report(event.round):
+            self._rules(event)
         for meeting in event.meetings:
             self.by_round[event.round].append(meeting)
             for player in {meeting.first, meeting.second}:
@@ -152,6 +163,13 @@ class _Check(EarlierRounds):
             self.paired_at[meeting.number], self.going_on[meeting.number] = event.at, meeting
         self.byes[event.round].extend(event.byes)
         self.sitting[event.round] = {player for player in self.here if event.round in self.asked[player]}
+
+    def _rules(self, event: ev.Paired) -> None:
+        """Check a round by the rules of the format."""
+        self.wrong.extend(f"round {event.round}: {text}" for text in self._format.round(self, event))
+        self.wrong.extend(undone(self, event))
+        said = self.broken if is_by_hand(self, event.round) else self.wrong
+        said.extend(f"round {event.round}: {text}" for text in self._format.legal(self, event))
 
     def _meeting(self, meeting: Meeting, event: ev.Paired) -> None:
         where = f"meeting {meeting.number}"
@@ -170,6 +188,8 @@ class _Check(EarlierRounds):
             if {game.seat1, game.seat2} != players:
                 self.say(f"{where}: game {game.number} is of others")
             seatings[game.game].append((game.seat1, game.seat2))
+        if self.is_of_report(event.round):
+            return  # one result for a meeting
         wanted = [(meeting.first, meeting.second), (meeting.second, meeting.first)]
         if not self.spec.paired or len(players) == 1:
             wanted = wanted[:1]
@@ -224,6 +244,8 @@ class _Check(EarlierRounds):
         if game is None:
             return
         for seat, player in ((1, game.seat1), (2, game.seat2)):
+            if event.reason == ELSEWHERE:
+                continue
             if event.reason != WALKOVER:
                 if event.reason != UNPLAYED or event.cause == ABSENCE:
                     self.came[player] = event.cause != ABSENCE or event.winner == seat
@@ -251,7 +273,9 @@ class _Check(EarlierRounds):
         if event.decision is not ev.Decision.STANDS:
             self.rulings[event.game] = event
 
-    def _complete(self) -> None:
+    def _over(self, event: ev.Ended) -> None:
+        if event.end is not ev.End.COMPLETE:
+            return
         left = [number for number in self.meeting_of_game if number not in self.results]
         if left:
             self.say(f"it is complete, but game {left[0]} has no result")

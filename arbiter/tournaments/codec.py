@@ -90,8 +90,8 @@ _FORMS: Final[dict[Any, Form]] = {
 
 _CODEC: Final[Codec[Any]] = Codec(
     (
-        ev.Created, ev.Entered, ev.Withdrawn, ev.EntryChanged, ev.StartMissed, ev.Started, ev.Paused, ev.Continued,
-        ev.Paired, ev.Begun, ev.EndedGame, ev.Voided, ev.Ruled, ev.Corrected, ev.Ended,
+        ev.Created, ev.Entered, ev.Withdrawn, ev.EntryChanged, ev.StartMissed, ev.PlayedElsewhere, ev.Started,
+        ev.Paused, ev.Continued, ev.Paired, ev.Begun, ev.EndedGame, ev.Voided, ev.Ruled, ev.Corrected, ev.Ended,
     ),
     _FORMS,
     FORMAT,

@@ -57,6 +57,17 @@ class ChangeEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class GoOn:
+    """Start with what was played elsewhere. The fields are those of `events.PlayedElsewhere`."""
+
+    caller: str
+    request: str
+    report: str
+    players: tuple[str, ...]
+    versions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Start:
     """Start the tournament."""
 
@@ -188,7 +199,7 @@ class Tick:
 AfterTheEnd = Rule | Correct
 """Requests that a tournament may accept after its end."""
 
-Request = Enter | Withdraw | ChangeEntry | Start | Pause | Continue | Cancel | AfterTheEnd
+Request = Enter | Withdraw | ChangeEntry | GoOn | Start | Pause | Continue | Cancel | AfterTheEnd
 """Commands of external callers, with a request id."""
 
 Command = Request | Arrange | Begin | ReportResult | Decide | Tick

@@ -15,8 +15,9 @@ from arbiter.tournaments import correction_rules, formats, rulings
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.entry import EntryChange, why_not, wrong_byes
 from arbiter.tournaments.game_reports import report
+from arbiter.tournaments.going_on import continuation
 from arbiter.tournaments.meetings import Pair, make_meetings
-from arbiter.tournaments.refusals import changed, closed
+from arbiter.tournaments.refusals import changed, closed, how_ended, where_it_is
 from arbiter.tournaments.schedule import DATE, TooFew
 from arbiter.tournaments.spec import Format, Spec
 from arbiter.tournaments.tournament import Entrant, Tournament, TournamentPhase
@@ -102,7 +103,7 @@ def _check_entry(tournament: Tournament, player: str, version: str, badge: bool,
     spec, rules, pairer = tournament.spec, tournament.spec.entry, formats.of(tournament.spec)
     known = tournament.entrants.get(player)
     if tournament.phase is TournamentPhase.ENDED:
-        raise closed(tournament, _how_ended(tournament))
+        raise closed(tournament, how_ended(tournament))
     if known is not None and known.disqualified:
         raise closed(tournament, f"{player} is disqualified")
     if known is not None and not known.withdrawn:
@@ -139,7 +140,7 @@ def _playing(tournament: Tournament, player: str) -> Entrant:
     """Return a player of a tournament. Raises Refusal TOURNAMENT_CLOSED if it does not play in it."""
     entrant = tournament.entrants.get(player)
     if tournament.phase is TournamentPhase.ENDED:
-        raise closed(tournament, _how_ended(tournament))
+        raise closed(tournament, how_ended(tournament))
     if entrant is None or entrant.withdrawn:
         raise closed(tournament, f"{player} does not play in it")
     return entrant
@@ -166,10 +167,17 @@ def _withdraw(tournament: Tournament, command: do.Withdraw, at: int) -> list[ev.
 
 def _start(tournament: Tournament, command: do.Start, at: int) -> list[ev.Event]:
     if tournament.phase is TournamentPhase.ENDED:
-        raise closed(tournament, _how_ended(tournament))
+        raise closed(tournament, how_ended(tournament))
     if tournament.phase is not TournamentPhase.ENTRY:
         raise closed(tournament, "it has started already")
     return [_started(tournament, at, command.caller, command.request)]
+
+
+def _go_on(tournament: Tournament, command: do.GoOn, at: int) -> list[ev.Event]:
+    for player, version in zip(command.players, command.versions, strict=True):
+        if player not in tournament.players:
+            _check_entry(tournament, player, version, True, at)
+    return continuation(tournament, command, at)
 
 
 def _started(tournament: Tournament, at: int, caller: str, request: str) -> ev.Started:
@@ -205,19 +213,19 @@ def _start_by_time(tournament: Tournament, at: int) -> list[ev.Event]:
 
 def _pause(tournament: Tournament, command: do.Pause, at: int) -> list[ev.Event]:
     if tournament.phase is not TournamentPhase.RUNNING:
-        raise closed(tournament, _where_it_is(tournament))
+        raise closed(tournament, where_it_is(tournament))
     return [ev.Paused(at, command.caller, command.request)]
 
 
 def _continue(tournament: Tournament, command: do.Continue, at: int) -> list[ev.Event]:
     if tournament.phase is not TournamentPhase.PAUSED:
-        raise closed(tournament, _where_it_is(tournament))
+        raise closed(tournament, where_it_is(tournament))
     return [ev.Continued(at, command.caller, command.request)]
 
 
 def _cancel(tournament: Tournament, command: do.Cancel, at: int) -> list[ev.Event]:
     if tournament.phase is TournamentPhase.ENDED:
-        raise closed(tournament, _how_ended(tournament))
+        raise closed(tournament, how_ended(tournament))
     return [ev.Ended(at, ev.End.CANCELLED, command.caller, command.request, command.note)]
 
 
@@ -318,6 +326,7 @@ _HANDLERS: Final[dict[type, Callable[[Tournament, Any, int], list[ev.Event]]]] =
     do.Enter: _enter,
     do.Withdraw: _withdraw,
     do.ChangeEntry: _change_entry,
+    do.GoOn: _go_on,
     do.Start: _start,
     do.Pause: _pause,
     do.Continue: _continue,
@@ -335,6 +344,7 @@ _LEAVES: Final = {
     do.Enter: ev.Entered,
     do.Withdraw: ev.Withdrawn,
     do.ChangeEntry: ev.EntryChanged,
+    do.GoOn: ev.PlayedElsewhere,
     do.Start: ev.Started,
     do.Pause: ev.Paused,
     do.Continue: ev.Continued,
@@ -348,7 +358,20 @@ _LEAVES: Final = {
 def _check_same(known: ev.Event, command: do.Request) -> None:
     same = isinstance(known, _LEAVES[type(command)]) and all(
         getattr(known, name) == getattr(command, name)
-        for name in ("player", "version", "rating", "byes", "game", "decision", "points", "what", "note", "team")
+        for name in (
+            "player",
+            "version",
+            "rating",
+            "byes",
+            "game",
+            "decision",
+            "points",
+            "what",
+            "note",
+            "team",
+            "report",
+            "players",
+        )
         if getattr(command, name, None) is not None
     )
     if not same:
@@ -357,31 +380,6 @@ def _check_same(known: ev.Event, command: do.Request) -> None:
             f"request id {command.request!r} was used by another request to this tournament: choose a new one",
             request_id=command.request,
         )
-
-
-_ENDS: Final = {
-    ev.End.COMPLETE: "all its games have been played",
-    ev.End.TIME: "its time has run out",
-    ev.End.DECIDED: "its test has decided",
-    ev.End.CANCELLED: "it has been cancelled",
-}
-
-
-def _how_ended(tournament: Tournament) -> str:
-    """Return why a tournament that has ended takes no more commands, as a clause."""
-    assert tournament.end is not None
-    return f"it is over: {_ENDS[tournament.end.end]}"
-
-
-def _where_it_is(tournament: Tournament) -> str:
-    """Return the phase of a tournament as a clause."""
-    if tournament.phase is TournamentPhase.ENDED:
-        return _how_ended(tournament)
-    return {
-        TournamentPhase.ENTRY: "it has not started yet",
-        TournamentPhase.RUNNING: "it is running",
-        TournamentPhase.PAUSED: "it is paused",
-    }[tournament.phase]
 
 
 def _ago(ms: int) -> str:

@@ -25,6 +25,7 @@ class TournamentEventKind(StrEnum):
     WITHDRAWN = "withdrawn"
     ENTRY_CHANGED = "entry_changed"
     START_MISSED = "start_missed"
+    PLAYED_ELSEWHERE = "played_elsewhere"
     STARTED = "tournament_started"
     PAUSED = "paused"
     CONTINUED = "continued"
@@ -115,6 +116,23 @@ class StartMissed:
     at: int
     players: int
     needed: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedElsewhere:
+    """An organiser has the tournament go on that a report is of: all that follows it at the same instant is from there.
+
+    report: a tournament report (`arbiter.tournaments.trf`) without the names of its players. players: who they are
+    here, by their numbers in the report; versions: of their bots.
+    """
+
+    kind: ClassVar[TournamentEventKind] = TournamentEventKind.PLAYED_ELSEWHERE
+    at: int
+    report: str
+    players: tuple[str, ...]
+    versions: tuple[str, ...]
+    caller: Sparse[str]
+    request: Sparse[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +291,7 @@ Event = (
     | Withdrawn
     | EntryChanged
     | StartMissed
+    | PlayedElsewhere
     | Started
     | Paused
     | Continued

@@ -17,6 +17,7 @@ And this is what the result of a game means:
 | result | points | tie-breaks, pairing | ratings, evidence of a trial | pages |
 | --- | --- | --- | --- | --- |
 | won or drawn in a match | 1 : 0, ½ : ½ | played: the two have met | counts | who has won, or a draw |
+| played elsewhere (`arbiter.tournaments.going_on`) | as reported | played: the two have met | does not count | who has won, or a draw |
 | won because the other did not come, or has withdrawn | 1 : 0 | a forfeit: the two have not met | does not count | who has won, and why |
 | neither has won: both did not come, or have withdrawn, or all matches were void | 0 : 0 | a forfeit of both | does not count | both lost |
 
@@ -55,6 +56,8 @@ Its cause is absence.
 """
 UNPLAYED: Final = "unplayed"
 """The reason of a game that neither has won because all its matches were void; its cause is that of the last one."""
+ELSEWHERE: Final = "played_elsewhere"
+"""The reason of a game whose result is from a report; its cause is `ABSENCE` if it was a forfeit, else ''."""
 ABSENCE: Final = "absence"
 """The cause of a game that was lost because a player was not there; the same as for matches."""
 
@@ -100,6 +103,8 @@ class GameResult(NamedTuple):
         """Whether the game was played: a match counts, and both players came to it."""
         if self.ruling is not None:
             return self.ruling.played and not self.void
+        if self.reason == ELSEWHERE:
+            return self.cause != ABSENCE
         return bool(self.match) and self.reason != NO_SHOW and (bool(self.winner) or self.cause != ABSENCE)
 
     @property
@@ -111,8 +116,8 @@ class GameResult(NamedTuple):
 
     @property
     def rated(self) -> bool:
-        """Whether it counts for ratings: it was played, and one point was shared."""
-        return self.played and self.half_points(1) + self.half_points(2) == WIN
+        """Whether it counts for ratings: it was played here, and one point was shared."""
+        return self.played and self.reason != ELSEWHERE and self.half_points(1) + self.half_points(2) == WIN
 
     def half_points(self, seat: int) -> int:
         """Return what a seat scored."""
@@ -133,7 +138,11 @@ class GameResult(NamedTuple):
         """Return the fault of its own by which a seat lost, a field of `standings.Faults`; '' if it did not."""
         if self.half_points(seat) != LOSS or self.ruling is not None:
             return ""
-        return "walkovers" if self.reason == WALKOVER else _FAULTS.get(self.cause, "")
+        return (
+            "walkovers"
+            if self.reason in (WALKOVER, ELSEWHERE) and self.cause == ABSENCE
+            else _FAULTS.get(self.cause, "")
+        )
 
 
 def winner_of(winner: Winner | None, reason: str, absent: Collection[int]) -> Winner | None:

@@ -6,7 +6,7 @@ from typing import Final
 
 from arbiter.tournaments.by_hand import NOTHING
 from arbiter.tournaments.corrections import Forbid, GiveBye, Hold, OfPairing, PairByHand, PairRound
-from arbiter.tournaments.game_ends import DRAW, WIN
+from arbiter.tournaments.game_ends import DRAW, ELSEWHERE, WIN
 from arbiter.tournaments.spec import REARRANGED
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
 
@@ -61,6 +61,8 @@ def _has_begun(tournament: Tournament, round_: int) -> str:
     if round_ < tournament.rounds:
         return f"round {round_} is over"
     games = [game.number for meeting in tournament.of_round(round_) for game in meeting.games]
+    if any(tournament.results[n].reason == ELSEWHERE for n in games if n in tournament.results):
+        return f"round {round_} was played elsewhere"
     begun = next((n for n in games if tournament.attempts.get(n, 0) > tournament.tries.get(n, 0)), 0)
     return f"round {round_} has begun, with game {begun}" if begun else ""
 

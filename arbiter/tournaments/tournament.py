@@ -16,10 +16,12 @@ from arbiter.tournaments import corrections as cor
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.by_hand import NOTHING, HandPairing
 from arbiter.tournaments.counting_result import Disqualified, counting_result
-from arbiter.tournaments.game_ends import DRAW, LOSS, UNPLAYED, WALKOVER, WIN, GameResult
+from arbiter.tournaments.game_ends import DRAW, ELSEWHERE, LOSS, UNPLAYED, WALKOVER, WIN, GameResult
 from arbiter.tournaments.meetings import Meeting, Pair, ScheduledGame, make_meetings
 from arbiter.tournaments.old_games import Numbered, OldGames
+from arbiter.tournaments.report_history import history_of
 from arbiter.tournaments.spec import REARRANGED
+from arbiter.tournaments.trf import read_with_lines
 
 
 class TournamentPhase(StrEnum):
@@ -90,7 +92,8 @@ class Tournament:
     matches of each game before it was last ordered to be played again. forbidden: pairs that must not meet. by_hand:
     what an organiser has asked for a round. paired_at: the revision of the last pairing. ordered: the round that is
     paired though play pauses, 0 for none. held_by: who lets it pause after a round, '' for nobody.
-    held_after: that round.
+    held_after: that round. elsewhere: what was played before it went on here. initial: the seat of odd numbers in the
+    first round of a Swiss. virtual: half points by which a report accelerates it.
     """
 
     def __init__(self, created: ev.Created) -> None:
@@ -112,6 +115,9 @@ class Tournament:
         self.rounds = 0
         self.missed: ev.StartMissed | None = None  # its start time, since there were too few players
         self.rules = ""
+        self.elsewhere: ev.PlayedElsewhere | None = None
+        self.initial = 1
+        self.virtual: dict[str, tuple[int, ...]] = {}
         self.end: ev.Ended | None = None
         self._paused_ms = 0  # sum of all finished pauses
         self._paused_at = created.at
@@ -302,6 +308,14 @@ class Tournament:
         self.missed = event
 
     @_take.register
+    def _played_elsewhere(self, event: ev.PlayedElsewhere) -> None:
+        history = history_of(read_with_lines(event.report))
+        names = {each.number: player for each, player in zip(history.players, event.players, strict=True)}
+        self.elsewhere = event
+        self.initial = history.initial
+        self.virtual = {names[each.number]: each.half_points for each in history.virtual}
+
+    @_take.register
     def _started(self, event: ev.Started) -> None:
         self.phase = TournamentPhase.RUNNING
         self.started_at = event.at
@@ -364,7 +378,7 @@ class Tournament:
         for seat, player in ((1, game.seat1), (2, game.seat2)):
             if result.fault(seat) == "crashes":
                 self.attended[player] = False
-            elif result.reason not in (WALKOVER, UNPLAYED):
+            elif result.reason not in (WALKOVER, UNPLAYED, ELSEWHERE):
                 self.attended[player] = True
         meeting = game.meeting
         self._open[meeting] -= 1

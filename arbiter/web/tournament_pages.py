@@ -13,7 +13,7 @@ from arbiter.errors import Refusal
 from arbiter.service.gate.gate import Gate
 from arbiter.service.tournaments.deciding import Decided
 from arbiter.table_text import TableForm
-from arbiter.tournaments import formats, trf
+from arbiter.tournaments import formats, reporting
 from arbiter.tournaments.corrections import in_words
 from arbiter.tournaments.entry import EntryChange, allowed
 from arbiter.tournaments.rulings import RESULTS
@@ -97,7 +97,7 @@ class TournamentPages:
             rulings=RULINGS if tournament.results and not formats.of(tournament.spec).ends_by_test else (),
             tournament=tournament,
             files=[name for name in TABLES if table.teams is not None or name != "teams"],
-            reported=trf.is_reported(tournament),
+            reported=reporting.is_reported(tournament),
             forms=[form.value for form in TableForm],
             phases=PHASES,
             format_title=formats.of(tournament.spec).title,

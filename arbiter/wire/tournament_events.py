@@ -70,6 +70,13 @@ def _started(event: ev.Started, message: pb.TournamentEvent) -> None:
     message.started.CopyFrom(pb.TournamentStarted(seeds=event.seeds, caller=event.caller, rules=event.rules))
 
 
+@_fill.register
+def _played_elsewhere(event: ev.PlayedElsewhere, message: pb.TournamentEvent) -> None:
+    message.played_elsewhere.CopyFrom(
+        pb.PlayedElsewhere(report=event.report, players=event.players, caller=event.caller)
+    )
+
+
 @_fill.register(ev.Paused)
 @_fill.register(ev.Continued)
 def _organiser(event: ev.Paused | ev.Continued, message: pb.TournamentEvent) -> None:

@@ -344,6 +344,7 @@ PAIRED = {3: arb.PairedGame(3, ("ann", "ben"), "pods(size=5)")}
             arb.EntryChanged("ann", 0, (2, 5), "ann"),
             "the entry of ann is changed: rating none, sits out 2, 5",
         ),
+        ("played_elsewhere", arb.PlayedElsewhere("", ("a", "b"), "org"), "org has it go on from a report of 2 players"),
         ("tournament_started", arb.TournamentStarted((), ""), "started: without players yet"),
         ("paused", arb.OrganiserEvent("org"), "paused by org"),
         ("paired", arb.GamesPaired(2, (PAIRED[3],), ("cat",)), "round 2: ann against ben, cat sits out"),
@@ -364,10 +365,11 @@ PAIRED = {3: arb.PairedGame(3, ("ann", "ben"), "pods(size=5)")}
             arb.GameEnded(3, "", 0, "walkover", "absence"),
             "game 3, ann against ben: lost by both (walkover)",
         ),
+        ("game_ended", arb.GameEnded(3, "m3", 0, "agreement", ""), "game 3, ann against ben: a draw (agreement)"),
         (
             "game_ended",
-            arb.GameEnded(3, "m3", 0, "agreement", "agreement"),
-            "game 3, ann against ben: a draw (agreement)",
+            arb.GameEnded(3, "", 0, "played_elsewhere", ""),
+            "game 3, ann against ben: a draw (played elsewhere)",
         ),
         (
             "game_voided",

@@ -2,7 +2,8 @@
 
 A bot is late, one result is wrongly changed and taken back, a game is played again, a round is paired by hand, the
 server is killed overnight, and a cheat is found in round 4. The tournament's files are read by other programs meanwhile
-(`py4swiss` pairs the next round from our report), and at the end everything verifies without the server.
+(`py4swiss` pairs the next round from our report), one round is played elsewhere and another tournament goes on from
+there, and at the end everything verifies without the server.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ import pytest
 from arbiter_client.bots.random import RandomBot
 from playwright.async_api import Page, async_playwright, expect
 from py4swiss.engines import DutchEngine
-from py4swiss.trf import TrfParser
+from py4swiss.trf import ParsedTrf, TrfParser
+from py4swiss.trf.results import ColorToken, ResultToken, RoundResult
 
 from arbiter.runtime.loopback import free_port
 from tests.clients.toolchains import require
@@ -107,7 +109,7 @@ class Week:
         file.write_text(self.read("tournament.trf"))
         report = TrfParser.parse(file)
         names = {player.starting_number: str(player.name) for player in report.player_sections}
-        return {frozenset((names[pair.white], names[pair.black])) for pair in DutchEngine.generate_pairings(report)}
+        return {frozenset((names[white], names[black])) for white, black in paired_elsewhere(report) if black}
 
     async def press(self, button: str, **fields: str) -> None:
         """Fill fields of the desk, and press a button of the same form."""
@@ -176,6 +178,7 @@ async def test_everything_that_goes_wrong_in_a_week_is_put_right(server: Server,
         await wednesday(week)
         await overnight(week)
         await thursday(week)
+        await elsewhere_and_back(week, tmp_path)
         await friday(week, tmp_path)
 
 
@@ -247,6 +250,62 @@ async def thursday(week: Week) -> None:
     met = {name for game in await week.games() if CHEAT in game.players for name in game.players} - {CHEAT}
     assert all(after[name] - before[name] in (0, 0.5, 1) for name in met)
     assert all(after[name] == before[name] for name in after if name not in (*met, CHEAT))
+
+
+async def elsewhere_and_back(week: Week, folder: Path) -> None:
+    """Another program pairs round 5 and has its results; another tournament goes on here from its report."""
+    file, spec = folder / "back.trf", folder / "back.toml"
+    file.write_text(await asyncio.to_thread(week.read, "tournament.trf"))
+    report = TrfParser.parse(file)
+    pairs = play_elsewhere(report)
+    report.write_to_file(file)
+    spec.write_text(
+        f'name = "Back"\nformat = "swiss"\ngames = ["hop-it"]\ntime = "1m+1s"\n[options]\nrounds = {ROUNDS}\n'
+    )
+    made = await asyncio.to_thread(week.server.arbiter, "tournament", "create", str(spec), "--as", "org")
+    back = Week(week.server, week.page, made.strip())
+    await back.tournament("hold")
+    await back.tournament("import", str(file))
+    assert await back.points() == {str(each.name): each.points_times_ten / 10 for each in report.player_sections}
+    assert {game.players: game.points for game in await back.games(5)} == dict.fromkeys(pairs, (1, 0))
+    await asyncio.to_thread(until, lambda: back._phase() is arb.TournamentPhase.PAUSED)
+    following = await asyncio.to_thread(back.next_round_elsewhere, file)
+    await back.tournament("resume")
+    await asyncio.to_thread(until, lambda: back._phase() is arb.TournamentPhase.ENDED)
+    last = await back.games(6)
+    assert {frozenset(game.players) for game in last} == following
+    assert all(CHEAT not in game.players for game in last)
+    await back.tournament("export", str(folder / "back"))
+    keys = str(folder / "back" / "keys.json")
+    verified = await asyncio.to_thread(week.server.arbiter, "verify", str(folder / "back"), "--key", keys)
+    assert "played elsewhere) with" in verified
+
+
+def paired_elsewhere(report: ParsedTrf) -> list[tuple[int, int]]:
+    """Return the next round of a report as another program pairs it, white first; 0 in second place for a bye."""
+    pairs = ((pair.white, pair.black) for pair in DutchEngine.generate_pairings(report))
+    return [pair if pair[0] else (pair[1], 0) for pair in pairs]
+
+
+def play_elsewhere(report: ParsedTrf) -> list[tuple[str, str]]:
+    """Add a round to a report, as another program pairs it, in which white wins every game; return its pairs."""
+    players = {each.starting_number: each for each in report.player_sections}
+    done: dict[int, RoundResult] = {}
+    pairs = []
+    for white, black in paired_elsewhere(report):
+        if not black:
+            done[white] = RoundResult(
+                id=0, color=ColorToken.BYE_OR_NOT_PAIRED, result=ResultToken.PAIRING_ALLOCATED_BYE
+            )
+            continue
+        done[white] = RoundResult(id=black, color=ColorToken.WHITE, result=ResultToken.WIN)
+        done[black] = RoundResult(id=white, color=ColorToken.BLACK, result=ResultToken.LOSS)
+        pairs.append((str(players[white].name), str(players[black].name)))
+    absent = RoundResult(id=0, color=ColorToken.BYE_OR_NOT_PAIRED, result=ResultToken.ZERO_POINT_BYE)
+    for number, each in players.items():
+        each.results.append(done.get(number, absent))
+        each.points_times_ten += 10 * (each.results[-1].result in (ResultToken.WIN, ResultToken.PAIRING_ALLOCATED_BYE))
+    return pairs
 
 
 async def friday(week: Week, folder: Path) -> None:

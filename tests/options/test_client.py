@@ -83,6 +83,7 @@ VALUES: Final[Mapping[str, tuple[Any, Any]]] = {
     "player_version": (None, "2"),
     "other_version": (None, "2"),
     "players": (("ann", "ben"), ("ben", "ann")),
+    "go_on_from_report.players": (None, {"Carlsen, M": "stockfish"}),
     "play_moves.line": (arb.Line("pods"), arb.Line("hop-it")),
     "policy": (None, arb.Policy(illegal_moves=3)),
     "scopes": ((), (arb.Scope.ADMIN,)),

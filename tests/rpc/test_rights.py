@@ -79,6 +79,7 @@ TABLE = {
     "TournamentService.WithdrawFromTournament": ENTRIES,
     "TournamentService.ChangeEntry": ENTRIES,
     "TournamentService.StartTournament": RUNS,
+    "TournamentService.GoOnFromReport": RUNS,
     "TournamentService.PauseTournament": RUNS,
     "TournamentService.ResumeTournament": RUNS,
     "TournamentService.CancelTournament": RUNS,
@@ -110,6 +111,7 @@ SIGNS = {
 WAIT_S = 240  #: for the first match of a tournament, which starts at once
 RULES = game("circle-of-life")
 FIRST = min(RULES.moves(RULES.initial()))
+LIMITS = Limits(open_tournaments=1_000, unknown_tokens_a_minute=1_000)  #: as many as these tests need
 SCOPES = {scope.value: player_pb2.Scope.Value(f"SCOPE_{scope.name}") for scope in Scope}
 LINE = game_pb2.LineOfPlay(game="circle-of-life", moves=[FIRST])
 
@@ -362,7 +364,7 @@ async def make_tournament_request(factory: Factory, method: str, relation: str) 
             pause = pb.PauseTournamentRequest(request_id=factory.name(), tournament_id=tournament_id)
             await factory.stubs.tournaments.PauseTournament(pause, metadata=factory.by(relation))
             return pb.ResumeTournamentRequest(request_id=factory.name(), tournament_id=tournament_id)
-        case "CancelTournament" | "RuleOnGame" | "CorrectTournament":
+        case "CancelTournament" | "RuleOnGame" | "CorrectTournament" | "GoOnFromReport":
             return await factory.changing(getattr(pb, f"{method}Request"), relation)
         case "GetTournament" | "GetStandings" | "GetSeries" | "ExportTournament":
             asked: Message = getattr(pb, f"{method}Request")(tournament_id=await factory.tournament(factory.erin))
@@ -393,6 +395,7 @@ async def web_hook_request(factory: Factory, method: str, relation: str) -> Mess
 IN_VAIN = {  # matches of these tests refuse this to both seats, and tournaments a ruling that says nothing
     "TournamentService.RuleOnGame": Reason.ARGUMENT_INVALID,
     "TournamentService.CorrectTournament": Reason.ARGUMENT_INVALID,
+    "TournamentService.GoOnFromReport": Reason.ARGUMENT_INVALID,
     "RatingService.RuleOnRatings": Reason.ARGUMENT_INVALID,
     "MatchService.AnswerDraw": Reason.DRAW_NOT_AVAILABLE,
     "MatchService.ClaimDraw": Reason.DRAW_NOT_AVAILABLE,
@@ -438,13 +441,13 @@ def _sign(name: str, refusal: refusal_pb2.Refusal) -> str:
 
 @pytest.fixture(params=ONE_OR_TWO)
 async def factory(request: pytest.FixtureRequest) -> AsyncIterator[Factory]:
-    async with served_by(request.param, limits=Limits(open_tournaments=1_000)) as running:
+    async with served_by(request.param, limits=LIMITS) as running:
         yield await Factory(Stubs(running)).enter()
 
 
 @pytest.fixture
 async def public_stage() -> AsyncIterator[Factory]:
-    async with served(limits=Limits(open_tournaments=1_000), public=True) as running:
+    async with served(limits=LIMITS, public=True) as running:
         yield await Factory(Stubs(running)).enter()
 
 

@@ -41,6 +41,7 @@ FIELDS = {
     "withdrawn": ("player", "caller", "request"),
     "entry_changed": ("player", "rating", "byes", "caller", "request", "version"),
     "start_missed": ("players", "needed"),
+    "played_elsewhere": ("report", "players", "versions", "caller", "request"),
     "tournament_started": ("seeds", "caller", "request", "rules"),
     "paused": ("caller", "request"),
     "continued": ("caller", "request"),

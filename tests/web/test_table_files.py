@@ -14,7 +14,7 @@ from arbiter_client.values.reading import read
 
 from arbiter.cli import tournament_view as view
 from arbiter.testing.random_tournaments import TournamentRun, drawn
-from arbiter.tournaments import trf
+from arbiter.tournaments import reporting, trf
 from arbiter.tournaments.corrections import Disqualify
 from arbiter.tournaments.group_table import table_of
 from arbiter.tournaments.groups import Groups
@@ -155,7 +155,7 @@ async def test_the_files_of_the_page(
         if boards:
             return
         assert answer.headers["content-type"] == "text/plain; charset=utf-8"
-        assert answer.text == trf.write(trf.report_of(tournament, table))
+        assert answer.text == trf.write(reporting.report_of(tournament, table))
         assert f'href="/tournaments/{tournament.id}/tournament.trf"' in page
         tournament = TournamentRun(Spec("cup", Format.KNOCKOUT, ("hop-it",), "1s"), 4, random.Random(1)).play()
         table = standings(tournament)

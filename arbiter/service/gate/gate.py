@@ -16,6 +16,7 @@ from arbiter.service.gate.matches import MatchGate
 from arbiter.service.gate.play import PlayGate
 from arbiter.service.gate.players import PlayerGate
 from arbiter.service.gate.ratings import RatingGate
+from arbiter.service.gate.reports import ReportGate
 from arbiter.service.gate.series import SeriesGate
 from arbiter.service.gate.server import ServerGate
 from arbiter.service.gate.tournaments import TournamentGate
@@ -58,6 +59,7 @@ class Gate:
         self.browsers = BrowserGate(admission, accounts, limits.session_ms)
         self.tournaments = TournamentGate(admission, streams, use_cases, limits)
         self.series = SeriesGate(admission, use_cases.series)
+        self.reports = ReportGate(admission, use_cases.tournaments, accounts)
         self.web_hooks = WebHookGate(admission, use_cases.tournaments, use_cases.web_hooks)
         self.ratings = RatingGate(admission, streams, use_cases, limits)
 

@@ -59,6 +59,7 @@ class Action(StrEnum):
     WITHDRAW_FROM_TOURNAMENT = auto()
     CHANGE_ENTRY = auto()
     START_TOURNAMENT = auto()
+    GO_ON_FROM_REPORT = auto()
     PAUSE_TOURNAMENT = auto()
     RESUME_TOURNAMENT = auto()
     CANCEL_TOURNAMENT = auto()
@@ -157,6 +158,7 @@ RIGHTS: Final[Mapping[Action, Row]] = {
     Action.WITHDRAW_FROM_TOURNAMENT: _ENTRY,
     Action.CHANGE_ENTRY: _ENTRY,
     Action.START_TOURNAMENT: _RUN,
+    Action.GO_ON_FROM_REPORT: _RUN,
     Action.PAUSE_TOURNAMENT: _RUN,
     Action.RESUME_TOURNAMENT: _RUN,
     Action.CANCEL_TOURNAMENT: _RUN,

@@ -145,18 +145,31 @@ class _Replay:
         self._transcripts = transcripts
         self._check_signature = check_signature
         self._follows: tuple[ev.Event, ...] = ()  # what the end of the last match led to
+        self._reported: list[ev.Event] = []  # what a report leads to, and is still to come
 
     def take(self, event: ev.Event) -> None:
         """Check an event and apply it. Raises ValueError with what is wrong."""
         if isinstance(event, ev.Started) and self.tournament.phase is not TournamentPhase.ENTRY:
             raise ValueError("the tournament starts twice")
-        if isinstance(event, ev.Begun):
+        if isinstance(event, ev.PlayedElsewhere):
+            self._played_elsewhere(event)
+        if self._reported:
+            if event != self._reported.pop(0):
+                raise ValueError(f"{event} does not follow from the report")
+        elif isinstance(event, ev.Begun):
             self._begun(event)
         elif isinstance(event, ev.EndedGame | ev.Voided):
             self._ended(event)
         elif isinstance(event, ev.Ruled | ev.Corrected):
             self._decided(event)
         self.tournament.apply(event)
+
+    def _played_elsewhere(self, event: ev.PlayedElsewhere) -> None:
+        command = do.GoOn(event.caller, event.request, event.report, event.players, event.versions)
+        decided = engine.decide(self.tournament, command, event.at)
+        if decided.refusal is not None:
+            raise ValueError(f"its report is not allowed: {decided.refusal}")
+        self._reported = list(decided.events)
 
     def _begun(self, event: ev.Begun) -> None:
         match = self._match(event.match)

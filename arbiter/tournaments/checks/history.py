@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.corrections import Disqualify, Results
-from arbiter.tournaments.game_ends import NO_SHOW
+from arbiter.tournaments.game_ends import ABSENCE, ELSEWHERE, NO_SHOW
 from arbiter.tournaments.meetings import Meeting
 from arbiter.tournaments.spec import Spec
 
@@ -44,6 +44,8 @@ class EarlierRounds:
     pairs_by_hand, byes_by_hand: what an organiser has asked for each round. team: of each player, '' for none.
     left: the last round that was paired before a player withdrew. back_from: the first round of players who were
     disqualified at the start and are reinstated.
+    elsewhere: how many rounds were paired before the tournament went on here, None without a report. virtual: how many
+    rounds the report accelerates.
     """
 
     def __init__(self, spec: Spec) -> None:
@@ -56,6 +58,8 @@ class EarlierRounds:
         self.sitting: dict[int, set[str]] = {}
         self.starters: list[str] = []
         self.rules = ""
+        self.elsewhere: int | None = None
+        self.virtual = 0
         self.meetings: dict[int, Meeting] = {}
         self.by_round: defaultdict[int, list[Meeting]] = defaultdict(list)
         self.byes: defaultdict[int, list[str]] = defaultdict(list)
@@ -95,6 +99,10 @@ class EarlierRounds:
         self.here.add(player)
         self.gone.discard(player)
         self.left.pop(player, None)
+
+    def is_of_report(self, round_: int) -> bool:
+        """Return whether a round was paired elsewhere."""
+        return self.elsewhere is not None and round_ <= self.elsewhere
 
     def past(self) -> Iterator[Meeting]:
         """Yield the meetings of earlier rounds."""
@@ -168,6 +176,8 @@ class EarlierRounds:
 
     @staticmethod
     def _came_to(result: ev.EndedGame) -> bool:
+        if result.reason == ELSEWHERE:
+            return result.cause != ABSENCE
         return bool(result.match) and result.reason != NO_SHOW and not is_void(result)
 
     def keep(self, numbers: Iterable[int]) -> None:

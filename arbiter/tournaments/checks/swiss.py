@@ -104,7 +104,8 @@ class _Before:
         self.never = frozenset(history.forbidden)
         options = history.spec.options
         self.last = round_ == options.rounds
-        self.accelerated = options.accelerated and round_ <= (options.rounds + 1) // 2  # scores have virtual points
+        accelerated = history.virtual or ((options.rounds + 1) // 2 if options.accelerated else 0)
+        self.accelerated = round_ <= accelerated  # scores have virtual points
         self._seats: dict[str, list[int]] = {}
         self._no_bye = {player for byes in history.byes.values() for player in byes}
         self._scores = Counter(dict.fromkeys(self._no_bye, 2))  # in half points

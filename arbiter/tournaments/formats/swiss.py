@@ -15,7 +15,7 @@ edition by which it was paired (`RULES`).
 | forfeit | a meeting of walkovers and no-shows alone is not played: it may be paired again; its winner has no bye |
 | acceleration | Baku (C.04.7): the better half of the field has virtual points in the first half of the rounds |
 | forbidden pairs | never meet |
-| seats | as the Dutch rules allocate colours; the first seed has seat 1 in round 1 |
+| seats | as the Dutch rules allocate colours; the first seed has seat 1 in round 1, unless a report says otherwise |
 | pairs and byes by hand | as the organiser asked; the others by the rules, or by score where these can't |
 | fewer than two play a round | a round of byes: requested ones count; a player left alone has the bye if it may |
 | no legal pairing | the tournament is over: it has fewer rounds than were planned |
@@ -24,7 +24,7 @@ edition by which it was paired (`RULES`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -115,7 +115,8 @@ def pair_round(tournament: Tournament) -> tuple[list[Pair], list[str]] | None:
     playing = {player for player in tournament.seeds if _plays(tournament, player, round_)}
     asked = tournament.by_hand.get(round_, NOTHING).of(playing)
     rest = playing - {player for pair in asked.pairs for player in pair.players} - set(asked.byes)
-    paired = dutch.pair_round(_entries(tournament, numbers, rest), tournament.spec.options.rounds, forbidden)
+    entries = _entries(tournament, numbers, rest)
+    paired = dutch.pair_round(entries, tournament.spec.options.rounds, forbidden, tournament.initial)
     if paired is None:
         return _neighbours(tournament, asked, rest) if asked != NOTHING else None
     pairs = [Pair(tournament.seeds[one - 1], tournament.seeds[other - 1]) for one, other in paired.pairs]
@@ -137,7 +138,7 @@ def _neighbours(tournament: Tournament, asked: HandPairing, rest: Collection[str
 
 def _entries(tournament: Tournament, numbers: Mapping[str, int], present: Collection[str]) -> list[dutch.Entry]:
     """Return the players' records as the Dutch rules need them. present: whom they pair."""
-    virtual = baku(tournament) if tournament.spec.options.accelerated else {}
+    virtual = virtual_points(tournament)
     meetings = {(meeting.round, player): meeting for meeting in tournament.meetings for player in meeting.players}
     return [
         dutch.Entry(
@@ -178,6 +179,11 @@ def _result(
     opponent = meeting.second if first else meeting.first
     played = any(tournament.results[game.number].played for game in meeting.games)
     return dutch.Result(numbers[opponent], 1 if first else 2, tournament.meeting_points(meeting, player), played)
+
+
+def virtual_points(tournament: Tournament) -> Mapping[str, Sequence[int]]:
+    """Return the virtual half points of each round, of the players who have any: those of a report, or Baku's."""
+    return tournament.virtual or (baku(tournament) if tournament.spec.options.accelerated else {})
 
 
 def baku(tournament: Tournament) -> dict[str, list[int]]:

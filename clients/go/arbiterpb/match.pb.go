@@ -3189,8 +3189,9 @@ type TournamentEvent struct {
 	Revision int64 `protobuf:"varint,2,opt,name=revision,proto3" json:"revision,omitempty"`
 	// When it happened.
 	AtMs int64 `protobuf:"varint,3,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
-	// Its kind, as in the record: "tournament_created", "entered", "withdrawn", "entry_changed", "start_missed", "tournament_started", "paused",
-	// "continued", "paired", "game_begun", "game_ended", "game_voided", "ruled", "corrected", "tournament_ended".
+	// Its kind, as in the record: "tournament_created", "entered", "withdrawn", "entry_changed", "start_missed",
+	// "played_elsewhere", "tournament_started", "paused", "continued", "paired", "game_begun", "game_ended",
+	// "game_voided", "ruled", "corrected", "tournament_ended".
 	Kind string `protobuf:"bytes,4,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The event.
 	//
@@ -3209,6 +3210,7 @@ type TournamentEvent struct {
 	//	*TournamentEvent_StartMissed
 	//	*TournamentEvent_Ruled
 	//	*TournamentEvent_Corrected
+	//	*TournamentEvent_PlayedElsewhere
 	Event isTournamentEvent_Event `protobuf_oneof:"event"`
 	// The exact bytes of the record (canonical JSON, RFC 8785), if requested.
 	Record        []byte `protobuf:"bytes,14,opt,name=record,proto3" json:"record,omitempty"`
@@ -3398,6 +3400,15 @@ func (x *TournamentEvent) GetCorrected() *TournamentCorrected {
 	return nil
 }
 
+func (x *TournamentEvent) GetPlayedElsewhere() *PlayedElsewhere {
+	if x != nil {
+		if x, ok := x.Event.(*TournamentEvent_PlayedElsewhere); ok {
+			return x.PlayedElsewhere
+		}
+	}
+	return nil
+}
+
 func (x *TournamentEvent) GetRecord() []byte {
 	if x != nil {
 		return x.Record
@@ -3474,6 +3485,11 @@ type TournamentEvent_Corrected struct {
 	Corrected *TournamentCorrected `protobuf:"bytes,18,opt,name=corrected,proto3,oneof"`
 }
 
+type TournamentEvent_PlayedElsewhere struct {
+	// The tournament goes on that a report is of: the events that follow at the same instant are from there.
+	PlayedElsewhere *PlayedElsewhere `protobuf:"bytes,19,opt,name=played_elsewhere,json=playedElsewhere,proto3,oneof"`
+}
+
 func (*TournamentEvent_Created) isTournamentEvent_Event() {}
 
 func (*TournamentEvent_Entrant) isTournamentEvent_Event() {}
@@ -3499,6 +3515,8 @@ func (*TournamentEvent_StartMissed) isTournamentEvent_Event() {}
 func (*TournamentEvent_Ruled) isTournamentEvent_Event() {}
 
 func (*TournamentEvent_Corrected) isTournamentEvent_Event() {}
+
+func (*TournamentEvent_PlayedElsewhere) isTournamentEvent_Event() {}
 
 // A tournament was created. TournamentService.GetTournament returns its specification.
 type TournamentCreated struct {
@@ -3866,6 +3884,70 @@ func (x *TournamentStarted) GetRules() string {
 	return ""
 }
 
+// A tournament goes on that was begun elsewhere: its players enter, it starts, and its rounds have their results.
+type PlayedElsewhere struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The report of the tournament (TRF), without the names of its players.
+	Report string `protobuf:"bytes,1,opt,name=report,proto3" json:"report,omitempty"`
+	// Who the players are here, by their numbers in the report.
+	Players []string `protobuf:"bytes,2,rep,name=players,proto3" json:"players,omitempty"`
+	// The organiser.
+	Caller        string `protobuf:"bytes,3,opt,name=caller,proto3" json:"caller,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PlayedElsewhere) Reset() {
+	*x = PlayedElsewhere{}
+	mi := &file_arbiter_v1_match_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PlayedElsewhere) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PlayedElsewhere) ProtoMessage() {}
+
+func (x *PlayedElsewhere) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_match_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PlayedElsewhere.ProtoReflect.Descriptor instead.
+func (*PlayedElsewhere) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *PlayedElsewhere) GetReport() string {
+	if x != nil {
+		return x.Report
+	}
+	return ""
+}
+
+func (x *PlayedElsewhere) GetPlayers() []string {
+	if x != nil {
+		return x.Players
+	}
+	return nil
+}
+
+func (x *PlayedElsewhere) GetCaller() string {
+	if x != nil {
+		return x.Caller
+	}
+	return ""
+}
+
 // An organiser paused or resumed a tournament: the event's kind says which.
 type OrganiserEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3877,7 +3959,7 @@ type OrganiserEvent struct {
 
 func (x *OrganiserEvent) Reset() {
 	*x = OrganiserEvent{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[39]
+	mi := &file_arbiter_v1_match_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3889,7 +3971,7 @@ func (x *OrganiserEvent) String() string {
 func (*OrganiserEvent) ProtoMessage() {}
 
 func (x *OrganiserEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[39]
+	mi := &file_arbiter_v1_match_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3902,7 +3984,7 @@ func (x *OrganiserEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrganiserEvent.ProtoReflect.Descriptor instead.
 func (*OrganiserEvent) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{39}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *OrganiserEvent) GetCaller() string {
@@ -3927,7 +4009,7 @@ type GamesPaired struct {
 
 func (x *GamesPaired) Reset() {
 	*x = GamesPaired{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[40]
+	mi := &file_arbiter_v1_match_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3939,7 +4021,7 @@ func (x *GamesPaired) String() string {
 func (*GamesPaired) ProtoMessage() {}
 
 func (x *GamesPaired) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[40]
+	mi := &file_arbiter_v1_match_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3952,7 +4034,7 @@ func (x *GamesPaired) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GamesPaired.ProtoReflect.Descriptor instead.
 func (*GamesPaired) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{40}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *GamesPaired) GetRound() int32 {
@@ -3991,7 +4073,7 @@ type PairedGame struct {
 
 func (x *PairedGame) Reset() {
 	*x = PairedGame{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[41]
+	mi := &file_arbiter_v1_match_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4003,7 +4085,7 @@ func (x *PairedGame) String() string {
 func (*PairedGame) ProtoMessage() {}
 
 func (x *PairedGame) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[41]
+	mi := &file_arbiter_v1_match_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4016,7 +4098,7 @@ func (x *PairedGame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PairedGame.ProtoReflect.Descriptor instead.
 func (*PairedGame) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{41}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *PairedGame) GetNumber() int32 {
@@ -4061,7 +4143,7 @@ type GameBegun struct {
 
 func (x *GameBegun) Reset() {
 	*x = GameBegun{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[42]
+	mi := &file_arbiter_v1_match_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4073,7 +4155,7 @@ func (x *GameBegun) String() string {
 func (*GameBegun) ProtoMessage() {}
 
 func (x *GameBegun) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[42]
+	mi := &file_arbiter_v1_match_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4086,7 +4168,7 @@ func (x *GameBegun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GameBegun.ProtoReflect.Descriptor instead.
 func (*GameBegun) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{42}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *GameBegun) GetNumber() int32 {
@@ -4142,7 +4224,7 @@ type GameEnded struct {
 	// game were void.
 	Winner int32 `protobuf:"varint,3,opt,name=winner,proto3" json:"winner,omitempty"`
 	// The reason, as in the match's result; "walkover" if a player had withdrawn; "unplayed" if all matches of
-	// the game were void, and neither has won.
+	// the game were void, and neither has won; "played_elsewhere" if a report has the result.
 	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	// The cause of the end, as in the record of the match, such as "rules" or "absence".
 	Cause string `protobuf:"bytes,5,opt,name=cause,proto3" json:"cause,omitempty"`
@@ -4157,7 +4239,7 @@ type GameEnded struct {
 
 func (x *GameEnded) Reset() {
 	*x = GameEnded{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[43]
+	mi := &file_arbiter_v1_match_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4169,7 +4251,7 @@ func (x *GameEnded) String() string {
 func (*GameEnded) ProtoMessage() {}
 
 func (x *GameEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[43]
+	mi := &file_arbiter_v1_match_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4182,7 +4264,7 @@ func (x *GameEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GameEnded.ProtoReflect.Descriptor instead.
 func (*GameEnded) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{43}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *GameEnded) GetNumber() int32 {
@@ -4251,7 +4333,7 @@ type GameVoided struct {
 
 func (x *GameVoided) Reset() {
 	*x = GameVoided{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[44]
+	mi := &file_arbiter_v1_match_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4263,7 +4345,7 @@ func (x *GameVoided) String() string {
 func (*GameVoided) ProtoMessage() {}
 
 func (x *GameVoided) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[44]
+	mi := &file_arbiter_v1_match_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4276,7 +4358,7 @@ func (x *GameVoided) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GameVoided.ProtoReflect.Descriptor instead.
 func (*GameVoided) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{44}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *GameVoided) GetNumber() int32 {
@@ -4326,7 +4408,7 @@ type GameRuled struct {
 
 func (x *GameRuled) Reset() {
 	*x = GameRuled{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[45]
+	mi := &file_arbiter_v1_match_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4338,7 +4420,7 @@ func (x *GameRuled) String() string {
 func (*GameRuled) ProtoMessage() {}
 
 func (x *GameRuled) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[45]
+	mi := &file_arbiter_v1_match_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4351,7 +4433,7 @@ func (x *GameRuled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GameRuled.ProtoReflect.Descriptor instead.
 func (*GameRuled) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{45}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *GameRuled) GetNumber() int32 {
@@ -4404,7 +4486,7 @@ type TournamentCorrected struct {
 
 func (x *TournamentCorrected) Reset() {
 	*x = TournamentCorrected{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[46]
+	mi := &file_arbiter_v1_match_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4416,7 +4498,7 @@ func (x *TournamentCorrected) String() string {
 func (*TournamentCorrected) ProtoMessage() {}
 
 func (x *TournamentCorrected) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[46]
+	mi := &file_arbiter_v1_match_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4429,7 +4511,7 @@ func (x *TournamentCorrected) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TournamentCorrected.ProtoReflect.Descriptor instead.
 func (*TournamentCorrected) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{46}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *TournamentCorrected) GetCorrection() *Correction {
@@ -4478,7 +4560,7 @@ type Correction struct {
 
 func (x *Correction) Reset() {
 	*x = Correction{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[47]
+	mi := &file_arbiter_v1_match_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4490,7 +4572,7 @@ func (x *Correction) String() string {
 func (*Correction) ProtoMessage() {}
 
 func (x *Correction) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[47]
+	mi := &file_arbiter_v1_match_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4503,7 +4585,7 @@ func (x *Correction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Correction.ProtoReflect.Descriptor instead.
 func (*Correction) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{47}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Correction) GetWhat() isCorrection_What {
@@ -4695,7 +4777,7 @@ type Disqualification struct {
 
 func (x *Disqualification) Reset() {
 	*x = Disqualification{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[48]
+	mi := &file_arbiter_v1_match_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4707,7 +4789,7 @@ func (x *Disqualification) String() string {
 func (*Disqualification) ProtoMessage() {}
 
 func (x *Disqualification) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[48]
+	mi := &file_arbiter_v1_match_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4720,7 +4802,7 @@ func (x *Disqualification) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Disqualification.ProtoReflect.Descriptor instead.
 func (*Disqualification) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{48}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Disqualification) GetPlayer() string {
@@ -4762,7 +4844,7 @@ type Reinstatement struct {
 
 func (x *Reinstatement) Reset() {
 	*x = Reinstatement{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[49]
+	mi := &file_arbiter_v1_match_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4774,7 +4856,7 @@ func (x *Reinstatement) String() string {
 func (*Reinstatement) ProtoMessage() {}
 
 func (x *Reinstatement) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[49]
+	mi := &file_arbiter_v1_match_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4787,7 +4869,7 @@ func (x *Reinstatement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reinstatement.ProtoReflect.Descriptor instead.
 func (*Reinstatement) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{49}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Reinstatement) GetPlayer() string {
@@ -4808,7 +4890,7 @@ type Replay struct {
 
 func (x *Replay) Reset() {
 	*x = Replay{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[50]
+	mi := &file_arbiter_v1_match_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4820,7 +4902,7 @@ func (x *Replay) String() string {
 func (*Replay) ProtoMessage() {}
 
 func (x *Replay) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[50]
+	mi := &file_arbiter_v1_match_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4833,7 +4915,7 @@ func (x *Replay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Replay.ProtoReflect.Descriptor instead.
 func (*Replay) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{50}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Replay) GetGame() int32 {
@@ -4856,7 +4938,7 @@ type PointsAward struct {
 
 func (x *PointsAward) Reset() {
 	*x = PointsAward{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[51]
+	mi := &file_arbiter_v1_match_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4868,7 +4950,7 @@ func (x *PointsAward) String() string {
 func (*PointsAward) ProtoMessage() {}
 
 func (x *PointsAward) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[51]
+	mi := &file_arbiter_v1_match_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4881,7 +4963,7 @@ func (x *PointsAward) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PointsAward.ProtoReflect.Descriptor instead.
 func (*PointsAward) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{51}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *PointsAward) GetPlayer() string {
@@ -4912,7 +4994,7 @@ type LotDraw struct {
 
 func (x *LotDraw) Reset() {
 	*x = LotDraw{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[52]
+	mi := &file_arbiter_v1_match_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4924,7 +5006,7 @@ func (x *LotDraw) String() string {
 func (*LotDraw) ProtoMessage() {}
 
 func (x *LotDraw) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[52]
+	mi := &file_arbiter_v1_match_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4937,7 +5019,7 @@ func (x *LotDraw) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LotDraw.ProtoReflect.Descriptor instead.
 func (*LotDraw) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{52}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *LotDraw) GetPlayers() []string {
@@ -4969,7 +5051,7 @@ type PairingByHand struct {
 
 func (x *PairingByHand) Reset() {
 	*x = PairingByHand{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[53]
+	mi := &file_arbiter_v1_match_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4981,7 +5063,7 @@ func (x *PairingByHand) String() string {
 func (*PairingByHand) ProtoMessage() {}
 
 func (x *PairingByHand) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[53]
+	mi := &file_arbiter_v1_match_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4994,7 +5076,7 @@ func (x *PairingByHand) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PairingByHand.ProtoReflect.Descriptor instead.
 func (*PairingByHand) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{53}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *PairingByHand) GetRound() int32 {
@@ -5024,7 +5106,7 @@ type SeatedPair struct {
 
 func (x *SeatedPair) Reset() {
 	*x = SeatedPair{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[54]
+	mi := &file_arbiter_v1_match_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5036,7 +5118,7 @@ func (x *SeatedPair) String() string {
 func (*SeatedPair) ProtoMessage() {}
 
 func (x *SeatedPair) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[54]
+	mi := &file_arbiter_v1_match_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5049,7 +5131,7 @@ func (x *SeatedPair) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeatedPair.ProtoReflect.Descriptor instead.
 func (*SeatedPair) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{54}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *SeatedPair) GetFirst() string {
@@ -5081,7 +5163,7 @@ type ForbiddenPair struct {
 
 func (x *ForbiddenPair) Reset() {
 	*x = ForbiddenPair{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[55]
+	mi := &file_arbiter_v1_match_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5093,7 +5175,7 @@ func (x *ForbiddenPair) String() string {
 func (*ForbiddenPair) ProtoMessage() {}
 
 func (x *ForbiddenPair) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[55]
+	mi := &file_arbiter_v1_match_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5106,7 +5188,7 @@ func (x *ForbiddenPair) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForbiddenPair.ProtoReflect.Descriptor instead.
 func (*ForbiddenPair) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{55}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *ForbiddenPair) GetFirst() string {
@@ -5145,7 +5227,7 @@ type GivenBye struct {
 
 func (x *GivenBye) Reset() {
 	*x = GivenBye{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[56]
+	mi := &file_arbiter_v1_match_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5157,7 +5239,7 @@ func (x *GivenBye) String() string {
 func (*GivenBye) ProtoMessage() {}
 
 func (x *GivenBye) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[56]
+	mi := &file_arbiter_v1_match_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5170,7 +5252,7 @@ func (x *GivenBye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GivenBye.ProtoReflect.Descriptor instead.
 func (*GivenBye) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{56}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *GivenBye) GetPlayer() string {
@@ -5208,7 +5290,7 @@ type RoundPairing struct {
 
 func (x *RoundPairing) Reset() {
 	*x = RoundPairing{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[57]
+	mi := &file_arbiter_v1_match_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5220,7 +5302,7 @@ func (x *RoundPairing) String() string {
 func (*RoundPairing) ProtoMessage() {}
 
 func (x *RoundPairing) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[57]
+	mi := &file_arbiter_v1_match_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5233,7 +5315,7 @@ func (x *RoundPairing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoundPairing.ProtoReflect.Descriptor instead.
 func (*RoundPairing) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{57}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *RoundPairing) GetRound() int32 {
@@ -5261,7 +5343,7 @@ type PauseAfterRound struct {
 
 func (x *PauseAfterRound) Reset() {
 	*x = PauseAfterRound{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[58]
+	mi := &file_arbiter_v1_match_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5273,7 +5355,7 @@ func (x *PauseAfterRound) String() string {
 func (*PauseAfterRound) ProtoMessage() {}
 
 func (x *PauseAfterRound) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[58]
+	mi := &file_arbiter_v1_match_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5286,7 +5368,7 @@ func (x *PauseAfterRound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseAfterRound.ProtoReflect.Descriptor instead.
 func (*PauseAfterRound) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{58}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *PauseAfterRound) GetOff() bool {
@@ -5311,7 +5393,7 @@ type TournamentEnded struct {
 
 func (x *TournamentEnded) Reset() {
 	*x = TournamentEnded{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[59]
+	mi := &file_arbiter_v1_match_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5323,7 +5405,7 @@ func (x *TournamentEnded) String() string {
 func (*TournamentEnded) ProtoMessage() {}
 
 func (x *TournamentEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[59]
+	mi := &file_arbiter_v1_match_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5336,7 +5418,7 @@ func (x *TournamentEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TournamentEnded.ProtoReflect.Descriptor instead.
 func (*TournamentEnded) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{59}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *TournamentEnded) GetEnd() string {
@@ -5373,7 +5455,7 @@ type OfferDrawRequest struct {
 
 func (x *OfferDrawRequest) Reset() {
 	*x = OfferDrawRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[60]
+	mi := &file_arbiter_v1_match_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5385,7 +5467,7 @@ func (x *OfferDrawRequest) String() string {
 func (*OfferDrawRequest) ProtoMessage() {}
 
 func (x *OfferDrawRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[60]
+	mi := &file_arbiter_v1_match_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5398,7 +5480,7 @@ func (x *OfferDrawRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OfferDrawRequest.ProtoReflect.Descriptor instead.
 func (*OfferDrawRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{60}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *OfferDrawRequest) GetRequestId() string {
@@ -5426,7 +5508,7 @@ type OfferDrawResponse struct {
 
 func (x *OfferDrawResponse) Reset() {
 	*x = OfferDrawResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[61]
+	mi := &file_arbiter_v1_match_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5438,7 +5520,7 @@ func (x *OfferDrawResponse) String() string {
 func (*OfferDrawResponse) ProtoMessage() {}
 
 func (x *OfferDrawResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[61]
+	mi := &file_arbiter_v1_match_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5451,7 +5533,7 @@ func (x *OfferDrawResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OfferDrawResponse.ProtoReflect.Descriptor instead.
 func (*OfferDrawResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{61}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *OfferDrawResponse) GetReceipt() *Receipt {
@@ -5476,7 +5558,7 @@ type AnswerDrawRequest struct {
 
 func (x *AnswerDrawRequest) Reset() {
 	*x = AnswerDrawRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[62]
+	mi := &file_arbiter_v1_match_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5488,7 +5570,7 @@ func (x *AnswerDrawRequest) String() string {
 func (*AnswerDrawRequest) ProtoMessage() {}
 
 func (x *AnswerDrawRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[62]
+	mi := &file_arbiter_v1_match_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5501,7 +5583,7 @@ func (x *AnswerDrawRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerDrawRequest.ProtoReflect.Descriptor instead.
 func (*AnswerDrawRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{62}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *AnswerDrawRequest) GetRequestId() string {
@@ -5536,7 +5618,7 @@ type AnswerDrawResponse struct {
 
 func (x *AnswerDrawResponse) Reset() {
 	*x = AnswerDrawResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[63]
+	mi := &file_arbiter_v1_match_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5548,7 +5630,7 @@ func (x *AnswerDrawResponse) String() string {
 func (*AnswerDrawResponse) ProtoMessage() {}
 
 func (x *AnswerDrawResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[63]
+	mi := &file_arbiter_v1_match_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5561,7 +5643,7 @@ func (x *AnswerDrawResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AnswerDrawResponse.ProtoReflect.Descriptor instead.
 func (*AnswerDrawResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{63}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *AnswerDrawResponse) GetReceipt() *Receipt {
@@ -5584,7 +5666,7 @@ type ClaimDrawRequest struct {
 
 func (x *ClaimDrawRequest) Reset() {
 	*x = ClaimDrawRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[64]
+	mi := &file_arbiter_v1_match_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5596,7 +5678,7 @@ func (x *ClaimDrawRequest) String() string {
 func (*ClaimDrawRequest) ProtoMessage() {}
 
 func (x *ClaimDrawRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[64]
+	mi := &file_arbiter_v1_match_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5609,7 +5691,7 @@ func (x *ClaimDrawRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimDrawRequest.ProtoReflect.Descriptor instead.
 func (*ClaimDrawRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{64}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *ClaimDrawRequest) GetRequestId() string {
@@ -5637,7 +5719,7 @@ type ClaimDrawResponse struct {
 
 func (x *ClaimDrawResponse) Reset() {
 	*x = ClaimDrawResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[65]
+	mi := &file_arbiter_v1_match_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5649,7 +5731,7 @@ func (x *ClaimDrawResponse) String() string {
 func (*ClaimDrawResponse) ProtoMessage() {}
 
 func (x *ClaimDrawResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[65]
+	mi := &file_arbiter_v1_match_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5662,7 +5744,7 @@ func (x *ClaimDrawResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimDrawResponse.ProtoReflect.Descriptor instead.
 func (*ClaimDrawResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{65}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *ClaimDrawResponse) GetReceipt() *Receipt {
@@ -5685,7 +5767,7 @@ type ResignRequest struct {
 
 func (x *ResignRequest) Reset() {
 	*x = ResignRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[66]
+	mi := &file_arbiter_v1_match_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5697,7 +5779,7 @@ func (x *ResignRequest) String() string {
 func (*ResignRequest) ProtoMessage() {}
 
 func (x *ResignRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[66]
+	mi := &file_arbiter_v1_match_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5710,7 +5792,7 @@ func (x *ResignRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResignRequest.ProtoReflect.Descriptor instead.
 func (*ResignRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{66}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *ResignRequest) GetRequestId() string {
@@ -5738,7 +5820,7 @@ type ResignResponse struct {
 
 func (x *ResignResponse) Reset() {
 	*x = ResignResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[67]
+	mi := &file_arbiter_v1_match_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5750,7 +5832,7 @@ func (x *ResignResponse) String() string {
 func (*ResignResponse) ProtoMessage() {}
 
 func (x *ResignResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[67]
+	mi := &file_arbiter_v1_match_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5763,7 +5845,7 @@ func (x *ResignResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResignResponse.ProtoReflect.Descriptor instead.
 func (*ResignResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{67}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *ResignResponse) GetReceipt() *Receipt {
@@ -5788,7 +5870,7 @@ type AbortMatchRequest struct {
 
 func (x *AbortMatchRequest) Reset() {
 	*x = AbortMatchRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[68]
+	mi := &file_arbiter_v1_match_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5800,7 +5882,7 @@ func (x *AbortMatchRequest) String() string {
 func (*AbortMatchRequest) ProtoMessage() {}
 
 func (x *AbortMatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[68]
+	mi := &file_arbiter_v1_match_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5813,7 +5895,7 @@ func (x *AbortMatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbortMatchRequest.ProtoReflect.Descriptor instead.
 func (*AbortMatchRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{68}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *AbortMatchRequest) GetRequestId() string {
@@ -5848,7 +5930,7 @@ type AbortMatchResponse struct {
 
 func (x *AbortMatchResponse) Reset() {
 	*x = AbortMatchResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[69]
+	mi := &file_arbiter_v1_match_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5860,7 +5942,7 @@ func (x *AbortMatchResponse) String() string {
 func (*AbortMatchResponse) ProtoMessage() {}
 
 func (x *AbortMatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[69]
+	mi := &file_arbiter_v1_match_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5873,7 +5955,7 @@ func (x *AbortMatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbortMatchResponse.ProtoReflect.Descriptor instead.
 func (*AbortMatchResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{69}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *AbortMatchResponse) GetMatch() *Match {
@@ -5902,7 +5984,7 @@ type AdjudicateMatchRequest struct {
 
 func (x *AdjudicateMatchRequest) Reset() {
 	*x = AdjudicateMatchRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[70]
+	mi := &file_arbiter_v1_match_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5914,7 +5996,7 @@ func (x *AdjudicateMatchRequest) String() string {
 func (*AdjudicateMatchRequest) ProtoMessage() {}
 
 func (x *AdjudicateMatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[70]
+	mi := &file_arbiter_v1_match_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5927,7 +6009,7 @@ func (x *AdjudicateMatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdjudicateMatchRequest.ProtoReflect.Descriptor instead.
 func (*AdjudicateMatchRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{70}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *AdjudicateMatchRequest) GetRequestId() string {
@@ -5976,7 +6058,7 @@ type AdjudicateMatchResponse struct {
 
 func (x *AdjudicateMatchResponse) Reset() {
 	*x = AdjudicateMatchResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[71]
+	mi := &file_arbiter_v1_match_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5988,7 +6070,7 @@ func (x *AdjudicateMatchResponse) String() string {
 func (*AdjudicateMatchResponse) ProtoMessage() {}
 
 func (x *AdjudicateMatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[71]
+	mi := &file_arbiter_v1_match_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6001,7 +6083,7 @@ func (x *AdjudicateMatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdjudicateMatchResponse.ProtoReflect.Descriptor instead.
 func (*AdjudicateMatchResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{71}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *AdjudicateMatchResponse) GetMatch() *Match {
@@ -6022,7 +6104,7 @@ type GetTranscriptRequest struct {
 
 func (x *GetTranscriptRequest) Reset() {
 	*x = GetTranscriptRequest{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[72]
+	mi := &file_arbiter_v1_match_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6034,7 +6116,7 @@ func (x *GetTranscriptRequest) String() string {
 func (*GetTranscriptRequest) ProtoMessage() {}
 
 func (x *GetTranscriptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[72]
+	mi := &file_arbiter_v1_match_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6047,7 +6129,7 @@ func (x *GetTranscriptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTranscriptRequest.ProtoReflect.Descriptor instead.
 func (*GetTranscriptRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{72}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *GetTranscriptRequest) GetMatchId() string {
@@ -6068,7 +6150,7 @@ type GetTranscriptResponse struct {
 
 func (x *GetTranscriptResponse) Reset() {
 	*x = GetTranscriptResponse{}
-	mi := &file_arbiter_v1_match_proto_msgTypes[73]
+	mi := &file_arbiter_v1_match_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6080,7 +6162,7 @@ func (x *GetTranscriptResponse) String() string {
 func (*GetTranscriptResponse) ProtoMessage() {}
 
 func (x *GetTranscriptResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_match_proto_msgTypes[73]
+	mi := &file_arbiter_v1_match_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6093,7 +6175,7 @@ func (x *GetTranscriptResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTranscriptResponse.ProtoReflect.Descriptor instead.
 func (*GetTranscriptResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{73}
+	return file_arbiter_v1_match_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *GetTranscriptResponse) GetLines() []byte {
@@ -6329,7 +6411,7 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"\x04seat\x18\x01 \x01(\x05R\x04seat\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\"%\n" +
 	"\vInterrupted\x12\x16\n" +
-	"\x06reason\x18\x01 \x01(\tR\x06reason\"\xf4\x06\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reason\"\xbe\a\n" +
 	"\x0fTournamentEvent\x12#\n" +
 	"\rtournament_id\x18\x01 \x01(\tR\ftournamentId\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x03R\brevision\x12\x13\n" +
@@ -6349,7 +6431,8 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"\rentry_changed\x18\x0f \x01(\v2\x18.arbiter.v1.EntryChangedH\x00R\fentryChanged\x12<\n" +
 	"\fstart_missed\x18\x10 \x01(\v2\x17.arbiter.v1.StartMissedH\x00R\vstartMissed\x12-\n" +
 	"\x05ruled\x18\x11 \x01(\v2\x15.arbiter.v1.GameRuledH\x00R\x05ruled\x12?\n" +
-	"\tcorrected\x18\x12 \x01(\v2\x1f.arbiter.v1.TournamentCorrectedH\x00R\tcorrected\x12\x16\n" +
+	"\tcorrected\x18\x12 \x01(\v2\x1f.arbiter.v1.TournamentCorrectedH\x00R\tcorrected\x12H\n" +
+	"\x10played_elsewhere\x18\x13 \x01(\v2\x1b.arbiter.v1.PlayedElsewhereH\x00R\x0fplayedElsewhere\x12\x16\n" +
 	"\x06record\x18\x0e \x01(\fR\x06recordB\a\n" +
 	"\x05event\"\x90\x01\n" +
 	"\x11TournamentCreated\x12\x12\n" +
@@ -6376,7 +6459,11 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"\x11TournamentStarted\x12\x14\n" +
 	"\x05seeds\x18\x01 \x03(\tR\x05seeds\x12\x16\n" +
 	"\x06caller\x18\x02 \x01(\tR\x06caller\x12\x14\n" +
-	"\x05rules\x18\x03 \x01(\tR\x05rules\"(\n" +
+	"\x05rules\x18\x03 \x01(\tR\x05rules\"[\n" +
+	"\x0fPlayedElsewhere\x12\x16\n" +
+	"\x06report\x18\x01 \x01(\tR\x06report\x12\x18\n" +
+	"\aplayers\x18\x02 \x03(\tR\aplayers\x12\x16\n" +
+	"\x06caller\x18\x03 \x01(\tR\x06caller\"(\n" +
 	"\x0eOrganiserEvent\x12\x16\n" +
 	"\x06caller\x18\x01 \x01(\tR\x06caller\"e\n" +
 	"\vGamesPaired\x12\x14\n" +
@@ -6595,7 +6682,7 @@ func file_arbiter_v1_match_proto_rawDescGZIP() []byte {
 }
 
 var file_arbiter_v1_match_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_arbiter_v1_match_proto_msgTypes = make([]protoimpl.MessageInfo, 74)
+var file_arbiter_v1_match_proto_msgTypes = make([]protoimpl.MessageInfo, 75)
 var file_arbiter_v1_match_proto_goTypes = []any{
 	(Phase)(0),                      // 0: arbiter.v1.Phase
 	(ResultKind)(0),                 // 1: arbiter.v1.ResultKind
@@ -6642,43 +6729,44 @@ var file_arbiter_v1_match_proto_goTypes = []any{
 	(*EntryChanged)(nil),            // 42: arbiter.v1.EntryChanged
 	(*StartMissed)(nil),             // 43: arbiter.v1.StartMissed
 	(*TournamentStarted)(nil),       // 44: arbiter.v1.TournamentStarted
-	(*OrganiserEvent)(nil),          // 45: arbiter.v1.OrganiserEvent
-	(*GamesPaired)(nil),             // 46: arbiter.v1.GamesPaired
-	(*PairedGame)(nil),              // 47: arbiter.v1.PairedGame
-	(*GameBegun)(nil),               // 48: arbiter.v1.GameBegun
-	(*GameEnded)(nil),               // 49: arbiter.v1.GameEnded
-	(*GameVoided)(nil),              // 50: arbiter.v1.GameVoided
-	(*GameRuled)(nil),               // 51: arbiter.v1.GameRuled
-	(*TournamentCorrected)(nil),     // 52: arbiter.v1.TournamentCorrected
-	(*Correction)(nil),              // 53: arbiter.v1.Correction
-	(*Disqualification)(nil),        // 54: arbiter.v1.Disqualification
-	(*Reinstatement)(nil),           // 55: arbiter.v1.Reinstatement
-	(*Replay)(nil),                  // 56: arbiter.v1.Replay
-	(*PointsAward)(nil),             // 57: arbiter.v1.PointsAward
-	(*LotDraw)(nil),                 // 58: arbiter.v1.LotDraw
-	(*PairingByHand)(nil),           // 59: arbiter.v1.PairingByHand
-	(*SeatedPair)(nil),              // 60: arbiter.v1.SeatedPair
-	(*ForbiddenPair)(nil),           // 61: arbiter.v1.ForbiddenPair
-	(*GivenBye)(nil),                // 62: arbiter.v1.GivenBye
-	(*RoundPairing)(nil),            // 63: arbiter.v1.RoundPairing
-	(*PauseAfterRound)(nil),         // 64: arbiter.v1.PauseAfterRound
-	(*TournamentEnded)(nil),         // 65: arbiter.v1.TournamentEnded
-	(*OfferDrawRequest)(nil),        // 66: arbiter.v1.OfferDrawRequest
-	(*OfferDrawResponse)(nil),       // 67: arbiter.v1.OfferDrawResponse
-	(*AnswerDrawRequest)(nil),       // 68: arbiter.v1.AnswerDrawRequest
-	(*AnswerDrawResponse)(nil),      // 69: arbiter.v1.AnswerDrawResponse
-	(*ClaimDrawRequest)(nil),        // 70: arbiter.v1.ClaimDrawRequest
-	(*ClaimDrawResponse)(nil),       // 71: arbiter.v1.ClaimDrawResponse
-	(*ResignRequest)(nil),           // 72: arbiter.v1.ResignRequest
-	(*ResignResponse)(nil),          // 73: arbiter.v1.ResignResponse
-	(*AbortMatchRequest)(nil),       // 74: arbiter.v1.AbortMatchRequest
-	(*AbortMatchResponse)(nil),      // 75: arbiter.v1.AbortMatchResponse
-	(*AdjudicateMatchRequest)(nil),  // 76: arbiter.v1.AdjudicateMatchRequest
-	(*AdjudicateMatchResponse)(nil), // 77: arbiter.v1.AdjudicateMatchResponse
-	(*GetTranscriptRequest)(nil),    // 78: arbiter.v1.GetTranscriptRequest
-	(*GetTranscriptResponse)(nil),   // 79: arbiter.v1.GetTranscriptResponse
-	(*Refusal)(nil),                 // 80: arbiter.v1.Refusal
-	(RefusalReason)(0),              // 81: arbiter.v1.RefusalReason
+	(*PlayedElsewhere)(nil),         // 45: arbiter.v1.PlayedElsewhere
+	(*OrganiserEvent)(nil),          // 46: arbiter.v1.OrganiserEvent
+	(*GamesPaired)(nil),             // 47: arbiter.v1.GamesPaired
+	(*PairedGame)(nil),              // 48: arbiter.v1.PairedGame
+	(*GameBegun)(nil),               // 49: arbiter.v1.GameBegun
+	(*GameEnded)(nil),               // 50: arbiter.v1.GameEnded
+	(*GameVoided)(nil),              // 51: arbiter.v1.GameVoided
+	(*GameRuled)(nil),               // 52: arbiter.v1.GameRuled
+	(*TournamentCorrected)(nil),     // 53: arbiter.v1.TournamentCorrected
+	(*Correction)(nil),              // 54: arbiter.v1.Correction
+	(*Disqualification)(nil),        // 55: arbiter.v1.Disqualification
+	(*Reinstatement)(nil),           // 56: arbiter.v1.Reinstatement
+	(*Replay)(nil),                  // 57: arbiter.v1.Replay
+	(*PointsAward)(nil),             // 58: arbiter.v1.PointsAward
+	(*LotDraw)(nil),                 // 59: arbiter.v1.LotDraw
+	(*PairingByHand)(nil),           // 60: arbiter.v1.PairingByHand
+	(*SeatedPair)(nil),              // 61: arbiter.v1.SeatedPair
+	(*ForbiddenPair)(nil),           // 62: arbiter.v1.ForbiddenPair
+	(*GivenBye)(nil),                // 63: arbiter.v1.GivenBye
+	(*RoundPairing)(nil),            // 64: arbiter.v1.RoundPairing
+	(*PauseAfterRound)(nil),         // 65: arbiter.v1.PauseAfterRound
+	(*TournamentEnded)(nil),         // 66: arbiter.v1.TournamentEnded
+	(*OfferDrawRequest)(nil),        // 67: arbiter.v1.OfferDrawRequest
+	(*OfferDrawResponse)(nil),       // 68: arbiter.v1.OfferDrawResponse
+	(*AnswerDrawRequest)(nil),       // 69: arbiter.v1.AnswerDrawRequest
+	(*AnswerDrawResponse)(nil),      // 70: arbiter.v1.AnswerDrawResponse
+	(*ClaimDrawRequest)(nil),        // 71: arbiter.v1.ClaimDrawRequest
+	(*ClaimDrawResponse)(nil),       // 72: arbiter.v1.ClaimDrawResponse
+	(*ResignRequest)(nil),           // 73: arbiter.v1.ResignRequest
+	(*ResignResponse)(nil),          // 74: arbiter.v1.ResignResponse
+	(*AbortMatchRequest)(nil),       // 75: arbiter.v1.AbortMatchRequest
+	(*AbortMatchResponse)(nil),      // 76: arbiter.v1.AbortMatchResponse
+	(*AdjudicateMatchRequest)(nil),  // 77: arbiter.v1.AdjudicateMatchRequest
+	(*AdjudicateMatchResponse)(nil), // 78: arbiter.v1.AdjudicateMatchResponse
+	(*GetTranscriptRequest)(nil),    // 79: arbiter.v1.GetTranscriptRequest
+	(*GetTranscriptResponse)(nil),   // 80: arbiter.v1.GetTranscriptResponse
+	(*Refusal)(nil),                 // 81: arbiter.v1.Refusal
+	(RefusalReason)(0),              // 82: arbiter.v1.RefusalReason
 }
 var file_arbiter_v1_match_proto_depIdxs = []int32{
 	1,  // 0: arbiter.v1.Result.kind:type_name -> arbiter.v1.ResultKind
@@ -6703,7 +6791,7 @@ var file_arbiter_v1_match_proto_depIdxs = []int32{
 	17, // 19: arbiter.v1.SubmitMovesRequest.moves:type_name -> arbiter.v1.SubmitMoveRequest
 	24, // 20: arbiter.v1.SubmitMovesResponse.answers:type_name -> arbiter.v1.MoveAnswer
 	20, // 21: arbiter.v1.MoveAnswer.receipt:type_name -> arbiter.v1.Receipt
-	80, // 22: arbiter.v1.MoveAnswer.refusal:type_name -> arbiter.v1.Refusal
+	81, // 22: arbiter.v1.MoveAnswer.refusal:type_name -> arbiter.v1.Refusal
 	26, // 23: arbiter.v1.ObserveRequest.match:type_name -> arbiter.v1.ObserveMatch
 	27, // 24: arbiter.v1.ObserveRequest.all:type_name -> arbiter.v1.ObserveAll
 	29, // 25: arbiter.v1.ObserveResponse.items:type_name -> arbiter.v1.ObserveItem
@@ -6721,73 +6809,74 @@ var file_arbiter_v1_match_proto_depIdxs = []int32{
 	7,  // 37: arbiter.v1.TurnStarted.clocks:type_name -> arbiter.v1.Clock
 	21, // 38: arbiter.v1.MovePlayed.ledger:type_name -> arbiter.v1.Ledger
 	7,  // 39: arbiter.v1.MovePlayed.clocks:type_name -> arbiter.v1.Clock
-	81, // 40: arbiter.v1.StrikeCounted.reason:type_name -> arbiter.v1.RefusalReason
-	80, // 41: arbiter.v1.RequestRejected.refusal:type_name -> arbiter.v1.Refusal
+	82, // 40: arbiter.v1.StrikeCounted.reason:type_name -> arbiter.v1.RefusalReason
+	81, // 41: arbiter.v1.RequestRejected.refusal:type_name -> arbiter.v1.Refusal
 	40, // 42: arbiter.v1.TournamentEvent.created:type_name -> arbiter.v1.TournamentCreated
 	41, // 43: arbiter.v1.TournamentEvent.entrant:type_name -> arbiter.v1.EntrantEvent
 	44, // 44: arbiter.v1.TournamentEvent.started:type_name -> arbiter.v1.TournamentStarted
-	45, // 45: arbiter.v1.TournamentEvent.organiser:type_name -> arbiter.v1.OrganiserEvent
-	46, // 46: arbiter.v1.TournamentEvent.paired:type_name -> arbiter.v1.GamesPaired
-	48, // 47: arbiter.v1.TournamentEvent.begun:type_name -> arbiter.v1.GameBegun
-	49, // 48: arbiter.v1.TournamentEvent.game_ended:type_name -> arbiter.v1.GameEnded
-	50, // 49: arbiter.v1.TournamentEvent.voided:type_name -> arbiter.v1.GameVoided
-	65, // 50: arbiter.v1.TournamentEvent.ended:type_name -> arbiter.v1.TournamentEnded
+	46, // 45: arbiter.v1.TournamentEvent.organiser:type_name -> arbiter.v1.OrganiserEvent
+	47, // 46: arbiter.v1.TournamentEvent.paired:type_name -> arbiter.v1.GamesPaired
+	49, // 47: arbiter.v1.TournamentEvent.begun:type_name -> arbiter.v1.GameBegun
+	50, // 48: arbiter.v1.TournamentEvent.game_ended:type_name -> arbiter.v1.GameEnded
+	51, // 49: arbiter.v1.TournamentEvent.voided:type_name -> arbiter.v1.GameVoided
+	66, // 50: arbiter.v1.TournamentEvent.ended:type_name -> arbiter.v1.TournamentEnded
 	42, // 51: arbiter.v1.TournamentEvent.entry_changed:type_name -> arbiter.v1.EntryChanged
 	43, // 52: arbiter.v1.TournamentEvent.start_missed:type_name -> arbiter.v1.StartMissed
-	51, // 53: arbiter.v1.TournamentEvent.ruled:type_name -> arbiter.v1.GameRuled
-	52, // 54: arbiter.v1.TournamentEvent.corrected:type_name -> arbiter.v1.TournamentCorrected
-	47, // 55: arbiter.v1.GamesPaired.games:type_name -> arbiter.v1.PairedGame
-	53, // 56: arbiter.v1.TournamentCorrected.correction:type_name -> arbiter.v1.Correction
-	54, // 57: arbiter.v1.Correction.disqualify:type_name -> arbiter.v1.Disqualification
-	55, // 58: arbiter.v1.Correction.reinstate:type_name -> arbiter.v1.Reinstatement
-	56, // 59: arbiter.v1.Correction.replay:type_name -> arbiter.v1.Replay
-	57, // 60: arbiter.v1.Correction.award:type_name -> arbiter.v1.PointsAward
-	58, // 61: arbiter.v1.Correction.lots:type_name -> arbiter.v1.LotDraw
-	59, // 62: arbiter.v1.Correction.pair:type_name -> arbiter.v1.PairingByHand
-	61, // 63: arbiter.v1.Correction.forbid:type_name -> arbiter.v1.ForbiddenPair
-	62, // 64: arbiter.v1.Correction.bye:type_name -> arbiter.v1.GivenBye
-	63, // 65: arbiter.v1.Correction.pair_round:type_name -> arbiter.v1.RoundPairing
-	64, // 66: arbiter.v1.Correction.hold:type_name -> arbiter.v1.PauseAfterRound
-	5,  // 67: arbiter.v1.Disqualification.results:type_name -> arbiter.v1.DisqualifiedResults
-	60, // 68: arbiter.v1.PairingByHand.pairs:type_name -> arbiter.v1.SeatedPair
-	20, // 69: arbiter.v1.OfferDrawResponse.receipt:type_name -> arbiter.v1.Receipt
-	20, // 70: arbiter.v1.AnswerDrawResponse.receipt:type_name -> arbiter.v1.Receipt
-	20, // 71: arbiter.v1.ClaimDrawResponse.receipt:type_name -> arbiter.v1.Receipt
-	20, // 72: arbiter.v1.ResignResponse.receipt:type_name -> arbiter.v1.Receipt
-	9,  // 73: arbiter.v1.AbortMatchResponse.match:type_name -> arbiter.v1.Match
-	1,  // 74: arbiter.v1.AdjudicateMatchRequest.kind:type_name -> arbiter.v1.ResultKind
-	9,  // 75: arbiter.v1.AdjudicateMatchResponse.match:type_name -> arbiter.v1.Match
-	11, // 76: arbiter.v1.MatchService.CreateMatch:input_type -> arbiter.v1.CreateMatchRequest
-	13, // 77: arbiter.v1.MatchService.GetMatch:input_type -> arbiter.v1.GetMatchRequest
-	15, // 78: arbiter.v1.MatchService.ListMatches:input_type -> arbiter.v1.ListMatchesRequest
-	17, // 79: arbiter.v1.MatchService.SubmitMove:input_type -> arbiter.v1.SubmitMoveRequest
-	22, // 80: arbiter.v1.MatchService.SubmitMoves:input_type -> arbiter.v1.SubmitMovesRequest
-	25, // 81: arbiter.v1.MatchService.Observe:input_type -> arbiter.v1.ObserveRequest
-	66, // 82: arbiter.v1.MatchService.OfferDraw:input_type -> arbiter.v1.OfferDrawRequest
-	68, // 83: arbiter.v1.MatchService.AnswerDraw:input_type -> arbiter.v1.AnswerDrawRequest
-	70, // 84: arbiter.v1.MatchService.ClaimDraw:input_type -> arbiter.v1.ClaimDrawRequest
-	72, // 85: arbiter.v1.MatchService.Resign:input_type -> arbiter.v1.ResignRequest
-	74, // 86: arbiter.v1.MatchService.AbortMatch:input_type -> arbiter.v1.AbortMatchRequest
-	76, // 87: arbiter.v1.MatchService.AdjudicateMatch:input_type -> arbiter.v1.AdjudicateMatchRequest
-	78, // 88: arbiter.v1.MatchService.GetTranscript:input_type -> arbiter.v1.GetTranscriptRequest
-	12, // 89: arbiter.v1.MatchService.CreateMatch:output_type -> arbiter.v1.CreateMatchResponse
-	14, // 90: arbiter.v1.MatchService.GetMatch:output_type -> arbiter.v1.GetMatchResponse
-	16, // 91: arbiter.v1.MatchService.ListMatches:output_type -> arbiter.v1.ListMatchesResponse
-	19, // 92: arbiter.v1.MatchService.SubmitMove:output_type -> arbiter.v1.SubmitMoveResponse
-	23, // 93: arbiter.v1.MatchService.SubmitMoves:output_type -> arbiter.v1.SubmitMovesResponse
-	28, // 94: arbiter.v1.MatchService.Observe:output_type -> arbiter.v1.ObserveResponse
-	67, // 95: arbiter.v1.MatchService.OfferDraw:output_type -> arbiter.v1.OfferDrawResponse
-	69, // 96: arbiter.v1.MatchService.AnswerDraw:output_type -> arbiter.v1.AnswerDrawResponse
-	71, // 97: arbiter.v1.MatchService.ClaimDraw:output_type -> arbiter.v1.ClaimDrawResponse
-	73, // 98: arbiter.v1.MatchService.Resign:output_type -> arbiter.v1.ResignResponse
-	75, // 99: arbiter.v1.MatchService.AbortMatch:output_type -> arbiter.v1.AbortMatchResponse
-	77, // 100: arbiter.v1.MatchService.AdjudicateMatch:output_type -> arbiter.v1.AdjudicateMatchResponse
-	79, // 101: arbiter.v1.MatchService.GetTranscript:output_type -> arbiter.v1.GetTranscriptResponse
-	89, // [89:102] is the sub-list for method output_type
-	76, // [76:89] is the sub-list for method input_type
-	76, // [76:76] is the sub-list for extension type_name
-	76, // [76:76] is the sub-list for extension extendee
-	0,  // [0:76] is the sub-list for field type_name
+	52, // 53: arbiter.v1.TournamentEvent.ruled:type_name -> arbiter.v1.GameRuled
+	53, // 54: arbiter.v1.TournamentEvent.corrected:type_name -> arbiter.v1.TournamentCorrected
+	45, // 55: arbiter.v1.TournamentEvent.played_elsewhere:type_name -> arbiter.v1.PlayedElsewhere
+	48, // 56: arbiter.v1.GamesPaired.games:type_name -> arbiter.v1.PairedGame
+	54, // 57: arbiter.v1.TournamentCorrected.correction:type_name -> arbiter.v1.Correction
+	55, // 58: arbiter.v1.Correction.disqualify:type_name -> arbiter.v1.Disqualification
+	56, // 59: arbiter.v1.Correction.reinstate:type_name -> arbiter.v1.Reinstatement
+	57, // 60: arbiter.v1.Correction.replay:type_name -> arbiter.v1.Replay
+	58, // 61: arbiter.v1.Correction.award:type_name -> arbiter.v1.PointsAward
+	59, // 62: arbiter.v1.Correction.lots:type_name -> arbiter.v1.LotDraw
+	60, // 63: arbiter.v1.Correction.pair:type_name -> arbiter.v1.PairingByHand
+	62, // 64: arbiter.v1.Correction.forbid:type_name -> arbiter.v1.ForbiddenPair
+	63, // 65: arbiter.v1.Correction.bye:type_name -> arbiter.v1.GivenBye
+	64, // 66: arbiter.v1.Correction.pair_round:type_name -> arbiter.v1.RoundPairing
+	65, // 67: arbiter.v1.Correction.hold:type_name -> arbiter.v1.PauseAfterRound
+	5,  // 68: arbiter.v1.Disqualification.results:type_name -> arbiter.v1.DisqualifiedResults
+	61, // 69: arbiter.v1.PairingByHand.pairs:type_name -> arbiter.v1.SeatedPair
+	20, // 70: arbiter.v1.OfferDrawResponse.receipt:type_name -> arbiter.v1.Receipt
+	20, // 71: arbiter.v1.AnswerDrawResponse.receipt:type_name -> arbiter.v1.Receipt
+	20, // 72: arbiter.v1.ClaimDrawResponse.receipt:type_name -> arbiter.v1.Receipt
+	20, // 73: arbiter.v1.ResignResponse.receipt:type_name -> arbiter.v1.Receipt
+	9,  // 74: arbiter.v1.AbortMatchResponse.match:type_name -> arbiter.v1.Match
+	1,  // 75: arbiter.v1.AdjudicateMatchRequest.kind:type_name -> arbiter.v1.ResultKind
+	9,  // 76: arbiter.v1.AdjudicateMatchResponse.match:type_name -> arbiter.v1.Match
+	11, // 77: arbiter.v1.MatchService.CreateMatch:input_type -> arbiter.v1.CreateMatchRequest
+	13, // 78: arbiter.v1.MatchService.GetMatch:input_type -> arbiter.v1.GetMatchRequest
+	15, // 79: arbiter.v1.MatchService.ListMatches:input_type -> arbiter.v1.ListMatchesRequest
+	17, // 80: arbiter.v1.MatchService.SubmitMove:input_type -> arbiter.v1.SubmitMoveRequest
+	22, // 81: arbiter.v1.MatchService.SubmitMoves:input_type -> arbiter.v1.SubmitMovesRequest
+	25, // 82: arbiter.v1.MatchService.Observe:input_type -> arbiter.v1.ObserveRequest
+	67, // 83: arbiter.v1.MatchService.OfferDraw:input_type -> arbiter.v1.OfferDrawRequest
+	69, // 84: arbiter.v1.MatchService.AnswerDraw:input_type -> arbiter.v1.AnswerDrawRequest
+	71, // 85: arbiter.v1.MatchService.ClaimDraw:input_type -> arbiter.v1.ClaimDrawRequest
+	73, // 86: arbiter.v1.MatchService.Resign:input_type -> arbiter.v1.ResignRequest
+	75, // 87: arbiter.v1.MatchService.AbortMatch:input_type -> arbiter.v1.AbortMatchRequest
+	77, // 88: arbiter.v1.MatchService.AdjudicateMatch:input_type -> arbiter.v1.AdjudicateMatchRequest
+	79, // 89: arbiter.v1.MatchService.GetTranscript:input_type -> arbiter.v1.GetTranscriptRequest
+	12, // 90: arbiter.v1.MatchService.CreateMatch:output_type -> arbiter.v1.CreateMatchResponse
+	14, // 91: arbiter.v1.MatchService.GetMatch:output_type -> arbiter.v1.GetMatchResponse
+	16, // 92: arbiter.v1.MatchService.ListMatches:output_type -> arbiter.v1.ListMatchesResponse
+	19, // 93: arbiter.v1.MatchService.SubmitMove:output_type -> arbiter.v1.SubmitMoveResponse
+	23, // 94: arbiter.v1.MatchService.SubmitMoves:output_type -> arbiter.v1.SubmitMovesResponse
+	28, // 95: arbiter.v1.MatchService.Observe:output_type -> arbiter.v1.ObserveResponse
+	68, // 96: arbiter.v1.MatchService.OfferDraw:output_type -> arbiter.v1.OfferDrawResponse
+	70, // 97: arbiter.v1.MatchService.AnswerDraw:output_type -> arbiter.v1.AnswerDrawResponse
+	72, // 98: arbiter.v1.MatchService.ClaimDraw:output_type -> arbiter.v1.ClaimDrawResponse
+	74, // 99: arbiter.v1.MatchService.Resign:output_type -> arbiter.v1.ResignResponse
+	76, // 100: arbiter.v1.MatchService.AbortMatch:output_type -> arbiter.v1.AbortMatchResponse
+	78, // 101: arbiter.v1.MatchService.AdjudicateMatch:output_type -> arbiter.v1.AdjudicateMatchResponse
+	80, // 102: arbiter.v1.MatchService.GetTranscript:output_type -> arbiter.v1.GetTranscriptResponse
+	90, // [90:103] is the sub-list for method output_type
+	77, // [77:90] is the sub-list for method input_type
+	77, // [77:77] is the sub-list for extension type_name
+	77, // [77:77] is the sub-list for extension extendee
+	0,  // [0:77] is the sub-list for field type_name
 }
 
 func init() { file_arbiter_v1_match_proto_init() }
@@ -6835,8 +6924,9 @@ func file_arbiter_v1_match_proto_init() {
 		(*TournamentEvent_StartMissed)(nil),
 		(*TournamentEvent_Ruled)(nil),
 		(*TournamentEvent_Corrected)(nil),
+		(*TournamentEvent_PlayedElsewhere)(nil),
 	}
-	file_arbiter_v1_match_proto_msgTypes[47].OneofWrappers = []any{
+	file_arbiter_v1_match_proto_msgTypes[48].OneofWrappers = []any{
 		(*Correction_Disqualify)(nil),
 		(*Correction_Reinstate)(nil),
 		(*Correction_Replay)(nil),
@@ -6854,7 +6944,7 @@ func file_arbiter_v1_match_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arbiter_v1_match_proto_rawDesc), len(file_arbiter_v1_match_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   74,
+			NumMessages:   75,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -3458,6 +3458,125 @@ func (x *RuleOnGameResponse) GetLater() []*LaterPairings {
 	return nil
 }
 
+// A request to start a Swiss with what was played elsewhere.
+type GoOnFromReportRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Chosen by the caller, 1 to 100 characters.
+	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The tournament, which has not started.
+	TournamentId string `protobuf:"bytes,2,opt,name=tournament_id,json=tournamentId,proto3" json:"tournament_id,omitempty"`
+	// A tournament report of FIDE (TRF16 or TRF26), as text, of at most 1000 players.
+	Report string `protobuf:"bytes,3,opt,name=report,proto3" json:"report,omitempty"`
+	// Who players of the report are here: by name, or by number in the report. Whoever is left out has the same name here.
+	Players       map[string]string `protobuf:"bytes,4,rep,name=players,proto3" json:"players,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GoOnFromReportRequest) Reset() {
+	*x = GoOnFromReportRequest{}
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GoOnFromReportRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GoOnFromReportRequest) ProtoMessage() {}
+
+func (x *GoOnFromReportRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GoOnFromReportRequest.ProtoReflect.Descriptor instead.
+func (*GoOnFromReportRequest) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *GoOnFromReportRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *GoOnFromReportRequest) GetTournamentId() string {
+	if x != nil {
+		return x.TournamentId
+	}
+	return ""
+}
+
+func (x *GoOnFromReportRequest) GetReport() string {
+	if x != nil {
+		return x.Report
+	}
+	return ""
+}
+
+func (x *GoOnFromReportRequest) GetPlayers() map[string]string {
+	if x != nil {
+		return x.Players
+	}
+	return nil
+}
+
+// A tournament that goes on.
+type GoOnFromReportResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its current state.
+	Tournament    *Tournament `protobuf:"bytes,1,opt,name=tournament,proto3" json:"tournament,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GoOnFromReportResponse) Reset() {
+	*x = GoOnFromReportResponse{}
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GoOnFromReportResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GoOnFromReportResponse) ProtoMessage() {}
+
+func (x *GoOnFromReportResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GoOnFromReportResponse.ProtoReflect.Descriptor instead.
+func (*GoOnFromReportResponse) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *GoOnFromReportResponse) GetTournament() *Tournament {
+	if x != nil {
+		return x.Tournament
+	}
+	return nil
+}
+
 // Corrects a tournament.
 type CorrectTournamentRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3480,7 +3599,7 @@ type CorrectTournamentRequest struct {
 
 func (x *CorrectTournamentRequest) Reset() {
 	*x = CorrectTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[35]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3492,7 +3611,7 @@ func (x *CorrectTournamentRequest) String() string {
 func (*CorrectTournamentRequest) ProtoMessage() {}
 
 func (x *CorrectTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[35]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3505,7 +3624,7 @@ func (x *CorrectTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CorrectTournamentRequest.ProtoReflect.Descriptor instead.
 func (*CorrectTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{35}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *CorrectTournamentRequest) GetRequestId() string {
@@ -3570,7 +3689,7 @@ type CorrectTournamentResponse struct {
 
 func (x *CorrectTournamentResponse) Reset() {
 	*x = CorrectTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[36]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3582,7 +3701,7 @@ func (x *CorrectTournamentResponse) String() string {
 func (*CorrectTournamentResponse) ProtoMessage() {}
 
 func (x *CorrectTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[36]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3595,7 +3714,7 @@ func (x *CorrectTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CorrectTournamentResponse.ProtoReflect.Descriptor instead.
 func (*CorrectTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{36}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *CorrectTournamentResponse) GetTournament() *Tournament {
@@ -3648,7 +3767,7 @@ type RoundPairs struct {
 
 func (x *RoundPairs) Reset() {
 	*x = RoundPairs{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[37]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3660,7 +3779,7 @@ func (x *RoundPairs) String() string {
 func (*RoundPairs) ProtoMessage() {}
 
 func (x *RoundPairs) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[37]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3673,7 +3792,7 @@ func (x *RoundPairs) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoundPairs.ProtoReflect.Descriptor instead.
 func (*RoundPairs) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{37}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *RoundPairs) GetRound() int32 {
@@ -3715,7 +3834,7 @@ type LaterPairings struct {
 
 func (x *LaterPairings) Reset() {
 	*x = LaterPairings{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[38]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3727,7 +3846,7 @@ func (x *LaterPairings) String() string {
 func (*LaterPairings) ProtoMessage() {}
 
 func (x *LaterPairings) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[38]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3740,7 +3859,7 @@ func (x *LaterPairings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LaterPairings.ProtoReflect.Descriptor instead.
 func (*LaterPairings) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{38}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *LaterPairings) GetResult() string {
@@ -3790,7 +3909,7 @@ type PlaceChange struct {
 
 func (x *PlaceChange) Reset() {
 	*x = PlaceChange{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[39]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3802,7 +3921,7 @@ func (x *PlaceChange) String() string {
 func (*PlaceChange) ProtoMessage() {}
 
 func (x *PlaceChange) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[39]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3815,7 +3934,7 @@ func (x *PlaceChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlaceChange.ProtoReflect.Descriptor instead.
 func (*PlaceChange) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{39}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *PlaceChange) GetPlayer() string {
@@ -3864,7 +3983,7 @@ type GetTournamentRequest struct {
 
 func (x *GetTournamentRequest) Reset() {
 	*x = GetTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[40]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3876,7 +3995,7 @@ func (x *GetTournamentRequest) String() string {
 func (*GetTournamentRequest) ProtoMessage() {}
 
 func (x *GetTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[40]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3889,7 +4008,7 @@ func (x *GetTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTournamentRequest.ProtoReflect.Descriptor instead.
 func (*GetTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{40}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *GetTournamentRequest) GetTournamentId() string {
@@ -3910,7 +4029,7 @@ type GetTournamentResponse struct {
 
 func (x *GetTournamentResponse) Reset() {
 	*x = GetTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[41]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3922,7 +4041,7 @@ func (x *GetTournamentResponse) String() string {
 func (*GetTournamentResponse) ProtoMessage() {}
 
 func (x *GetTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[41]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3935,7 +4054,7 @@ func (x *GetTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTournamentResponse.ProtoReflect.Descriptor instead.
 func (*GetTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{41}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *GetTournamentResponse) GetTournament() *Tournament {
@@ -3964,7 +4083,7 @@ type ListTournamentsRequest struct {
 
 func (x *ListTournamentsRequest) Reset() {
 	*x = ListTournamentsRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[42]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3976,7 +4095,7 @@ func (x *ListTournamentsRequest) String() string {
 func (*ListTournamentsRequest) ProtoMessage() {}
 
 func (x *ListTournamentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[42]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3989,7 +4108,7 @@ func (x *ListTournamentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTournamentsRequest.ProtoReflect.Descriptor instead.
 func (*ListTournamentsRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{42}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ListTournamentsRequest) GetPageSize() int32 {
@@ -4040,7 +4159,7 @@ type ListTournamentsResponse struct {
 
 func (x *ListTournamentsResponse) Reset() {
 	*x = ListTournamentsResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[43]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4052,7 +4171,7 @@ func (x *ListTournamentsResponse) String() string {
 func (*ListTournamentsResponse) ProtoMessage() {}
 
 func (x *ListTournamentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[43]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4065,7 +4184,7 @@ func (x *ListTournamentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTournamentsResponse.ProtoReflect.Descriptor instead.
 func (*ListTournamentsResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{43}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ListTournamentsResponse) GetTournaments() []*TournamentSummary {
@@ -4093,7 +4212,7 @@ type ExportTournamentRequest struct {
 
 func (x *ExportTournamentRequest) Reset() {
 	*x = ExportTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[44]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4105,7 +4224,7 @@ func (x *ExportTournamentRequest) String() string {
 func (*ExportTournamentRequest) ProtoMessage() {}
 
 func (x *ExportTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[44]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4118,7 +4237,7 @@ func (x *ExportTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportTournamentRequest.ProtoReflect.Descriptor instead.
 func (*ExportTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{44}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ExportTournamentRequest) GetTournamentId() string {
@@ -4139,7 +4258,7 @@ type ExportTournamentResponse struct {
 
 func (x *ExportTournamentResponse) Reset() {
 	*x = ExportTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[45]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4151,7 +4270,7 @@ func (x *ExportTournamentResponse) String() string {
 func (*ExportTournamentResponse) ProtoMessage() {}
 
 func (x *ExportTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[45]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4164,7 +4283,7 @@ func (x *ExportTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportTournamentResponse.ProtoReflect.Descriptor instead.
 func (*ExportTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{45}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ExportTournamentResponse) GetLines() []byte {
@@ -4188,7 +4307,7 @@ type GetStandingsRequest struct {
 
 func (x *GetStandingsRequest) Reset() {
 	*x = GetStandingsRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[46]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4200,7 +4319,7 @@ func (x *GetStandingsRequest) String() string {
 func (*GetStandingsRequest) ProtoMessage() {}
 
 func (x *GetStandingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[46]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4213,7 +4332,7 @@ func (x *GetStandingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStandingsRequest.ProtoReflect.Descriptor instead.
 func (*GetStandingsRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{46}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *GetStandingsRequest) GetTournamentId() string {
@@ -4250,7 +4369,7 @@ type GetStandingsResponse struct {
 
 func (x *GetStandingsResponse) Reset() {
 	*x = GetStandingsResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[47]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4262,7 +4381,7 @@ func (x *GetStandingsResponse) String() string {
 func (*GetStandingsResponse) ProtoMessage() {}
 
 func (x *GetStandingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[47]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4275,7 +4394,7 @@ func (x *GetStandingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStandingsResponse.ProtoReflect.Descriptor instead.
 func (*GetStandingsResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{47}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *GetStandingsResponse) GetTournamentId() string {
@@ -4326,7 +4445,7 @@ type TeamStandings struct {
 
 func (x *TeamStandings) Reset() {
 	*x = TeamStandings{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[48]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4338,7 +4457,7 @@ func (x *TeamStandings) String() string {
 func (*TeamStandings) ProtoMessage() {}
 
 func (x *TeamStandings) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[48]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4351,7 +4470,7 @@ func (x *TeamStandings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TeamStandings.ProtoReflect.Descriptor instead.
 func (*TeamStandings) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{48}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *TeamStandings) GetTieBreaks() []TieBreak {
@@ -4397,7 +4516,7 @@ type TeamRow struct {
 
 func (x *TeamRow) Reset() {
 	*x = TeamRow{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[49]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4409,7 +4528,7 @@ func (x *TeamRow) String() string {
 func (*TeamRow) ProtoMessage() {}
 
 func (x *TeamRow) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[49]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4422,7 +4541,7 @@ func (x *TeamRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TeamRow.ProtoReflect.Descriptor instead.
 func (*TeamRow) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{49}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *TeamRow) GetPlace() int32 {
@@ -4506,7 +4625,7 @@ type GetSeriesRequest struct {
 
 func (x *GetSeriesRequest) Reset() {
 	*x = GetSeriesRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[50]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4518,7 +4637,7 @@ func (x *GetSeriesRequest) String() string {
 func (*GetSeriesRequest) ProtoMessage() {}
 
 func (x *GetSeriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[50]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4531,7 +4650,7 @@ func (x *GetSeriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSeriesRequest.ProtoReflect.Descriptor instead.
 func (*GetSeriesRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{50}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *GetSeriesRequest) GetTournamentId() string {
@@ -4558,7 +4677,7 @@ type GetSeriesResponse struct {
 
 func (x *GetSeriesResponse) Reset() {
 	*x = GetSeriesResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[51]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4570,7 +4689,7 @@ func (x *GetSeriesResponse) String() string {
 func (*GetSeriesResponse) ProtoMessage() {}
 
 func (x *GetSeriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[51]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4583,7 +4702,7 @@ func (x *GetSeriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSeriesResponse.ProtoReflect.Descriptor instead.
 func (*GetSeriesResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{51}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *GetSeriesResponse) GetTournaments() []*TournamentSummary {
@@ -4631,7 +4750,7 @@ type SeriesRow struct {
 
 func (x *SeriesRow) Reset() {
 	*x = SeriesRow{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[52]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4643,7 +4762,7 @@ func (x *SeriesRow) String() string {
 func (*SeriesRow) ProtoMessage() {}
 
 func (x *SeriesRow) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[52]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4656,7 +4775,7 @@ func (x *SeriesRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeriesRow.ProtoReflect.Descriptor instead.
 func (*SeriesRow) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{52}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *SeriesRow) GetPlace() int32 {
@@ -4704,7 +4823,7 @@ type SeriesResult struct {
 
 func (x *SeriesResult) Reset() {
 	*x = SeriesResult{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[53]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4716,7 +4835,7 @@ func (x *SeriesResult) String() string {
 func (*SeriesResult) ProtoMessage() {}
 
 func (x *SeriesResult) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[53]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4729,7 +4848,7 @@ func (x *SeriesResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeriesResult.ProtoReflect.Descriptor instead.
 func (*SeriesResult) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{53}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *SeriesResult) GetTournamentId() string {
@@ -4814,7 +4933,7 @@ type StandingsRow struct {
 
 func (x *StandingsRow) Reset() {
 	*x = StandingsRow{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[54]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4826,7 +4945,7 @@ func (x *StandingsRow) String() string {
 func (*StandingsRow) ProtoMessage() {}
 
 func (x *StandingsRow) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[54]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4839,7 +4958,7 @@ func (x *StandingsRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StandingsRow.ProtoReflect.Descriptor instead.
 func (*StandingsRow) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{54}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *StandingsRow) GetPlace() int32 {
@@ -4998,7 +5117,7 @@ type StandingsRating struct {
 
 func (x *StandingsRating) Reset() {
 	*x = StandingsRating{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[55]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5010,7 +5129,7 @@ func (x *StandingsRating) String() string {
 func (*StandingsRating) ProtoMessage() {}
 
 func (x *StandingsRating) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[55]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5023,7 +5142,7 @@ func (x *StandingsRating) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StandingsRating.ProtoReflect.Descriptor instead.
 func (*StandingsRating) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{55}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *StandingsRating) GetElo() *Estimate {
@@ -5064,7 +5183,7 @@ type Faults struct {
 
 func (x *Faults) Reset() {
 	*x = Faults{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[56]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5076,7 +5195,7 @@ func (x *Faults) String() string {
 func (*Faults) ProtoMessage() {}
 
 func (x *Faults) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[56]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5089,7 +5208,7 @@ func (x *Faults) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Faults.ProtoReflect.Descriptor instead.
 func (*Faults) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{56}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Faults) GetTimeouts() int32 {
@@ -5149,7 +5268,7 @@ type WebHook struct {
 
 func (x *WebHook) Reset() {
 	*x = WebHook{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[57]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5161,7 +5280,7 @@ func (x *WebHook) String() string {
 func (*WebHook) ProtoMessage() {}
 
 func (x *WebHook) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[57]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5174,7 +5293,7 @@ func (x *WebHook) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WebHook.ProtoReflect.Descriptor instead.
 func (*WebHook) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{57}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *WebHook) GetWebHookId() string {
@@ -5262,7 +5381,7 @@ type CreateWebHookRequest struct {
 
 func (x *CreateWebHookRequest) Reset() {
 	*x = CreateWebHookRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[58]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5274,7 +5393,7 @@ func (x *CreateWebHookRequest) String() string {
 func (*CreateWebHookRequest) ProtoMessage() {}
 
 func (x *CreateWebHookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[58]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5287,7 +5406,7 @@ func (x *CreateWebHookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateWebHookRequest.ProtoReflect.Descriptor instead.
 func (*CreateWebHookRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{58}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *CreateWebHookRequest) GetRequestId() string {
@@ -5324,7 +5443,7 @@ type CreateWebHookResponse struct {
 
 func (x *CreateWebHookResponse) Reset() {
 	*x = CreateWebHookResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[59]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5336,7 +5455,7 @@ func (x *CreateWebHookResponse) String() string {
 func (*CreateWebHookResponse) ProtoMessage() {}
 
 func (x *CreateWebHookResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[59]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5349,7 +5468,7 @@ func (x *CreateWebHookResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateWebHookResponse.ProtoReflect.Descriptor instead.
 func (*CreateWebHookResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{59}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *CreateWebHookResponse) GetWebHook() *WebHook {
@@ -5377,7 +5496,7 @@ type ListWebHooksRequest struct {
 
 func (x *ListWebHooksRequest) Reset() {
 	*x = ListWebHooksRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[60]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5389,7 +5508,7 @@ func (x *ListWebHooksRequest) String() string {
 func (*ListWebHooksRequest) ProtoMessage() {}
 
 func (x *ListWebHooksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[60]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5402,7 +5521,7 @@ func (x *ListWebHooksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWebHooksRequest.ProtoReflect.Descriptor instead.
 func (*ListWebHooksRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{60}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *ListWebHooksRequest) GetTournamentId() string {
@@ -5423,7 +5542,7 @@ type ListWebHooksResponse struct {
 
 func (x *ListWebHooksResponse) Reset() {
 	*x = ListWebHooksResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[61]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5435,7 +5554,7 @@ func (x *ListWebHooksResponse) String() string {
 func (*ListWebHooksResponse) ProtoMessage() {}
 
 func (x *ListWebHooksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[61]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5448,7 +5567,7 @@ func (x *ListWebHooksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWebHooksResponse.ProtoReflect.Descriptor instead.
 func (*ListWebHooksResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{61}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *ListWebHooksResponse) GetWebHooks() []*WebHook {
@@ -5471,7 +5590,7 @@ type RetryWebHookRequest struct {
 
 func (x *RetryWebHookRequest) Reset() {
 	*x = RetryWebHookRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[62]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5483,7 +5602,7 @@ func (x *RetryWebHookRequest) String() string {
 func (*RetryWebHookRequest) ProtoMessage() {}
 
 func (x *RetryWebHookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[62]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5496,7 +5615,7 @@ func (x *RetryWebHookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryWebHookRequest.ProtoReflect.Descriptor instead.
 func (*RetryWebHookRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{62}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *RetryWebHookRequest) GetTournamentId() string {
@@ -5524,7 +5643,7 @@ type RetryWebHookResponse struct {
 
 func (x *RetryWebHookResponse) Reset() {
 	*x = RetryWebHookResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[63]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5536,7 +5655,7 @@ func (x *RetryWebHookResponse) String() string {
 func (*RetryWebHookResponse) ProtoMessage() {}
 
 func (x *RetryWebHookResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[63]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5549,7 +5668,7 @@ func (x *RetryWebHookResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryWebHookResponse.ProtoReflect.Descriptor instead.
 func (*RetryWebHookResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{63}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *RetryWebHookResponse) GetWebHook() *WebHook {
@@ -5572,7 +5691,7 @@ type DeleteWebHookRequest struct {
 
 func (x *DeleteWebHookRequest) Reset() {
 	*x = DeleteWebHookRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[64]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5584,7 +5703,7 @@ func (x *DeleteWebHookRequest) String() string {
 func (*DeleteWebHookRequest) ProtoMessage() {}
 
 func (x *DeleteWebHookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[64]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5597,7 +5716,7 @@ func (x *DeleteWebHookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteWebHookRequest.ProtoReflect.Descriptor instead.
 func (*DeleteWebHookRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{64}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *DeleteWebHookRequest) GetTournamentId() string {
@@ -5625,7 +5744,7 @@ type DeleteWebHookResponse struct {
 
 func (x *DeleteWebHookResponse) Reset() {
 	*x = DeleteWebHookResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[65]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5637,7 +5756,7 @@ func (x *DeleteWebHookResponse) String() string {
 func (*DeleteWebHookResponse) ProtoMessage() {}
 
 func (x *DeleteWebHookResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[65]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5650,7 +5769,7 @@ func (x *DeleteWebHookResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteWebHookResponse.ProtoReflect.Descriptor instead.
 func (*DeleteWebHookResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{65}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *DeleteWebHookResponse) GetWebHook() *WebHook {
@@ -5961,7 +6080,20 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"tournament\x18\x01 \x01(\v2\x16.arbiter.v1.TournamentR\n" +
 	"tournament\x121\n" +
 	"\achanges\x18\x02 \x03(\v2\x17.arbiter.v1.PlaceChangeR\achanges\x12/\n" +
-	"\x05later\x18\x03 \x03(\v2\x19.arbiter.v1.LaterPairingsR\x05later\"\xe0\x01\n" +
+	"\x05later\x18\x03 \x03(\v2\x19.arbiter.v1.LaterPairingsR\x05later\"\xf9\x01\n" +
+	"\x15GoOnFromReportRequest\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tR\trequestId\x12#\n" +
+	"\rtournament_id\x18\x02 \x01(\tR\ftournamentId\x12\x16\n" +
+	"\x06report\x18\x03 \x01(\tR\x06report\x12H\n" +
+	"\aplayers\x18\x04 \x03(\v2..arbiter.v1.GoOnFromReportRequest.PlayersEntryR\aplayers\x1a:\n" +
+	"\fPlayersEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"P\n" +
+	"\x16GoOnFromReportResponse\x126\n" +
+	"\n" +
+	"tournament\x18\x01 \x01(\v2\x16.arbiter.v1.TournamentR\n" +
+	"tournament\"\xe0\x01\n" +
 	"\x18CorrectTournamentRequest\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tR\trequestId\x12#\n" +
@@ -6191,13 +6323,14 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x1bRULING_DECISION_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16RULING_DECISION_POINTS\x10\x01\x12\x18\n" +
 	"\x14RULING_DECISION_VOID\x10\x02\x12\x1a\n" +
-	"\x16RULING_DECISION_STANDS\x10\x032\xb6\r\n" +
+	"\x16RULING_DECISION_STANDS\x10\x032\x8f\x0e\n" +
 	"\x11TournamentService\x12]\n" +
 	"\x10CreateTournament\x12#.arbiter.v1.CreateTournamentRequest\x1a$.arbiter.v1.CreateTournamentResponse\x12Z\n" +
 	"\x0fEnterTournament\x12\".arbiter.v1.EnterTournamentRequest\x1a#.arbiter.v1.EnterTournamentResponse\x12o\n" +
 	"\x16WithdrawFromTournament\x12).arbiter.v1.WithdrawFromTournamentRequest\x1a*.arbiter.v1.WithdrawFromTournamentResponse\x12N\n" +
 	"\vChangeEntry\x12\x1e.arbiter.v1.ChangeEntryRequest\x1a\x1f.arbiter.v1.ChangeEntryResponse\x12Z\n" +
-	"\x0fStartTournament\x12\".arbiter.v1.StartTournamentRequest\x1a#.arbiter.v1.StartTournamentResponse\x12Z\n" +
+	"\x0fStartTournament\x12\".arbiter.v1.StartTournamentRequest\x1a#.arbiter.v1.StartTournamentResponse\x12W\n" +
+	"\x0eGoOnFromReport\x12!.arbiter.v1.GoOnFromReportRequest\x1a\".arbiter.v1.GoOnFromReportResponse\x12Z\n" +
 	"\x0fPauseTournament\x12\".arbiter.v1.PauseTournamentRequest\x1a#.arbiter.v1.PauseTournamentResponse\x12]\n" +
 	"\x10ResumeTournament\x12#.arbiter.v1.ResumeTournamentRequest\x1a$.arbiter.v1.ResumeTournamentResponse\x12]\n" +
 	"\x10CancelTournament\x12#.arbiter.v1.CancelTournamentRequest\x1a$.arbiter.v1.CancelTournamentResponse\x12K\n" +
@@ -6227,7 +6360,7 @@ func file_arbiter_v1_tournament_proto_rawDescGZIP() []byte {
 }
 
 var file_arbiter_v1_tournament_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_arbiter_v1_tournament_proto_msgTypes = make([]protoimpl.MessageInfo, 67)
+var file_arbiter_v1_tournament_proto_msgTypes = make([]protoimpl.MessageInfo, 70)
 var file_arbiter_v1_tournament_proto_goTypes = []any{
 	(TournamentFormat)(0),                  // 0: arbiter.v1.TournamentFormat
 	(TournamentPhase)(0),                   // 1: arbiter.v1.TournamentPhase
@@ -6272,41 +6405,44 @@ var file_arbiter_v1_tournament_proto_goTypes = []any{
 	(*CancelTournamentResponse)(nil),       // 40: arbiter.v1.CancelTournamentResponse
 	(*RuleOnGameRequest)(nil),              // 41: arbiter.v1.RuleOnGameRequest
 	(*RuleOnGameResponse)(nil),             // 42: arbiter.v1.RuleOnGameResponse
-	(*CorrectTournamentRequest)(nil),       // 43: arbiter.v1.CorrectTournamentRequest
-	(*CorrectTournamentResponse)(nil),      // 44: arbiter.v1.CorrectTournamentResponse
-	(*RoundPairs)(nil),                     // 45: arbiter.v1.RoundPairs
-	(*LaterPairings)(nil),                  // 46: arbiter.v1.LaterPairings
-	(*PlaceChange)(nil),                    // 47: arbiter.v1.PlaceChange
-	(*GetTournamentRequest)(nil),           // 48: arbiter.v1.GetTournamentRequest
-	(*GetTournamentResponse)(nil),          // 49: arbiter.v1.GetTournamentResponse
-	(*ListTournamentsRequest)(nil),         // 50: arbiter.v1.ListTournamentsRequest
-	(*ListTournamentsResponse)(nil),        // 51: arbiter.v1.ListTournamentsResponse
-	(*ExportTournamentRequest)(nil),        // 52: arbiter.v1.ExportTournamentRequest
-	(*ExportTournamentResponse)(nil),       // 53: arbiter.v1.ExportTournamentResponse
-	(*GetStandingsRequest)(nil),            // 54: arbiter.v1.GetStandingsRequest
-	(*GetStandingsResponse)(nil),           // 55: arbiter.v1.GetStandingsResponse
-	(*TeamStandings)(nil),                  // 56: arbiter.v1.TeamStandings
-	(*TeamRow)(nil),                        // 57: arbiter.v1.TeamRow
-	(*GetSeriesRequest)(nil),               // 58: arbiter.v1.GetSeriesRequest
-	(*GetSeriesResponse)(nil),              // 59: arbiter.v1.GetSeriesResponse
-	(*SeriesRow)(nil),                      // 60: arbiter.v1.SeriesRow
-	(*SeriesResult)(nil),                   // 61: arbiter.v1.SeriesResult
-	(*StandingsRow)(nil),                   // 62: arbiter.v1.StandingsRow
-	(*StandingsRating)(nil),                // 63: arbiter.v1.StandingsRating
-	(*Faults)(nil),                         // 64: arbiter.v1.Faults
-	(*WebHook)(nil),                        // 65: arbiter.v1.WebHook
-	(*CreateWebHookRequest)(nil),           // 66: arbiter.v1.CreateWebHookRequest
-	(*CreateWebHookResponse)(nil),          // 67: arbiter.v1.CreateWebHookResponse
-	(*ListWebHooksRequest)(nil),            // 68: arbiter.v1.ListWebHooksRequest
-	(*ListWebHooksResponse)(nil),           // 69: arbiter.v1.ListWebHooksResponse
-	(*RetryWebHookRequest)(nil),            // 70: arbiter.v1.RetryWebHookRequest
-	(*RetryWebHookResponse)(nil),           // 71: arbiter.v1.RetryWebHookResponse
-	(*DeleteWebHookRequest)(nil),           // 72: arbiter.v1.DeleteWebHookRequest
-	(*DeleteWebHookResponse)(nil),          // 73: arbiter.v1.DeleteWebHookResponse
-	nil,                                    // 74: arbiter.v1.TournamentSpec.TimeOddsEntry
-	(StartRule)(0),                         // 75: arbiter.v1.StartRule
-	(*Correction)(nil),                     // 76: arbiter.v1.Correction
-	(*Estimate)(nil),                       // 77: arbiter.v1.Estimate
+	(*GoOnFromReportRequest)(nil),          // 43: arbiter.v1.GoOnFromReportRequest
+	(*GoOnFromReportResponse)(nil),         // 44: arbiter.v1.GoOnFromReportResponse
+	(*CorrectTournamentRequest)(nil),       // 45: arbiter.v1.CorrectTournamentRequest
+	(*CorrectTournamentResponse)(nil),      // 46: arbiter.v1.CorrectTournamentResponse
+	(*RoundPairs)(nil),                     // 47: arbiter.v1.RoundPairs
+	(*LaterPairings)(nil),                  // 48: arbiter.v1.LaterPairings
+	(*PlaceChange)(nil),                    // 49: arbiter.v1.PlaceChange
+	(*GetTournamentRequest)(nil),           // 50: arbiter.v1.GetTournamentRequest
+	(*GetTournamentResponse)(nil),          // 51: arbiter.v1.GetTournamentResponse
+	(*ListTournamentsRequest)(nil),         // 52: arbiter.v1.ListTournamentsRequest
+	(*ListTournamentsResponse)(nil),        // 53: arbiter.v1.ListTournamentsResponse
+	(*ExportTournamentRequest)(nil),        // 54: arbiter.v1.ExportTournamentRequest
+	(*ExportTournamentResponse)(nil),       // 55: arbiter.v1.ExportTournamentResponse
+	(*GetStandingsRequest)(nil),            // 56: arbiter.v1.GetStandingsRequest
+	(*GetStandingsResponse)(nil),           // 57: arbiter.v1.GetStandingsResponse
+	(*TeamStandings)(nil),                  // 58: arbiter.v1.TeamStandings
+	(*TeamRow)(nil),                        // 59: arbiter.v1.TeamRow
+	(*GetSeriesRequest)(nil),               // 60: arbiter.v1.GetSeriesRequest
+	(*GetSeriesResponse)(nil),              // 61: arbiter.v1.GetSeriesResponse
+	(*SeriesRow)(nil),                      // 62: arbiter.v1.SeriesRow
+	(*SeriesResult)(nil),                   // 63: arbiter.v1.SeriesResult
+	(*StandingsRow)(nil),                   // 64: arbiter.v1.StandingsRow
+	(*StandingsRating)(nil),                // 65: arbiter.v1.StandingsRating
+	(*Faults)(nil),                         // 66: arbiter.v1.Faults
+	(*WebHook)(nil),                        // 67: arbiter.v1.WebHook
+	(*CreateWebHookRequest)(nil),           // 68: arbiter.v1.CreateWebHookRequest
+	(*CreateWebHookResponse)(nil),          // 69: arbiter.v1.CreateWebHookResponse
+	(*ListWebHooksRequest)(nil),            // 70: arbiter.v1.ListWebHooksRequest
+	(*ListWebHooksResponse)(nil),           // 71: arbiter.v1.ListWebHooksResponse
+	(*RetryWebHookRequest)(nil),            // 72: arbiter.v1.RetryWebHookRequest
+	(*RetryWebHookResponse)(nil),           // 73: arbiter.v1.RetryWebHookResponse
+	(*DeleteWebHookRequest)(nil),           // 74: arbiter.v1.DeleteWebHookRequest
+	(*DeleteWebHookResponse)(nil),          // 75: arbiter.v1.DeleteWebHookResponse
+	nil,                                    // 76: arbiter.v1.TournamentSpec.TimeOddsEntry
+	nil,                                    // 77: arbiter.v1.GoOnFromReportRequest.PlayersEntry
+	(StartRule)(0),                         // 78: arbiter.v1.StartRule
+	(*Correction)(nil),                     // 79: arbiter.v1.Correction
+	(*Estimate)(nil),                       // 80: arbiter.v1.Estimate
 }
 var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	0,  // 0: arbiter.v1.TournamentSpec.format:type_name -> arbiter.v1.TournamentFormat
@@ -6317,7 +6453,7 @@ var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	18, // 5: arbiter.v1.TournamentSpec.adjudication:type_name -> arbiter.v1.Adjudication
 	3,  // 6: arbiter.v1.TournamentSpec.tie_breaks:type_name -> arbiter.v1.TieBreak
 	19, // 7: arbiter.v1.TournamentSpec.policy:type_name -> arbiter.v1.TournamentPolicy
-	74, // 8: arbiter.v1.TournamentSpec.time_odds:type_name -> arbiter.v1.TournamentSpec.TimeOddsEntry
+	76, // 8: arbiter.v1.TournamentSpec.time_odds:type_name -> arbiter.v1.TournamentSpec.TimeOddsEntry
 	17, // 9: arbiter.v1.TournamentSpec.series:type_name -> arbiter.v1.SeriesRules
 	13, // 10: arbiter.v1.TournamentSpec.groups:type_name -> arbiter.v1.PlayerGroups
 	11, // 11: arbiter.v1.Openings.lines:type_name -> arbiter.v1.OpeningLine
@@ -6326,7 +6462,7 @@ var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	14, // 14: arbiter.v1.PlayerGroups.categories:type_name -> arbiter.v1.PlayerGroup
 	14, // 15: arbiter.v1.PlayerGroups.authors:type_name -> arbiter.v1.PlayerGroup
 	6,  // 16: arbiter.v1.Schedule.too_few:type_name -> arbiter.v1.TooFewRule
-	75, // 17: arbiter.v1.TournamentPolicy.start:type_name -> arbiter.v1.StartRule
+	78, // 17: arbiter.v1.TournamentPolicy.start:type_name -> arbiter.v1.StartRule
 	4,  // 18: arbiter.v1.TournamentPolicy.no_show:type_name -> arbiter.v1.NoShowRule
 	8,  // 19: arbiter.v1.Tournament.spec:type_name -> arbiter.v1.TournamentSpec
 	1,  // 20: arbiter.v1.Tournament.phase:type_name -> arbiter.v1.TournamentPhase
@@ -6347,79 +6483,83 @@ var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	22, // 35: arbiter.v1.CancelTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
 	7,  // 36: arbiter.v1.RuleOnGameRequest.decision:type_name -> arbiter.v1.RulingDecision
 	22, // 37: arbiter.v1.RuleOnGameResponse.tournament:type_name -> arbiter.v1.Tournament
-	47, // 38: arbiter.v1.RuleOnGameResponse.changes:type_name -> arbiter.v1.PlaceChange
-	46, // 39: arbiter.v1.RuleOnGameResponse.later:type_name -> arbiter.v1.LaterPairings
-	76, // 40: arbiter.v1.CorrectTournamentRequest.correction:type_name -> arbiter.v1.Correction
-	22, // 41: arbiter.v1.CorrectTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	47, // 42: arbiter.v1.CorrectTournamentResponse.changes:type_name -> arbiter.v1.PlaceChange
-	46, // 43: arbiter.v1.CorrectTournamentResponse.later:type_name -> arbiter.v1.LaterPairings
-	45, // 44: arbiter.v1.CorrectTournamentResponse.paired:type_name -> arbiter.v1.RoundPairs
-	15, // 45: arbiter.v1.RoundPairs.pairs:type_name -> arbiter.v1.PlayerPair
-	15, // 46: arbiter.v1.LaterPairings.pairs:type_name -> arbiter.v1.PlayerPair
-	15, // 47: arbiter.v1.LaterPairings.instead:type_name -> arbiter.v1.PlayerPair
-	22, // 48: arbiter.v1.GetTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	0,  // 49: arbiter.v1.ListTournamentsRequest.format:type_name -> arbiter.v1.TournamentFormat
-	1,  // 50: arbiter.v1.ListTournamentsRequest.phase:type_name -> arbiter.v1.TournamentPhase
-	23, // 51: arbiter.v1.ListTournamentsResponse.tournaments:type_name -> arbiter.v1.TournamentSummary
-	3,  // 52: arbiter.v1.GetStandingsResponse.tie_breaks:type_name -> arbiter.v1.TieBreak
-	62, // 53: arbiter.v1.GetStandingsResponse.rows:type_name -> arbiter.v1.StandingsRow
-	56, // 54: arbiter.v1.GetStandingsResponse.teams:type_name -> arbiter.v1.TeamStandings
-	3,  // 55: arbiter.v1.TeamStandings.tie_breaks:type_name -> arbiter.v1.TieBreak
-	57, // 56: arbiter.v1.TeamStandings.rows:type_name -> arbiter.v1.TeamRow
-	23, // 57: arbiter.v1.GetSeriesResponse.tournaments:type_name -> arbiter.v1.TournamentSummary
-	60, // 58: arbiter.v1.GetSeriesResponse.rows:type_name -> arbiter.v1.SeriesRow
-	17, // 59: arbiter.v1.GetSeriesResponse.rules:type_name -> arbiter.v1.SeriesRules
-	61, // 60: arbiter.v1.SeriesRow.results:type_name -> arbiter.v1.SeriesResult
-	64, // 61: arbiter.v1.StandingsRow.faults:type_name -> arbiter.v1.Faults
-	63, // 62: arbiter.v1.StandingsRow.rating:type_name -> arbiter.v1.StandingsRating
-	77, // 63: arbiter.v1.StandingsRating.elo:type_name -> arbiter.v1.Estimate
-	65, // 64: arbiter.v1.CreateWebHookResponse.web_hook:type_name -> arbiter.v1.WebHook
-	65, // 65: arbiter.v1.ListWebHooksResponse.web_hooks:type_name -> arbiter.v1.WebHook
-	65, // 66: arbiter.v1.RetryWebHookResponse.web_hook:type_name -> arbiter.v1.WebHook
-	65, // 67: arbiter.v1.DeleteWebHookResponse.web_hook:type_name -> arbiter.v1.WebHook
-	24, // 68: arbiter.v1.TournamentService.CreateTournament:input_type -> arbiter.v1.CreateTournamentRequest
-	26, // 69: arbiter.v1.TournamentService.EnterTournament:input_type -> arbiter.v1.EnterTournamentRequest
-	28, // 70: arbiter.v1.TournamentService.WithdrawFromTournament:input_type -> arbiter.v1.WithdrawFromTournamentRequest
-	31, // 71: arbiter.v1.TournamentService.ChangeEntry:input_type -> arbiter.v1.ChangeEntryRequest
-	33, // 72: arbiter.v1.TournamentService.StartTournament:input_type -> arbiter.v1.StartTournamentRequest
-	35, // 73: arbiter.v1.TournamentService.PauseTournament:input_type -> arbiter.v1.PauseTournamentRequest
-	37, // 74: arbiter.v1.TournamentService.ResumeTournament:input_type -> arbiter.v1.ResumeTournamentRequest
-	39, // 75: arbiter.v1.TournamentService.CancelTournament:input_type -> arbiter.v1.CancelTournamentRequest
-	41, // 76: arbiter.v1.TournamentService.RuleOnGame:input_type -> arbiter.v1.RuleOnGameRequest
-	43, // 77: arbiter.v1.TournamentService.CorrectTournament:input_type -> arbiter.v1.CorrectTournamentRequest
-	48, // 78: arbiter.v1.TournamentService.GetTournament:input_type -> arbiter.v1.GetTournamentRequest
-	50, // 79: arbiter.v1.TournamentService.ListTournaments:input_type -> arbiter.v1.ListTournamentsRequest
-	54, // 80: arbiter.v1.TournamentService.GetStandings:input_type -> arbiter.v1.GetStandingsRequest
-	58, // 81: arbiter.v1.TournamentService.GetSeries:input_type -> arbiter.v1.GetSeriesRequest
-	52, // 82: arbiter.v1.TournamentService.ExportTournament:input_type -> arbiter.v1.ExportTournamentRequest
-	66, // 83: arbiter.v1.TournamentService.CreateWebHook:input_type -> arbiter.v1.CreateWebHookRequest
-	68, // 84: arbiter.v1.TournamentService.ListWebHooks:input_type -> arbiter.v1.ListWebHooksRequest
-	70, // 85: arbiter.v1.TournamentService.RetryWebHook:input_type -> arbiter.v1.RetryWebHookRequest
-	72, // 86: arbiter.v1.TournamentService.DeleteWebHook:input_type -> arbiter.v1.DeleteWebHookRequest
-	25, // 87: arbiter.v1.TournamentService.CreateTournament:output_type -> arbiter.v1.CreateTournamentResponse
-	27, // 88: arbiter.v1.TournamentService.EnterTournament:output_type -> arbiter.v1.EnterTournamentResponse
-	29, // 89: arbiter.v1.TournamentService.WithdrawFromTournament:output_type -> arbiter.v1.WithdrawFromTournamentResponse
-	32, // 90: arbiter.v1.TournamentService.ChangeEntry:output_type -> arbiter.v1.ChangeEntryResponse
-	34, // 91: arbiter.v1.TournamentService.StartTournament:output_type -> arbiter.v1.StartTournamentResponse
-	36, // 92: arbiter.v1.TournamentService.PauseTournament:output_type -> arbiter.v1.PauseTournamentResponse
-	38, // 93: arbiter.v1.TournamentService.ResumeTournament:output_type -> arbiter.v1.ResumeTournamentResponse
-	40, // 94: arbiter.v1.TournamentService.CancelTournament:output_type -> arbiter.v1.CancelTournamentResponse
-	42, // 95: arbiter.v1.TournamentService.RuleOnGame:output_type -> arbiter.v1.RuleOnGameResponse
-	44, // 96: arbiter.v1.TournamentService.CorrectTournament:output_type -> arbiter.v1.CorrectTournamentResponse
-	49, // 97: arbiter.v1.TournamentService.GetTournament:output_type -> arbiter.v1.GetTournamentResponse
-	51, // 98: arbiter.v1.TournamentService.ListTournaments:output_type -> arbiter.v1.ListTournamentsResponse
-	55, // 99: arbiter.v1.TournamentService.GetStandings:output_type -> arbiter.v1.GetStandingsResponse
-	59, // 100: arbiter.v1.TournamentService.GetSeries:output_type -> arbiter.v1.GetSeriesResponse
-	53, // 101: arbiter.v1.TournamentService.ExportTournament:output_type -> arbiter.v1.ExportTournamentResponse
-	67, // 102: arbiter.v1.TournamentService.CreateWebHook:output_type -> arbiter.v1.CreateWebHookResponse
-	69, // 103: arbiter.v1.TournamentService.ListWebHooks:output_type -> arbiter.v1.ListWebHooksResponse
-	71, // 104: arbiter.v1.TournamentService.RetryWebHook:output_type -> arbiter.v1.RetryWebHookResponse
-	73, // 105: arbiter.v1.TournamentService.DeleteWebHook:output_type -> arbiter.v1.DeleteWebHookResponse
-	87, // [87:106] is the sub-list for method output_type
-	68, // [68:87] is the sub-list for method input_type
-	68, // [68:68] is the sub-list for extension type_name
-	68, // [68:68] is the sub-list for extension extendee
-	0,  // [0:68] is the sub-list for field type_name
+	49, // 38: arbiter.v1.RuleOnGameResponse.changes:type_name -> arbiter.v1.PlaceChange
+	48, // 39: arbiter.v1.RuleOnGameResponse.later:type_name -> arbiter.v1.LaterPairings
+	77, // 40: arbiter.v1.GoOnFromReportRequest.players:type_name -> arbiter.v1.GoOnFromReportRequest.PlayersEntry
+	22, // 41: arbiter.v1.GoOnFromReportResponse.tournament:type_name -> arbiter.v1.Tournament
+	79, // 42: arbiter.v1.CorrectTournamentRequest.correction:type_name -> arbiter.v1.Correction
+	22, // 43: arbiter.v1.CorrectTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	49, // 44: arbiter.v1.CorrectTournamentResponse.changes:type_name -> arbiter.v1.PlaceChange
+	48, // 45: arbiter.v1.CorrectTournamentResponse.later:type_name -> arbiter.v1.LaterPairings
+	47, // 46: arbiter.v1.CorrectTournamentResponse.paired:type_name -> arbiter.v1.RoundPairs
+	15, // 47: arbiter.v1.RoundPairs.pairs:type_name -> arbiter.v1.PlayerPair
+	15, // 48: arbiter.v1.LaterPairings.pairs:type_name -> arbiter.v1.PlayerPair
+	15, // 49: arbiter.v1.LaterPairings.instead:type_name -> arbiter.v1.PlayerPair
+	22, // 50: arbiter.v1.GetTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	0,  // 51: arbiter.v1.ListTournamentsRequest.format:type_name -> arbiter.v1.TournamentFormat
+	1,  // 52: arbiter.v1.ListTournamentsRequest.phase:type_name -> arbiter.v1.TournamentPhase
+	23, // 53: arbiter.v1.ListTournamentsResponse.tournaments:type_name -> arbiter.v1.TournamentSummary
+	3,  // 54: arbiter.v1.GetStandingsResponse.tie_breaks:type_name -> arbiter.v1.TieBreak
+	64, // 55: arbiter.v1.GetStandingsResponse.rows:type_name -> arbiter.v1.StandingsRow
+	58, // 56: arbiter.v1.GetStandingsResponse.teams:type_name -> arbiter.v1.TeamStandings
+	3,  // 57: arbiter.v1.TeamStandings.tie_breaks:type_name -> arbiter.v1.TieBreak
+	59, // 58: arbiter.v1.TeamStandings.rows:type_name -> arbiter.v1.TeamRow
+	23, // 59: arbiter.v1.GetSeriesResponse.tournaments:type_name -> arbiter.v1.TournamentSummary
+	62, // 60: arbiter.v1.GetSeriesResponse.rows:type_name -> arbiter.v1.SeriesRow
+	17, // 61: arbiter.v1.GetSeriesResponse.rules:type_name -> arbiter.v1.SeriesRules
+	63, // 62: arbiter.v1.SeriesRow.results:type_name -> arbiter.v1.SeriesResult
+	66, // 63: arbiter.v1.StandingsRow.faults:type_name -> arbiter.v1.Faults
+	65, // 64: arbiter.v1.StandingsRow.rating:type_name -> arbiter.v1.StandingsRating
+	80, // 65: arbiter.v1.StandingsRating.elo:type_name -> arbiter.v1.Estimate
+	67, // 66: arbiter.v1.CreateWebHookResponse.web_hook:type_name -> arbiter.v1.WebHook
+	67, // 67: arbiter.v1.ListWebHooksResponse.web_hooks:type_name -> arbiter.v1.WebHook
+	67, // 68: arbiter.v1.RetryWebHookResponse.web_hook:type_name -> arbiter.v1.WebHook
+	67, // 69: arbiter.v1.DeleteWebHookResponse.web_hook:type_name -> arbiter.v1.WebHook
+	24, // 70: arbiter.v1.TournamentService.CreateTournament:input_type -> arbiter.v1.CreateTournamentRequest
+	26, // 71: arbiter.v1.TournamentService.EnterTournament:input_type -> arbiter.v1.EnterTournamentRequest
+	28, // 72: arbiter.v1.TournamentService.WithdrawFromTournament:input_type -> arbiter.v1.WithdrawFromTournamentRequest
+	31, // 73: arbiter.v1.TournamentService.ChangeEntry:input_type -> arbiter.v1.ChangeEntryRequest
+	33, // 74: arbiter.v1.TournamentService.StartTournament:input_type -> arbiter.v1.StartTournamentRequest
+	43, // 75: arbiter.v1.TournamentService.GoOnFromReport:input_type -> arbiter.v1.GoOnFromReportRequest
+	35, // 76: arbiter.v1.TournamentService.PauseTournament:input_type -> arbiter.v1.PauseTournamentRequest
+	37, // 77: arbiter.v1.TournamentService.ResumeTournament:input_type -> arbiter.v1.ResumeTournamentRequest
+	39, // 78: arbiter.v1.TournamentService.CancelTournament:input_type -> arbiter.v1.CancelTournamentRequest
+	41, // 79: arbiter.v1.TournamentService.RuleOnGame:input_type -> arbiter.v1.RuleOnGameRequest
+	45, // 80: arbiter.v1.TournamentService.CorrectTournament:input_type -> arbiter.v1.CorrectTournamentRequest
+	50, // 81: arbiter.v1.TournamentService.GetTournament:input_type -> arbiter.v1.GetTournamentRequest
+	52, // 82: arbiter.v1.TournamentService.ListTournaments:input_type -> arbiter.v1.ListTournamentsRequest
+	56, // 83: arbiter.v1.TournamentService.GetStandings:input_type -> arbiter.v1.GetStandingsRequest
+	60, // 84: arbiter.v1.TournamentService.GetSeries:input_type -> arbiter.v1.GetSeriesRequest
+	54, // 85: arbiter.v1.TournamentService.ExportTournament:input_type -> arbiter.v1.ExportTournamentRequest
+	68, // 86: arbiter.v1.TournamentService.CreateWebHook:input_type -> arbiter.v1.CreateWebHookRequest
+	70, // 87: arbiter.v1.TournamentService.ListWebHooks:input_type -> arbiter.v1.ListWebHooksRequest
+	72, // 88: arbiter.v1.TournamentService.RetryWebHook:input_type -> arbiter.v1.RetryWebHookRequest
+	74, // 89: arbiter.v1.TournamentService.DeleteWebHook:input_type -> arbiter.v1.DeleteWebHookRequest
+	25, // 90: arbiter.v1.TournamentService.CreateTournament:output_type -> arbiter.v1.CreateTournamentResponse
+	27, // 91: arbiter.v1.TournamentService.EnterTournament:output_type -> arbiter.v1.EnterTournamentResponse
+	29, // 92: arbiter.v1.TournamentService.WithdrawFromTournament:output_type -> arbiter.v1.WithdrawFromTournamentResponse
+	32, // 93: arbiter.v1.TournamentService.ChangeEntry:output_type -> arbiter.v1.ChangeEntryResponse
+	34, // 94: arbiter.v1.TournamentService.StartTournament:output_type -> arbiter.v1.StartTournamentResponse
+	44, // 95: arbiter.v1.TournamentService.GoOnFromReport:output_type -> arbiter.v1.GoOnFromReportResponse
+	36, // 96: arbiter.v1.TournamentService.PauseTournament:output_type -> arbiter.v1.PauseTournamentResponse
+	38, // 97: arbiter.v1.TournamentService.ResumeTournament:output_type -> arbiter.v1.ResumeTournamentResponse
+	40, // 98: arbiter.v1.TournamentService.CancelTournament:output_type -> arbiter.v1.CancelTournamentResponse
+	42, // 99: arbiter.v1.TournamentService.RuleOnGame:output_type -> arbiter.v1.RuleOnGameResponse
+	46, // 100: arbiter.v1.TournamentService.CorrectTournament:output_type -> arbiter.v1.CorrectTournamentResponse
+	51, // 101: arbiter.v1.TournamentService.GetTournament:output_type -> arbiter.v1.GetTournamentResponse
+	53, // 102: arbiter.v1.TournamentService.ListTournaments:output_type -> arbiter.v1.ListTournamentsResponse
+	57, // 103: arbiter.v1.TournamentService.GetStandings:output_type -> arbiter.v1.GetStandingsResponse
+	61, // 104: arbiter.v1.TournamentService.GetSeries:output_type -> arbiter.v1.GetSeriesResponse
+	55, // 105: arbiter.v1.TournamentService.ExportTournament:output_type -> arbiter.v1.ExportTournamentResponse
+	69, // 106: arbiter.v1.TournamentService.CreateWebHook:output_type -> arbiter.v1.CreateWebHookResponse
+	71, // 107: arbiter.v1.TournamentService.ListWebHooks:output_type -> arbiter.v1.ListWebHooksResponse
+	73, // 108: arbiter.v1.TournamentService.RetryWebHook:output_type -> arbiter.v1.RetryWebHookResponse
+	75, // 109: arbiter.v1.TournamentService.DeleteWebHook:output_type -> arbiter.v1.DeleteWebHookResponse
+	90, // [90:110] is the sub-list for method output_type
+	70, // [70:90] is the sub-list for method input_type
+	70, // [70:70] is the sub-list for extension type_name
+	70, // [70:70] is the sub-list for extension extendee
+	0,  // [0:70] is the sub-list for field type_name
 }
 
 func init() { file_arbiter_v1_tournament_proto_init() }
@@ -6435,14 +6575,14 @@ func file_arbiter_v1_tournament_proto_init() {
 	file_arbiter_v1_tournament_proto_msgTypes[9].OneofWrappers = []any{}
 	file_arbiter_v1_tournament_proto_msgTypes[11].OneofWrappers = []any{}
 	file_arbiter_v1_tournament_proto_msgTypes[23].OneofWrappers = []any{}
-	file_arbiter_v1_tournament_proto_msgTypes[54].OneofWrappers = []any{}
+	file_arbiter_v1_tournament_proto_msgTypes[56].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arbiter_v1_tournament_proto_rawDesc), len(file_arbiter_v1_tournament_proto_rawDesc)),
 			NumEnums:      8,
-			NumMessages:   67,
+			NumMessages:   70,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -26,6 +26,7 @@ const (
 	TournamentService_WithdrawFromTournament_FullMethodName = "/arbiter.v1.TournamentService/WithdrawFromTournament"
 	TournamentService_ChangeEntry_FullMethodName            = "/arbiter.v1.TournamentService/ChangeEntry"
 	TournamentService_StartTournament_FullMethodName        = "/arbiter.v1.TournamentService/StartTournament"
+	TournamentService_GoOnFromReport_FullMethodName         = "/arbiter.v1.TournamentService/GoOnFromReport"
 	TournamentService_PauseTournament_FullMethodName        = "/arbiter.v1.TournamentService/PauseTournament"
 	TournamentService_ResumeTournament_FullMethodName       = "/arbiter.v1.TournamentService/ResumeTournament"
 	TournamentService_CancelTournament_FullMethodName       = "/arbiter.v1.TournamentService/CancelTournament"
@@ -84,6 +85,12 @@ type TournamentServiceClient interface {
 	// TOURNAMENT_CLOSED (started already, or too few players), ARGUMENT_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING,
 	// STORE_UNAVAILABLE, DRAINING.
 	StartTournament(ctx context.Context, in *StartTournamentRequest, opts ...grpc.CallOption) (*StartTournamentResponse, error)
+	// Starts a Swiss with what was played elsewhere: the players of a report enter, with its ratings and byes; its rounds,
+	// results, forbidden pairs and virtual points count, and play goes on with the next round. It is an event of the
+	// tournament's log. Refusals: as for StartTournament, TOURNAMENT_CLOSED (another format, other rounds, a player that
+	// is not in the report), ARGUMENT_INVALID (this is no report, it contradicts itself, or players in it have no account
+	// here: the message names lines and columns), PLAYER_SUSPENDED.
+	GoOnFromReport(ctx context.Context, in *GoOnFromReportRequest, opts ...grpc.CallOption) (*GoOnFromReportResponse, error)
 	// Pauses a tournament: no further games begin; those under way go on. Refusals: as for StartTournament,
 	// TOURNAMENT_CLOSED (not running).
 	PauseTournament(ctx context.Context, in *PauseTournamentRequest, opts ...grpc.CallOption) (*PauseTournamentResponse, error)
@@ -189,6 +196,16 @@ func (c *tournamentServiceClient) StartTournament(ctx context.Context, in *Start
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(StartTournamentResponse)
 	err := c.cc.Invoke(ctx, TournamentService_StartTournament_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *tournamentServiceClient) GoOnFromReport(ctx context.Context, in *GoOnFromReportRequest, opts ...grpc.CallOption) (*GoOnFromReportResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GoOnFromReportResponse)
+	err := c.cc.Invoke(ctx, TournamentService_GoOnFromReport_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -386,6 +403,12 @@ type TournamentServiceServer interface {
 	// TOURNAMENT_CLOSED (started already, or too few players), ARGUMENT_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING,
 	// STORE_UNAVAILABLE, DRAINING.
 	StartTournament(context.Context, *StartTournamentRequest) (*StartTournamentResponse, error)
+	// Starts a Swiss with what was played elsewhere: the players of a report enter, with its ratings and byes; its rounds,
+	// results, forbidden pairs and virtual points count, and play goes on with the next round. It is an event of the
+	// tournament's log. Refusals: as for StartTournament, TOURNAMENT_CLOSED (another format, other rounds, a player that
+	// is not in the report), ARGUMENT_INVALID (this is no report, it contradicts itself, or players in it have no account
+	// here: the message names lines and columns), PLAYER_SUSPENDED.
+	GoOnFromReport(context.Context, *GoOnFromReportRequest) (*GoOnFromReportResponse, error)
 	// Pauses a tournament: no further games begin; those under way go on. Refusals: as for StartTournament,
 	// TOURNAMENT_CLOSED (not running).
 	PauseTournament(context.Context, *PauseTournamentRequest) (*PauseTournamentResponse, error)
@@ -461,6 +484,9 @@ func (UnimplementedTournamentServiceServer) ChangeEntry(context.Context, *Change
 }
 func (UnimplementedTournamentServiceServer) StartTournament(context.Context, *StartTournamentRequest) (*StartTournamentResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method StartTournament not implemented")
+}
+func (UnimplementedTournamentServiceServer) GoOnFromReport(context.Context, *GoOnFromReportRequest) (*GoOnFromReportResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GoOnFromReport not implemented")
 }
 func (UnimplementedTournamentServiceServer) PauseTournament(context.Context, *PauseTournamentRequest) (*PauseTournamentResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method PauseTournament not implemented")
@@ -611,6 +637,24 @@ func _TournamentService_StartTournament_Handler(srv interface{}, ctx context.Con
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(TournamentServiceServer).StartTournament(ctx, req.(*StartTournamentRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _TournamentService_GoOnFromReport_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GoOnFromReportRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TournamentServiceServer).GoOnFromReport(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: TournamentService_GoOnFromReport_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TournamentServiceServer).GoOnFromReport(ctx, req.(*GoOnFromReportRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -886,6 +930,10 @@ var TournamentService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "StartTournament",
 			Handler:    _TournamentService_StartTournament_Handler,
+		},
+		{
+			MethodName: "GoOnFromReport",
+			Handler:    _TournamentService_GoOnFromReport_Handler,
 		},
 		{
 			MethodName: "PauseTournament",

@@ -159,6 +159,7 @@ class BlockingClient:
     withdraw_from_tournament = _answer(Client.withdraw_from_tournament)
     change_entry = _answer(Client.change_entry)
     start_tournament = _answer(Client.start_tournament)
+    go_on_from_report = _answer(Client.go_on_from_report)
     pause_tournament = _answer(Client.pause_tournament)
     resume_tournament = _answer(Client.resume_tournament)
     cancel_tournament = _answer(Client.cancel_tournament)

@@ -100,6 +100,7 @@ PAIRS = [
     (arb.PauseAfterRound, match_pb2.PauseAfterRound),
     (arb.RoundPairs, tournament_pb2.RoundPairs),
     (arb.TournamentCorrected, match_pb2.TournamentCorrected),
+    (arb.PlayedElsewhere, match_pb2.PlayedElsewhere),
     (arb.Faults, tournament_pb2.Faults),
     (arb.TournamentCreated, match_pb2.TournamentCreated),
     (arb.EntrantEvent, match_pb2.EntrantEvent),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from arbiter_protos.v1 import tournament_pb2 as pb
 
@@ -116,6 +116,25 @@ class TournamentCalls(Calls):
         request = pb.StartTournamentRequest(request_id=request_id or new_request_id(), tournament_id=tournament_id)
         return read(
             Tournament, (await self.connection.ask(self.connection.tournaments.StartTournament, request)).tournament
+        )
+
+    async def go_on_from_report(
+        self, tournament_id: str, report: str, players: Mapping[str, str] | None = None, request_id: str = ""
+    ) -> Tournament:
+        """Start a Swiss with what was played elsewhere, as its creator: play goes on with the next round.
+
+        report: a tournament report of FIDE (TRF16 or TRF26), as text. players: who its players are here, by name or
+        number in the report; the others have the same names here. Refusals: as for start_tournament, TOURNAMENT_CLOSED
+        (another format, other rounds), ARGUMENT_INVALID (what is wrong in which line), PLAYER_SUSPENDED.
+        """
+        request = pb.GoOnFromReportRequest(
+            request_id=request_id or new_request_id(),
+            tournament_id=tournament_id,
+            report=report,
+            players=players or {},
+        )
+        return read(
+            Tournament, (await self.connection.ask(self.connection.tournaments.GoOnFromReport, request)).tournament
         )
 
     async def pause_tournament(self, tournament_id: str, request_id: str = "") -> Tournament:

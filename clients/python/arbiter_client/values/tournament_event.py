@@ -67,6 +67,15 @@ class TournamentStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class PlayedElsewhere:
+    """A tournament goes on that was begun elsewhere. report: a TRF without names; players: by their numbers in it."""
+
+    report: str
+    players: tuple[str, ...]
+    caller: str
+
+
+@dataclass(frozen=True, slots=True)
 class OrganiserEvent:
     """An organiser paused or resumed the tournament: see the event's kind."""
 
@@ -171,6 +180,7 @@ TournamentHappening = (
     | EntrantEvent
     | EntryChanged
     | StartMissed
+    | PlayedElsewhere
     | TournamentStarted
     | OrganiserEvent
     | GamesPaired
@@ -188,6 +198,7 @@ _HAPPENINGS: dict[str, type[TournamentHappening]] = {
     "entrant": EntrantEvent,
     "entry_changed": EntryChanged,
     "start_missed": StartMissed,
+    "played_elsewhere": PlayedElsewhere,
     "started": TournamentStarted,
     "organiser": OrganiserEvent,
     "paired": GamesPaired,

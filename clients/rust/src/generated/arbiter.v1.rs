@@ -1315,6 +1315,10 @@ pub struct Match {
     /// The start position, from which the moves begin; empty for the game's initial one. Not set in lists for ended matches.
     #[prost(string, tag = "24")]
     pub start_position: ::prost::alloc::string::String,
+    /// The number of the ruling by which this rated match does not count for ratings (RatingService.ExportRatingRulings);
+    /// 0 without one. Set in lists and by GetMatch, once the match has ended.
+    #[prost(int32, tag = "25")]
+    pub unrated_by: i32,
 }
 /// The comment of a bot on its move.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1837,8 +1841,9 @@ pub struct TournamentEvent {
     /// When it happened.
     #[prost(int64, tag = "3")]
     pub at_ms: i64,
-    /// Its kind, as in the record: "tournament_created", "entered", "withdrawn", "entry_changed", "start_missed", "tournament_started", "paused",
-    /// "continued", "paired", "game_begun", "game_ended", "game_voided", "ruled", "corrected", "tournament_ended".
+    /// Its kind, as in the record: "tournament_created", "entered", "withdrawn", "entry_changed", "start_missed",
+    /// "played_elsewhere", "tournament_started", "paused", "continued", "paired", "game_begun", "game_ended",
+    /// "game_voided", "ruled", "corrected", "tournament_ended".
     #[prost(string, tag = "4")]
     pub kind: ::prost::alloc::string::String,
     /// The exact bytes of the record (canonical JSON, RFC 8785), if requested.
@@ -1847,7 +1852,7 @@ pub struct TournamentEvent {
     /// The event.
     #[prost(
         oneof = "tournament_event::Event",
-        tags = "5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16, 17, 18"
+        tags = "5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16, 17, 18, 19"
     )]
     pub event: ::core::option::Option<tournament_event::Event>,
 }
@@ -1896,6 +1901,9 @@ pub mod tournament_event {
         /// The organiser has corrected the tournament, some of it also after its end.
         #[prost(message, tag = "18")]
         Corrected(super::TournamentCorrected),
+        /// The tournament goes on that a report is of: the events that follow at the same instant are from there.
+        #[prost(message, tag = "19")]
+        PlayedElsewhere(super::PlayedElsewhere),
     }
 }
 /// A tournament was created. TournamentService.GetTournament returns its specification.
@@ -1979,6 +1987,19 @@ pub struct TournamentStarted {
     #[prost(string, tag = "3")]
     pub rules: ::prost::alloc::string::String,
 }
+/// A tournament goes on that was begun elsewhere: its players enter, it starts, and its rounds have their results.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct PlayedElsewhere {
+    /// The report of the tournament (TRF), without the names of its players.
+    #[prost(string, tag = "1")]
+    pub report: ::prost::alloc::string::String,
+    /// Who the players are here, by their numbers in the report.
+    #[prost(string, repeated, tag = "2")]
+    pub players: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// The organiser.
+    #[prost(string, tag = "3")]
+    pub caller: ::prost::alloc::string::String,
+}
 /// An organiser paused or resumed a tournament: the event's kind says which.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct OrganiserEvent {
@@ -2048,7 +2069,7 @@ pub struct GameEnded {
     #[prost(int32, tag = "3")]
     pub winner: i32,
     /// The reason, as in the match's result; "walkover" if a player had withdrawn; "unplayed" if all matches of
-    /// the game were void, and neither has won.
+    /// the game were void, and neither has won; "played_elsewhere" if a report has the result.
     #[prost(string, tag = "4")]
     pub reason: ::prost::alloc::string::String,
     /// The cause of the end, as in the record of the match, such as "rules" or "absence".
@@ -7973,6 +7994,32 @@ pub struct RuleOnGameResponse {
     #[prost(message, repeated, tag = "3")]
     pub later: ::prost::alloc::vec::Vec<LaterPairings>,
 }
+/// A request to start a Swiss with what was played elsewhere.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct GoOnFromReportRequest {
+    /// Chosen by the caller, 1 to 100 characters.
+    #[prost(string, tag = "1")]
+    pub request_id: ::prost::alloc::string::String,
+    /// The tournament, which has not started.
+    #[prost(string, tag = "2")]
+    pub tournament_id: ::prost::alloc::string::String,
+    /// A tournament report of FIDE (TRF16 or TRF26), as text, of at most 1000 players.
+    #[prost(string, tag = "3")]
+    pub report: ::prost::alloc::string::String,
+    /// Who players of the report are here: by name, or by number in the report. Whoever is left out has the same name here.
+    #[prost(map = "string, string", tag = "4")]
+    pub players: ::std::collections::HashMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
+}
+/// A tournament that goes on.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct GoOnFromReportResponse {
+    /// Its current state.
+    #[prost(message, optional, tag = "1")]
+    pub tournament: ::core::option::Option<Tournament>,
+}
 /// Corrects a tournament.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct CorrectTournamentRequest {
@@ -9067,6 +9114,37 @@ pub mod tournament_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
+        /// Starts a Swiss with what was played elsewhere: the players of a report enter, with its ratings and byes; its rounds,
+        /// results, forbidden pairs and virtual points count, and play goes on with the next round. It is an event of the
+        /// tournament's log. Refusals: as for StartTournament, TOURNAMENT_CLOSED (another format, other rounds, a player that
+        /// is not in the report), ARGUMENT_INVALID (this is no report, it contradicts itself, or players in it have no account
+        /// here: the message names lines and columns), PLAYER_SUSPENDED.
+        pub async fn go_on_from_report(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GoOnFromReportRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::GoOnFromReportResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/arbiter.v1.TournamentService/GoOnFromReport",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("arbiter.v1.TournamentService", "GoOnFromReport"),
+                );
+            self.inner.unary(req, path, codec).await
+        }
         /// Pauses a tournament: no further games begin; those under way go on. Refusals: as for StartTournament,
         /// TOURNAMENT_CLOSED (not running).
         pub async fn pause_tournament(
@@ -9534,6 +9612,20 @@ pub mod tournament_service_server {
             request: tonic::Request<super::StartTournamentRequest>,
         ) -> std::result::Result<
             tonic::Response<super::StartTournamentResponse>,
+            tonic::Status,
+        > {
+            Err(tonic::Status::unimplemented("Not yet implemented"))
+        }
+        /// Starts a Swiss with what was played elsewhere: the players of a report enter, with its ratings and byes; its rounds,
+        /// results, forbidden pairs and virtual points count, and play goes on with the next round. It is an event of the
+        /// tournament's log. Refusals: as for StartTournament, TOURNAMENT_CLOSED (another format, other rounds, a player that
+        /// is not in the report), ARGUMENT_INVALID (this is no report, it contradicts itself, or players in it have no account
+        /// here: the message names lines and columns), PLAYER_SUSPENDED.
+        async fn go_on_from_report(
+            &self,
+            request: tonic::Request<super::GoOnFromReportRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::GoOnFromReportResponse>,
             tonic::Status,
         > {
             Err(tonic::Status::unimplemented("Not yet implemented"))
@@ -10008,6 +10100,52 @@ pub mod tournament_service_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = StartTournamentSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/arbiter.v1.TournamentService/GoOnFromReport" => {
+                    #[allow(non_camel_case_types)]
+                    struct GoOnFromReportSvc<T: TournamentService>(pub Arc<T>);
+                    impl<
+                        T: TournamentService,
+                    > tonic::server::UnaryService<super::GoOnFromReportRequest>
+                    for GoOnFromReportSvc<T> {
+                        type Response = super::GoOnFromReportResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::GoOnFromReportRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as TournamentService>::go_on_from_report(&inner, request)
+                                    .await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = GoOnFromReportSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

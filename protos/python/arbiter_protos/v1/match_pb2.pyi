@@ -1597,6 +1597,7 @@ class TournamentEvent(_message.Message):
     START_MISSED_FIELD_NUMBER: _builtins.int
     RULED_FIELD_NUMBER: _builtins.int
     CORRECTED_FIELD_NUMBER: _builtins.int
+    PLAYED_ELSEWHERE_FIELD_NUMBER: _builtins.int
     RECORD_FIELD_NUMBER: _builtins.int
     tournament_id: _builtins.str
     """The tournament."""
@@ -1605,8 +1606,9 @@ class TournamentEvent(_message.Message):
     at_ms: _builtins.int
     """When it happened."""
     kind: _builtins.str
-    """Its kind, as in the record: "tournament_created", "entered", "withdrawn", "entry_changed", "start_missed", "tournament_started", "paused",
-    "continued", "paired", "game_begun", "game_ended", "game_voided", "ruled", "corrected", "tournament_ended".
+    """Its kind, as in the record: "tournament_created", "entered", "withdrawn", "entry_changed", "start_missed",
+    "played_elsewhere", "tournament_started", "paused", "continued", "paired", "game_begun", "game_ended",
+    "game_voided", "ruled", "corrected", "tournament_ended".
     """
     record: _builtins.bytes
     """The exact bytes of the record (canonical JSON, RFC 8785), if requested."""
@@ -1662,6 +1664,10 @@ class TournamentEvent(_message.Message):
     def corrected(self) -> Global___TournamentCorrected:
         """The organiser has corrected the tournament, some of it also after its end."""
 
+    @_builtins.property
+    def played_elsewhere(self) -> Global___PlayedElsewhere:
+        """The tournament goes on that a report is of: the events that follow at the same instant are from there."""
+
     def __init__(
         self,
         *,
@@ -1682,13 +1688,14 @@ class TournamentEvent(_message.Message):
         start_missed: Global___StartMissed | None = ...,
         ruled: Global___GameRuled | None = ...,
         corrected: Global___TournamentCorrected | None = ...,
+        played_elsewhere: Global___PlayedElsewhere | None = ...,
         record: _builtins.bytes = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["begun", b"begun", "corrected", b"corrected", "created", b"created", "ended", b"ended", "entrant", b"entrant", "entry_changed", b"entry_changed", "event", b"event", "game_ended", b"game_ended", "organiser", b"organiser", "paired", b"paired", "ruled", b"ruled", "start_missed", b"start_missed", "started", b"started", "voided", b"voided"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["begun", b"begun", "corrected", b"corrected", "created", b"created", "ended", b"ended", "entrant", b"entrant", "entry_changed", b"entry_changed", "event", b"event", "game_ended", b"game_ended", "organiser", b"organiser", "paired", b"paired", "played_elsewhere", b"played_elsewhere", "ruled", b"ruled", "start_missed", b"start_missed", "started", b"started", "voided", b"voided"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_ms", b"at_ms", "begun", b"begun", "corrected", b"corrected", "created", b"created", "ended", b"ended", "entrant", b"entrant", "entry_changed", b"entry_changed", "event", b"event", "game_ended", b"game_ended", "kind", b"kind", "organiser", b"organiser", "paired", b"paired", "record", b"record", "revision", b"revision", "ruled", b"ruled", "start_missed", b"start_missed", "started", b"started", "tournament_id", b"tournament_id", "voided", b"voided"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_ms", b"at_ms", "begun", b"begun", "corrected", b"corrected", "created", b"created", "ended", b"ended", "entrant", b"entrant", "entry_changed", b"entry_changed", "event", b"event", "game_ended", b"game_ended", "kind", b"kind", "organiser", b"organiser", "paired", b"paired", "played_elsewhere", b"played_elsewhere", "record", b"record", "revision", b"revision", "ruled", b"ruled", "start_missed", b"start_missed", "started", b"started", "tournament_id", b"tournament_id", "voided", b"voided"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_event: _TypeAlias = _typing.Literal["created", "entrant", "started", "organiser", "paired", "begun", "game_ended", "voided", "ended", "entry_changed", "start_missed", "ruled", "corrected"]  # noqa: Y015
+    _WhichOneofReturnType_event: _TypeAlias = _typing.Literal["created", "entrant", "started", "organiser", "paired", "begun", "game_ended", "voided", "ended", "entry_changed", "start_missed", "ruled", "corrected", "played_elsewhere"]  # noqa: Y015
     _WhichOneofArgType_event: _TypeAlias = _typing.Literal["event", b"event"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_event) -> _WhichOneofReturnType_event | None: ...
 
@@ -1873,6 +1880,38 @@ class TournamentStarted(_message.Message):
 Global___TournamentStarted: _TypeAlias = TournamentStarted  # noqa: Y015
 
 @_typing.final
+class PlayedElsewhere(_message.Message):
+    """A tournament goes on that was begun elsewhere: its players enter, it starts, and its rounds have their results."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REPORT_FIELD_NUMBER: _builtins.int
+    PLAYERS_FIELD_NUMBER: _builtins.int
+    CALLER_FIELD_NUMBER: _builtins.int
+    report: _builtins.str
+    """The report of the tournament (TRF), without the names of its players."""
+    caller: _builtins.str
+    """The organiser."""
+    @_builtins.property
+    def players(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Who the players are here, by their numbers in the report."""
+
+    def __init__(
+        self,
+        *,
+        report: _builtins.str = ...,
+        players: _abc.Iterable[_builtins.str] | None = ...,
+        caller: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["caller", b"caller", "players", b"players", "report", b"report"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PlayedElsewhere: _TypeAlias = PlayedElsewhere  # noqa: Y015
+
+@_typing.final
 class OrganiserEvent(_message.Message):
     """An organiser paused or resumed a tournament: the event's kind says which."""
 
@@ -2027,7 +2066,7 @@ class GameEnded(_message.Message):
     """
     reason: _builtins.str
     """The reason, as in the match's result; "walkover" if a player had withdrawn; "unplayed" if all matches of
-    the game were void, and neither has won.
+    the game were void, and neither has won; "played_elsewhere" if a report has the result.
     """
     cause: _builtins.str
     """The cause of the end, as in the record of the match, such as "rules" or "absence"."""

@@ -1927,6 +1927,86 @@ class RuleOnGameResponse(_message.Message):
 Global___RuleOnGameResponse: _TypeAlias = RuleOnGameResponse  # noqa: Y015
 
 @_typing.final
+class GoOnFromReportRequest(_message.Message):
+    """A request to start a Swiss with what was played elsewhere."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class PlayersEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    TOURNAMENT_ID_FIELD_NUMBER: _builtins.int
+    REPORT_FIELD_NUMBER: _builtins.int
+    PLAYERS_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """Chosen by the caller, 1 to 100 characters."""
+    tournament_id: _builtins.str
+    """The tournament, which has not started."""
+    report: _builtins.str
+    """A tournament report of FIDE (TRF16 or TRF26), as text, of at most 1000 players."""
+    @_builtins.property
+    def players(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """Who players of the report are here: by name, or by number in the report. Whoever is left out has the same name here."""
+
+    def __init__(
+        self,
+        *,
+        request_id: _builtins.str = ...,
+        tournament_id: _builtins.str = ...,
+        report: _builtins.str = ...,
+        players: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["players", b"players", "report", b"report", "request_id", b"request_id", "tournament_id", b"tournament_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GoOnFromReportRequest: _TypeAlias = GoOnFromReportRequest  # noqa: Y015
+
+@_typing.final
+class GoOnFromReportResponse(_message.Message):
+    """A tournament that goes on."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOURNAMENT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def tournament(self) -> Global___Tournament:
+        """Its current state."""
+
+    def __init__(
+        self,
+        *,
+        tournament: Global___Tournament | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["tournament", b"tournament"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["tournament", b"tournament"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GoOnFromReportResponse: _TypeAlias = GoOnFromReportResponse  # noqa: Y015
+
+@_typing.final
 class CorrectTournamentRequest(_message.Message):
     """Corrects a tournament."""
 

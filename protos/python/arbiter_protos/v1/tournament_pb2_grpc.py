@@ -71,6 +71,11 @@ class TournamentServiceStub:
                 request_serializer=arbiter_dot_v1_dot_tournament__pb2.StartTournamentRequest.SerializeToString,
                 response_deserializer=arbiter_dot_v1_dot_tournament__pb2.StartTournamentResponse.FromString,
                 _registered_method=True)
+        self.GoOnFromReport = channel.unary_unary(
+                '/arbiter.v1.TournamentService/GoOnFromReport',
+                request_serializer=arbiter_dot_v1_dot_tournament__pb2.GoOnFromReportRequest.SerializeToString,
+                response_deserializer=arbiter_dot_v1_dot_tournament__pb2.GoOnFromReportResponse.FromString,
+                _registered_method=True)
         self.PauseTournament = channel.unary_unary(
                 '/arbiter.v1.TournamentService/PauseTournament',
                 request_serializer=arbiter_dot_v1_dot_tournament__pb2.PauseTournamentRequest.SerializeToString,
@@ -203,6 +208,17 @@ class TournamentServiceServicer:
         """Starts a tournament. A tournament with a start time also starts by itself. Refusals: TOURNAMENT_NOT_FOUND,
         TOURNAMENT_CLOSED (started already, or too few players), ARGUMENT_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING,
         STORE_UNAVAILABLE, DRAINING.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GoOnFromReport(self, request, context):
+        """Starts a Swiss with what was played elsewhere: the players of a report enter, with its ratings and byes; its rounds,
+        results, forbidden pairs and virtual points count, and play goes on with the next round. It is an event of the
+        tournament's log. Refusals: as for StartTournament, TOURNAMENT_CLOSED (another format, other rounds, a player that
+        is not in the report), ARGUMENT_INVALID (this is no report, it contradicts itself, or players in it have no account
+        here: the message names lines and columns), PLAYER_SUSPENDED.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -356,6 +372,11 @@ def add_TournamentServiceServicer_to_server(servicer, server):
                     servicer.StartTournament,
                     request_deserializer=arbiter_dot_v1_dot_tournament__pb2.StartTournamentRequest.FromString,
                     response_serializer=arbiter_dot_v1_dot_tournament__pb2.StartTournamentResponse.SerializeToString,
+            ),
+            'GoOnFromReport': grpc.unary_unary_rpc_method_handler(
+                    servicer.GoOnFromReport,
+                    request_deserializer=arbiter_dot_v1_dot_tournament__pb2.GoOnFromReportRequest.FromString,
+                    response_serializer=arbiter_dot_v1_dot_tournament__pb2.GoOnFromReportResponse.SerializeToString,
             ),
             'PauseTournament': grpc.unary_unary_rpc_method_handler(
                     servicer.PauseTournament,
@@ -575,6 +596,33 @@ class TournamentService:
             '/arbiter.v1.TournamentService/StartTournament',
             arbiter_dot_v1_dot_tournament__pb2.StartTournamentRequest.SerializeToString,
             arbiter_dot_v1_dot_tournament__pb2.StartTournamentResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GoOnFromReport(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arbiter.v1.TournamentService/GoOnFromReport',
+            arbiter_dot_v1_dot_tournament__pb2.GoOnFromReportRequest.SerializeToString,
+            arbiter_dot_v1_dot_tournament__pb2.GoOnFromReportResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -75,6 +75,13 @@ class TournamentServiceStub:
     TOURNAMENT_CLOSED (started already, or too few players), ARGUMENT_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING,
     STORE_UNAVAILABLE, DRAINING.
     """
+    GoOnFromReport: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.GoOnFromReportRequest, _tournament_pb2.GoOnFromReportResponse]
+    """Starts a Swiss with what was played elsewhere: the players of a report enter, with its ratings and byes; its rounds,
+    results, forbidden pairs and virtual points count, and play goes on with the next round. It is an event of the
+    tournament's log. Refusals: as for StartTournament, TOURNAMENT_CLOSED (another format, other rounds, a player that
+    is not in the report), ARGUMENT_INVALID (this is no report, it contradicts itself, or players in it have no account
+    here: the message names lines and columns), PLAYER_SUSPENDED.
+    """
     PauseTournament: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.PauseTournamentRequest, _tournament_pb2.PauseTournamentResponse]
     """Pauses a tournament: no further games begin; those under way go on. Refusals: as for StartTournament,
     TOURNAMENT_CLOSED (not running).
@@ -182,6 +189,13 @@ class TournamentServiceAsyncStub(TournamentServiceStub):
     """Starts a tournament. A tournament with a start time also starts by itself. Refusals: TOURNAMENT_NOT_FOUND,
     TOURNAMENT_CLOSED (started already, or too few players), ARGUMENT_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING,
     STORE_UNAVAILABLE, DRAINING.
+    """
+    GoOnFromReport: _aio.UnaryUnaryMultiCallable[_tournament_pb2.GoOnFromReportRequest, _tournament_pb2.GoOnFromReportResponse]  # type: ignore[assignment]
+    """Starts a Swiss with what was played elsewhere: the players of a report enter, with its ratings and byes; its rounds,
+    results, forbidden pairs and virtual points count, and play goes on with the next round. It is an event of the
+    tournament's log. Refusals: as for StartTournament, TOURNAMENT_CLOSED (another format, other rounds, a player that
+    is not in the report), ARGUMENT_INVALID (this is no report, it contradicts itself, or players in it have no account
+    here: the message names lines and columns), PLAYER_SUSPENDED.
     """
     PauseTournament: _aio.UnaryUnaryMultiCallable[_tournament_pb2.PauseTournamentRequest, _tournament_pb2.PauseTournamentResponse]  # type: ignore[assignment]
     """Pauses a tournament: no further games begin; those under way go on. Refusals: as for StartTournament,
@@ -317,6 +331,19 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         """Starts a tournament. A tournament with a start time also starts by itself. Refusals: TOURNAMENT_NOT_FOUND,
         TOURNAMENT_CLOSED (started already, or too few players), ARGUMENT_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING,
         STORE_UNAVAILABLE, DRAINING.
+        """
+
+    @_abc_1.abstractmethod
+    def GoOnFromReport(
+        self,
+        request: _tournament_pb2.GoOnFromReportRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_tournament_pb2.GoOnFromReportResponse, _abc.Awaitable[_tournament_pb2.GoOnFromReportResponse]]:
+        """Starts a Swiss with what was played elsewhere: the players of a report enter, with its ratings and byes; its rounds,
+        results, forbidden pairs and virtual points count, and play goes on with the next round. It is an event of the
+        tournament's log. Refusals: as for StartTournament, TOURNAMENT_CLOSED (another format, other rounds, a player that
+        is not in the report), ARGUMENT_INVALID (this is no report, it contradicts itself, or players in it have no account
+        here: the message names lines and columns), PLAYER_SUSPENDED.
         """
 
     @_abc_1.abstractmethod
