@@ -33,18 +33,11 @@ T = TypeVar("T")
 SNAPSHOT: Final = ("claim", "material")
 """What a position brings along, beside its text, turn and outcome, if the game has rules of its own for it."""
 
-OPTIONAL: Final = (
-    "start", "starts", "canonical", "notation", "from_notation", "number", "actor", "counters", "picture", "regions",
-    *SNAPSHOT,
-)  # fmt: skip
-"""The methods that a game may leave as `Game` has them; then the other process is not asked."""
-
 
 class Call(NamedTuple):
     """A question to the rules of a variant: a method, the number of a position (0: none), and further arguments.
 
-    line: how that position is reached, if the process does not have it (any more): the method and the argument that
-    made the first position, and the moves since, each as (moves before it, move), None before the first.
+    line: how that position is reached, if the process does not have it (any more).
     """
 
     variant: str
@@ -54,19 +47,29 @@ class Call(NamedTuple):
     line: Line | None = None
 
 
+class Moves:
+    """A move and those before it, which many positions share. No tuple: a deep one can't be shown in a traceback."""
+
+    __slots__ = ("before", "last")
+
+    def __init__(self, before: Moves | None, last: str) -> None:
+        self.before = before
+        self.last = last
+
+
 class Line(NamedTuple):
-    """A start of a game, and the moves since."""
+    """How a position is reached: the method that makes the first one, its arguments, and the moves since."""
 
     method: str
     arguments: tuple[str | int, ...]
-    moves: tuple[Any, str] | None = None
+    moves: Moves | None = None
 
     def played(self) -> list[str]:
         """Return the moves, the first one first."""
         found, rest = list[str](), self.moves
         while rest is not None:
-            rest, move = rest
-            found.append(move)
+            found.append(rest.last)
+            rest = rest.before
         return found[::-1]
 
 
@@ -140,7 +143,7 @@ class RemoteGame(Game[RemotePosition]):
 
     def play(self, position: RemotePosition, move: str) -> RemotePosition:
         """Return the position after a move."""
-        line = position.line._replace(moves=(position.line.moves, move))
+        line = position.line._replace(moves=Moves(position.line.moves, move))
         return self._made(Call(self._variant, "play", position.number, (move,), position.line), line)
 
     def pieces(self, position: RemotePosition) -> Sequence[Piece]:
@@ -183,7 +186,7 @@ def _material(game: RemoteGame, position: RemotePosition) -> tuple[int, int]:
     return position.material
 
 
-def _whether(read: Callable[[Any], Any], method: str, with_position: bool) -> Callable[..., Any]:
+def _asking(read: Callable[[Any], Any], method: str, with_position: bool) -> Callable[..., Any]:
     """Return a method that asks for an answer about a position, or about none."""
     if with_position:
         return lambda game, position, *arguments: game._asked(read, method, position, *arguments)
@@ -194,16 +197,19 @@ _METHODS: Final[Mapping[str, Callable[..., Any]]] = {
     "start": _start,
     "claim": _claim,
     "material": _material,
-    "starts": _whether(read_texts, "starts", False),
-    "canonical": _whether(read_text, "canonical", False),
-    "actor": _whether(read_text, "actor", False),
-    "notation": _whether(read_plain, "notation", True),
-    "from_notation": _whether(read_text, "from_notation", True),
-    "number": _whether(read_plain, "number", True),
-    "counters": _whether(read_counters, "counters", True),
-    "picture": _whether(read_text, "picture", True),
-    "regions": _whether(read_regions, "regions", True),
+    "starts": _asking(read_texts, "starts", False),
+    "canonical": _asking(read_text, "canonical", False),
+    "actor": _asking(read_text, "actor", False),
+    "notation": _asking(read_plain, "notation", True),
+    "from_notation": _asking(read_text, "from_notation", True),
+    "number": _asking(read_plain, "number", True),
+    "counters": _asking(read_counters, "counters", True),
+    "picture": _asking(read_text, "picture", True),
+    "regions": _asking(read_regions, "regions", True),
 }
+
+OPTIONAL: Final = tuple(_METHODS)
+"""The methods that a game may leave as `Game` has them; then the other process is not asked."""
 
 
 def remote_class(name: str, rules: Rules, answer: Any) -> type[RemoteGame]:

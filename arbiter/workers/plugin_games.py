@@ -14,7 +14,7 @@ import json
 import pickle
 import threading
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from typing import Any, Final, NamedTuple
@@ -187,8 +187,10 @@ class PackageProcess:
             self._again = True
         except (OSError, EOFError):
             why = "their process ended during the call"
+        except Exception as error:  # the rules wrote to the pipe themselves: whatever came out of it
+            why = f"their process can't be understood: {shortened(repr(error))}"
         else:
-            if said == "done":
+            if said == "done" and isinstance(answer, str):
                 job.answered.set_result(answer)
                 return ""
             why = f"they take more memory than {self._limits.rules_memory_bytes:,} bytes"
@@ -252,6 +254,7 @@ async def _others_done() -> None:
 
 
 _users = 0  # how many servers of this process have the games kept apart: the registry is one for all
+_thread: _Thread | None = None  # of the first of them, for all
 
 
 @asynccontextmanager
@@ -259,34 +262,37 @@ async def plugins_apart(limits: Limits, log: Logger | None = None) -> AsyncItera
     """Run the rules of all games that are not the arbiter's own in other processes, during the context.
 
     It begins once each of them is loaded, has failed to, or has taken `plugin_start_ms`. The log says which can't be
-    loaded, and that a process has ended.
+    loaded, and that a process has ended. Servers in one process share these processes, with the limits of the first.
     """
-    global _users
+    global _users, _thread
     packages = registry.plugins()
-    if _users or not packages:
-        _users += bool(packages)
-        try:
-            yield
-        finally:
-            _users -= bool(packages)
+    if not packages:
+        yield
         return
-    _users = 1
-    thread = _Thread()
+    _users += 1
     try:
-        processes = {package: PackageProcess(package, limits, thread.loop, log) for package in packages}
-        for process in processes.values():
-            thread.run(process.keep())
-        found = await asyncio.gather(*(_loaded(processes[package], games) for package, games in packages.items()))
-        registry.keep_apart({name: game for games in found for name, game in games.items()})
-        for package, games in zip(packages, found, strict=True):
-            for name, game in games.items():
-                if isinstance(game, str) and log is not None:
-                    log.error("plugin_not_loaded", package=package, game=name, why=game)
+        if _thread is None:
+            _thread = _Thread()
+            await _load(packages, limits, log, _thread)
         yield
     finally:
         _users -= 1
-        registry.keep_apart({})
-        await thread.stop()
+        if not _users and _thread is not None:
+            ended, _thread = _thread, None
+            registry.keep_apart({})
+            await ended.stop()
+
+
+async def _load(packages: Mapping[str, Sequence[str]], limits: Limits, log: Logger | None, thread: _Thread) -> None:
+    processes = {package: PackageProcess(package, limits, thread.loop, log) for package in packages}
+    for process in processes.values():
+        thread.run(process.keep())
+    found = await asyncio.gather(*(_loaded(processes[package], games) for package, games in packages.items()))
+    registry.keep_apart({name: game for games in found for name, game in games.items()})
+    for package, games in zip(packages, found, strict=True):
+        for name, game in games.items():
+            if isinstance(game, str) and log is not None:
+                log.error("plugin_not_loaded", package=package, game=name, why=game)
 
 
 async def loaded_apart(limits: Limits) -> tuple[dict[str, type[AnyGame]], dict[str, str]]:
