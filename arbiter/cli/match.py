@@ -15,6 +15,7 @@ from arbiter.cli.failure import Failure
 from arbiter.cli.game_import import games_in, imported
 from arbiter.cli.table_options import AnyTableOptions
 from arbiter.cli.terminal import clock_text, instant, on_terminal, say, table, write_drawing, write_line
+from arbiter.drawing.caption import start_name
 from arbiter.drawing.terminal import draw
 from arbiter.errors import Refusal
 from arbiter.games import registry
@@ -138,7 +139,8 @@ def show(match_id: str, /, *, ply: int | None = None, connection: Connection | N
         say(f"after ply {ply}{f', {last}' if last else ''}:")
     write_drawing(f"\n{_drawn(match, line, match.ply if ply is None else ply)}\n")
     if match.start_position:
-        say(f"start position: {match.start_position}")
+        name = start_name(line.game, match.start_position) if line is not None else "start position"
+        say(f"{name}: {match.start_position}")
     if match.opening_plies:
         say(f"opening: {_moves(match, line, 0, match.opening_plies)}")
     if match.ply > match.opening_plies:

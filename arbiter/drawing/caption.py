@@ -27,6 +27,12 @@ def state(game: AnyGame, position: Any) -> str:
     return f"{game.facts.seat_name(outcome.winner)} wins: {reason}" if outcome.winner else f"a draw: {reason}"
 
 
+def start_name(game: AnyGame, start: str) -> str:
+    """Return the name of a start position: with its number where tournaments draw one, `start position 534`."""
+    starts = game.starts()
+    return f"start position {starts.index(start)}" if start in starts else "start position"
+
+
 def numbers(game: AnyGame, position: Any) -> str:
     """Return the game's counters in one line, or an empty text."""
     return " · ".join(f"{label}: {number}" for label, number in game.counters(position).items())

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from arbiter.drawing.animation import Frame, animated
+from arbiter.drawing.caption import start_name
 from arbiter.drawing.palette import seat_classes
 from arbiter.drawing.svg import svg
 from arbiter.games.contract import Game
@@ -86,6 +87,7 @@ class MatchPages:
             meanings=meanings(match.game),
             inks=seat_classes(match.game.facts)[1:],
             seats=[match.game.facts.seat_name(seat) for seat in (1, 2)],
+            start=start_name(match.game, match.created.position) if match.created.position else "",
             moves=moves,
             own_numbers=numbers_itself(match.game),
             timed=[{"ply": move.ply, "seat": move.seat, "spent_ms": move.spent_ms} for move in moves if move.spent_ms],

@@ -65,6 +65,14 @@ def test_a_match_begins_from_a_position(server: Server, arbiter: Arbiter) -> Non
     assert (refused.code, "0 kings" in refused.err) == (1, True)
 
 
+def test_a_start_position_of_chess960_is_shown_with_its_number(server: Server, arbiter: Arbiter) -> None:
+    arbiter("token", "create", "alice")
+    position = "bqnnrkrb/pppppppp/8/8/8/8/PPPPPPPP/BQNNRKRB w KQkq - 0 1"
+    terms = ("chess960", "alice", "alice", "--time", "5m", "--at-once", "--position", position)
+    shown = arbiter("match", "show", arbiter("match", "create", *terms).out.strip()).out
+    assert f"start position 3: {position}\n" in shown
+
+
 def test_chess_is_shown_as_people_write_it(server: Server, arbiter: Arbiter, tmp_path: Path) -> None:
     arbiter("token", "create", "alice")
     arbiter("token", "create", "bob")

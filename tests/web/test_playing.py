@@ -15,6 +15,7 @@ from playwright.async_api import Page, expect
 
 from arbiter.games import registry
 from arbiter.games.contract import AnyGame
+from arbiter.matches.commands import Abort, Create
 from arbiter.testing.served import Served
 from tests.web.chromium import Open, compose, shown_position
 
@@ -189,6 +190,26 @@ async def test_two_people_play_agree_on_a_draw_and_play_again(server: Served, br
         page.on("dialog", lambda dialog: asyncio.ensure_future(dialog.accept()))
         await other.click("text=Resign")
         await expect(one.locator("[data-result]")).to_contain_text("wins: resignation")
+
+
+async def test_in_chess960_a_person_castles_by_a_click_on_the_king_and_one_on_its_rook(
+    server: Served, browser: Open
+) -> None:
+    game, arbiter = registry.game("chess960"), server.running.arbiter
+    king, rook = cells(game, "f1", "g1")
+    fen = "bqnnrkrb/pppppppp/8/8/8/8/PPPPPPPP/BQNNRKRB w KQkq - 0 1"
+    made = Create("chess960", ("walter", "walter"), "10m", "org", "castle", arbiter.policy, False, "", position=fen)
+    await server.token("org")
+    async with browser() as page:
+        await sign_in(page, server, "walter")
+        with arbiter.sessions.attending("walter"):
+            match = await arbiter.matches.create(made)
+            await page.goto(f"/matches/{match.id}")
+            await expect(page.locator("header.title")).to_contain_text(f"start position 3: {fen}")
+            await page.click(king)
+            await page.click(rook)
+            await expect(page.locator("[data-moves] li a")).to_have_text("1. O-O")
+            await arbiter.matches.act(match.id, Abort("org", "the test is over"))
 
 
 async def test_the_explorer_plays_both_seats(browser: Open) -> None:
