@@ -49,7 +49,7 @@ impl Client {
 
     /// Returns the current standings of a tournament. Refusals: TOURNAMENT_NOT_FOUND.
     pub async fn get_standings(&self, tournament_id: &str) -> Result<proto::GetStandingsResponse, Error> {
-        let request = proto::GetStandingsRequest { tournament_id: tournament_id.to_owned() };
+        let request = proto::GetStandingsRequest { tournament_id: tournament_id.to_owned(), ..Default::default() };
         ask!(self, Yes, tournaments.get_standings(request)).await
     }
 }
