@@ -209,6 +209,7 @@ def drawn(lots: random.Random) -> tuple[Spec, int]:
             match_draw=lots.randint(0, 2),
             by_board_points=lots.random() < 0.3,
         )
+    pairer = formats.pairer_of(format_, options.boards)
     names = [f"p{number:03}" for number in range(players)]
     forbidden = tuple((a, b) for a, b in [lots.sample(names, 2) for _ in range(lots.choice((0, 0, 2)))])
     rules = EntryRules(forbidden=forbidden if pairer.keeps_apart else ())

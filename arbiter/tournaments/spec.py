@@ -192,7 +192,7 @@ class Options:
         Option(
             "A tournament of teams: so many players of a team play at a time; 0: no teams.",
             bounds=(0, 100),
-            formats=(Format.ROUND_ROBIN,),
+            formats=(Format.ROUND_ROBIN, Format.SWISS),
         ),
     ] = 0
     scheveningen: Annotated[
@@ -200,14 +200,17 @@ class Options:
         Option("Of teams: each player meets every player of the other team.", formats=(Format.ROUND_ROBIN,)),
     ] = False
     match_win: Annotated[
-        int, Option("Of teams: the match points of a won match.", bounds=(1, 100), formats=(Format.ROUND_ROBIN,))
+        int,
+        Option(
+            "Of teams: the match points of a won match.", bounds=(1, 100), formats=(Format.ROUND_ROBIN, Format.SWISS)
+        ),
     ] = 2
     match_draw: Annotated[
-        int, Option("Of teams: those of a drawn match.", bounds=(0, 100), formats=(Format.ROUND_ROBIN,))
+        int, Option("Of teams: those of a drawn match.", bounds=(0, 100), formats=(Format.ROUND_ROBIN, Format.SWISS))
     ] = 1
     by_board_points: Annotated[
         bool,
-        Option("Teams are ordered by board points, not by match points.", formats=(Format.ROUND_ROBIN,)),
+        Option("Teams are ordered by board points, not by match points.", formats=(Format.ROUND_ROBIN, Format.SWISS)),
     ] = False
 
 
@@ -357,6 +360,12 @@ class Spec:
     def boards(self) -> int:
         """The number of boards of each team; 0 if this is no tournament of teams."""
         return self.options.boards if "boards" in options_in(self.format) else 0
+
+    @property
+    def rounds_a_match(self) -> int:
+        """The number of rounds of a match of teams: one, and in the Scheveningen system as many as there are boards."""
+        everybody = self.options.scheveningen and "scheveningen" in options_in(self.format)
+        return self.boards if everybody else 1
 
 
 PARTS: Final[Mapping[str, type]] = {

@@ -4,6 +4,7 @@
 | --- | --- |
 | board points | the points of a team's players in the games of a match, forfeits and rulings as `arbiter.tournaments.game_ends` has them |
 | match points | for a won match (more board points) `match_win`, for a drawn one `match_draw`; none for a lost one, nor for both if nobody has scored |
+| bye in a Swiss | a won match, with half of the board points; tie-breaks as for players (Article 16 of C.07) |
 | order | match points, or with `by_board_points` board points; then the tie-breaks |
 
 A match counts once all its games have results. Points that the organiser gives or takes are the player's alone.
@@ -15,8 +16,8 @@ from collections import Counter
 from typing import Final, NamedTuple
 
 from arbiter.tournaments.game_ends import DRAW, LOSS, WIN
-from arbiter.tournaments.spec import TieBreak
-from arbiter.tournaments.teams import TeamMatch, members, numbered, on_boards, rounds_a_match, team_matches
+from arbiter.tournaments.spec import TieBreak, options_in
+from arbiter.tournaments.teams import TeamMatch, members, numbered, on_boards, team_matches
 from arbiter.tournaments.tie_breaks import QUARTERS, Encounter, EncounterKind, Scores
 from arbiter.tournaments.tournament import Tournament
 
@@ -56,11 +57,13 @@ class TeamTable(NamedTuple):
 
 
 class TeamResult(NamedTuple):
-    """A match from the side of one team. board_points: of it, half points; outcome: WIN, DRAW or LOSS.
+    """A match from the side of one team, or a bye with the opponent ''. number: of the match, as rounds of teams.
 
-    over: whether all its games have results; played: whether one of them was played. boards: half points by board.
+    board_points: of it, half points; outcome: WIN, DRAW or LOSS. over: whether all its games have results; played:
+    whether one of them was played. boards: half points by board.
     """
 
+    number: int
     opponent: str
     board_points: int
     outcome: int
@@ -79,10 +82,11 @@ def result_of(tournament: Tournament, match: TeamMatch, team: str) -> TeamResult
     mine, games = boards.total(), [game.number for meeting in match.meetings for game in meeting.games]
     outcome = WIN if 2 * mine > total else DRAW if mine and 2 * mine == total else LOSS
     return TeamResult(
+        match.number,
         match.second if team == match.first else match.first,
         mine,
         outcome,
-        len(match.meetings) == tournament.spec.boards * rounds_a_match(tournament.spec)
+        len(match.meetings) == tournament.spec.boards * tournament.spec.rounds_a_match
         and all(map(tournament.decided, match.meetings)),
         any(number in tournament.results and tournament.results[number].played for number in games),
         boards,
@@ -105,25 +109,22 @@ class _TeamScores(Scores):
         self._boards = spec.boards
         points = {LOSS: 0, DRAW: _HALVES * options.match_draw, WIN: _HALVES * options.match_win}
         if options.by_board_points:
-            most = WIN * spec.games_a_meeting * spec.boards * rounds_a_match(spec)
+            most = WIN * spec.games_a_meeting * spec.boards * spec.rounds_a_match
             points = {LOSS: 0, DRAW: most // 2, WIN: most}
         encounters = {
             team: [
                 Encounter(
-                    number,
+                    each.number,
                     each.opponent,
                     each.board_points if options.by_board_points else points[each.outcome],
-                    EncounterKind.OPEN
-                    if not each.over
-                    else EncounterKind.PLAYED
-                    if each.played
-                    else EncounterKind.FORFEIT,
+                    _kind(each),
                 )
-                for number, each in enumerate(ended, 1)
+                for each in ended
             ]
             for team, ended in results.items()
         }
-        super().__init__(encounters, tournament.rounds, swiss=False, win=points[WIN], draw=points[DRAW])
+        swiss = "rounds" in options_in(spec.format)
+        super().__init__(encounters, tournament.rounds, swiss=swiss, win=points[WIN], draw=points[DRAW])
 
     def value(self, tie_break: TieBreak, player: str) -> int:
         """Return a team's value in quarters; more is better."""
@@ -134,7 +135,7 @@ class _TeamScores(Scores):
             case TieBreak.BOARD_POINTS:
                 return QUARTERS // _HALVES * self.board_points[player]
             case TieBreak.SONNEBORN_BERGER_BOARDS:
-                return sum(each.board_points * self.points[each.opponent] for each in ended)
+                return sum(each.board_points * self.points[each.opponent] for each in ended if each.opponent)
             case TieBreak.BOARD_COUNT:
                 weighted = (
                     (self._boards + 1 - board) * halves for each in ended for board, halves in each.boards.items()
@@ -145,14 +146,38 @@ class _TeamScores(Scores):
         return super().value(tie_break, player)
 
 
-def team_standings(tournament: Tournament, tie_breaks: tuple[TieBreak, ...]) -> TeamTable:
-    """Return the standings of the teams of a tournament: of those that have players before the start."""
-    there = members(tournament)
-    teams = numbered(tournament) if tournament.started_at is not None else list(there)
+def _kind(result: TeamResult) -> EncounterKind:
+    if not result.over:
+        return EncounterKind.OPEN
+    if not result.opponent:
+        return EncounterKind.ALLOCATED
+    return EncounterKind.PLAYED if result.played else EncounterKind.FORFEIT
+
+
+def results_of(tournament: Tournament) -> dict[str, list[TeamResult]]:
+    """Return the matches and byes of each team, in order: teams by their numbers, before the start by entry."""
+    spec = tournament.spec
+    teams = numbered(tournament) if tournament.started_at is not None else list(members(tournament))
     results: dict[str, list[TeamResult]] = {team: [] for team in teams}
     for match in team_matches(tournament):
         for team in (match.first, match.second):
             results[team].append(result_of(tournament, match, team))
+    for round_, players in tournament.byes.items():
+        half = DRAW * spec.games_a_meeting * spec.boards
+        for team in {tournament.entrants[player].team for player in players}:
+            results[team].append(TeamResult(round_, "", half, WIN, True, False, Counter()))
+    return {team: sorted(theirs, key=lambda each: each.number) for team, theirs in results.items()}
+
+
+def scores_of(tournament: Tournament) -> dict[str, int]:
+    """Return the points of each team by which a Swiss pairs: match points, or half board points, as they order it."""
+    scores = _TeamScores(tournament, results_of(tournament))
+    return scores.board_points if tournament.spec.options.by_board_points else scores.match_points
+
+
+def team_standings(tournament: Tournament, tie_breaks: tuple[TieBreak, ...]) -> TeamTable:
+    """Return the standings of the teams of a tournament: of those that have players before the start."""
+    there, results = members(tournament), results_of(tournament)
     scores = _TeamScores(tournament, results)
     ranking = scores.rank(tie_breaks, scores.points)
     rows: list[TeamRow] = []

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from arbiter.tournaments.meetings import Meeting, Pair
-from arbiter.tournaments.spec import Spec
 from arbiter.tournaments.tournament import Entrant, Tournament
 
 
@@ -27,11 +26,6 @@ class TeamMatch(NamedTuple):
     first: str
     second: str
     meetings: tuple[Meeting, ...]
-
-
-def rounds_a_match(spec: Spec) -> int:
-    """Return how many rounds a match of teams takes."""
-    return spec.boards if spec.options.scheveningen else 1
 
 
 def members(tournament: Tournament) -> dict[str, list[Entrant]]:
@@ -81,7 +75,7 @@ def match_pairs(first: Sequence[str], second: Sequence[str], *, turn: int = 0, e
 
 def team_matches(tournament: Tournament) -> list[TeamMatch]:
     """Return the matches of teams that have been paired, in order."""
-    length, team = rounds_a_match(tournament.spec), {name: each.team for name, each in tournament.entrants.items()}
+    length, team = tournament.spec.rounds_a_match, {name: each.team for name, each in tournament.entrants.items()}
     found: dict[tuple[int, frozenset[str]], list[Meeting]] = {}
     for meeting in tournament.meetings:
         teams = frozenset((team[meeting.first], team[meeting.second]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
@@ -16,12 +16,14 @@ from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checker import violations
 from arbiter.tournaments.corrections import Disqualify, Reinstate
+from arbiter.tournaments.formats.teams import pair_teams
 from arbiter.tournaments.game_ends import Winner
 from arbiter.tournaments.meetings import ScheduledGame
-from arbiter.tournaments.spec import Format, Options, Spec, TieBreak
+from arbiter.tournaments.spec import EntryRules, Format, Options, Spec, TieBreak
 from arbiter.tournaments.spec_text import read_spec, write_spec
 from arbiter.tournaments.standings import standings
-from arbiter.tournaments.team_standings import TeamRow
+from arbiter.tournaments.team_standings import TeamRow, scores_of
+from arbiter.tournaments.teams import members
 from arbiter.tournaments.tournament import Tournament, replay
 
 NAMES = {"a": "abc", "d": "def", "g": "ghi"}  #: the teams of `run_of`, with their players
@@ -193,6 +195,103 @@ def test_teams_are_ordered_by_board_points_if_the_specification_says_so() -> Non
 def test_tie_breaks_of_teams(tie_break: TieBreak, value: int) -> None:
     tournament = run_of(spec_of(order=(tie_break,))).play()
     assert rows_of(tournament)[0].values == (value,)
+
+
+def test_a_swiss_pairs_teams_of_the_same_score_and_none_again() -> None:
+    run = TournamentRun(spec_of(Format.SWISS, boards=1, rounds=3), 0, random.Random(1), by_name)
+    for number, player in enumerate("abcdef"):
+        enter(run, player, player.upper(), 100 - number)
+    run.act(do.Start("organiser", "go"))
+    tournament = run.play()
+    # The first half meets the second half, and seats alternate; then a, b and c have won.
+    assert pairs(tournament)[:3] == [(1, "ad"), (1, "eb"), (1, "cf")]
+    second = [set(pair) for round_, pair in pairs(tournament) if round_ == 2]
+    assert sum(pair <= set("abc") or pair <= set("def") for pair in second) == 2
+    met = [frozenset(pair) for _, pair in pairs(tournament)]
+    assert len(set(met)) == len(met) == 9
+    assert rows_of(tournament)[0].team == "A"
+    assert violations(run.log) == []
+
+
+def matchings(teams: list[str]) -> Iterator[list[tuple[str, str]]]:
+    """Yield all ways to pair teams."""
+    if not teams:
+        yield []
+        return
+    for other in teams[1:]:
+        rest = [team for team in teams[1:] if team != other]
+        yield from ([(teams[0], other), *pairs] for pairs in matchings(rest))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_other_pairs_of_teams_would_have_smaller_differences(seed: int) -> None:
+    run = TournamentRun(spec_of(Format.SWISS, boards=1, rounds=4), 12, random.Random(seed), no_shows=0.0)
+    tournament = run.tournament
+    for round_ in range(1, 5):
+        scores, met = scores_of(tournament), {frozenset(each.players) for each in tournament.meetings}
+        names = {team: players[0].player for team, players in members(tournament).items()}  # at the only board
+        found = pair_teams(tournament, list(names))
+
+        def cost(pairs: list[tuple[str, str]], scores: dict[str, int] = scores) -> int:
+            return sum((scores[one] - scores[other]) ** 2 for one, other in pairs)
+
+        legal = (
+            pairs
+            for pairs in matchings(list(names))
+            if not any(frozenset((names[one], names[other])) in met for one, other in pairs)
+        )
+        assert cost(found) == min(map(cost, legal))
+        while tournament.rounds < round_ or (not tournament.all_decided() and tournament.end is None):
+            run.step()
+
+
+def test_the_lowest_team_has_the_bye_and_each_one_once() -> None:
+    run = run_of(spec_of(Format.SWISS, rounds=3))
+    tournament = run.play()
+    assert [players[0] for _, players in sorted(tournament.byes.items())] == ["g", "d", "a"]
+    assert violations(run.log) == []
+    rows = {row.team: row for row in rows_of(tournament)}
+    # A bye is a won match with half of the board points: a beats d and g by 2–0.
+    assert (rows["a"].match_points, rows["a"].board_points) == (6, 10)
+    assert (rows["g"].match_points, rows["g"].board_points) == (2, 2)
+
+
+def test_a_swiss_of_teams_ends_when_all_have_met_and_rested() -> None:
+    tournament = run_of(spec_of(Format.SWISS, rounds=9)).play()
+    assert tournament.rounds == 3
+    assert tournament.end is not None
+    assert tournament.end.note == "no further pairing is allowed"
+
+
+def test_forbidden_pairs_of_a_swiss_are_teams() -> None:
+    spec = replace(spec_of(Format.SWISS, rounds=1), entry=EntryRules(forbidden=(("d", "a"),)))
+    run = run_of(spec)
+    assert not {"ad", "da"} & {pair for _, pair in pairs(run.play())}
+    assert violations(run.log) == []
+    assert {"ad", "da"} & {pair for _, pair in pairs(run_of(spec_of(Format.SWISS, rounds=1)).play())}
+
+
+def test_a_team_that_is_gone_is_not_paired_any_more() -> None:
+    run = run_of(spec_of(Format.SWISS, rounds=2))
+    run.pair()
+    for player in NAMES["a"]:
+        run.withdraw(player)
+    tournament = run.play()
+    assert not {"a", "b", "c"} & {name for round_, pair in pairs(tournament) if round_ == 2 for name in pair}
+    assert violations(run.log) == []
+
+
+def test_the_check_of_a_swiss_finds_rematches_byes_and_who_is_not_paired() -> None:
+    run = run_of(spec_of(Format.SWISS, rounds=3))
+    run.play()
+    first = next(event for event in run.log if isinstance(event, ev.Paired))
+    same = [replace(each, byes=first.byes) if isinstance(each, ev.Paired) else each for each in run.log]
+    assert "round 2: team g has a second bye" in violations(same)
+    assert "round 1: team g was not paired" in faults_of(run, lambda paired: replace(paired, byes=()))
+    even = run_of(spec_of(Format.SWISS, rounds=1), "ad")
+    even.play()
+    twice = [*even.log[:-1], replace(first, round=2, meetings=tuple(even.tournament.of_round(1)), byes=())]
+    assert "round 2: teams a and d meet again" in violations(twice)
 
 
 def test_players_enter_with_a_team_where_there_are_teams() -> None:

@@ -21,7 +21,7 @@ from arbiter.wire.tournaments import spec_message, spec_of, standings_message, t
 
 FULL = tomllib.loads("""
 name = "Spring cup"
-format = "swiss"
+format = "arena"
 games = ["pods(size=5)", "circle-of-life"]
 time = "1m+1s"
 rated = false

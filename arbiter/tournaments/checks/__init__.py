@@ -11,7 +11,7 @@ from arbiter.tournaments.checks.knockout import KnockoutCheck
 from arbiter.tournaments.checks.ladder import LadderCheck
 from arbiter.tournaments.checks.round_robin import RoundRobinCheck
 from arbiter.tournaments.checks.swiss import SwissCheck
-from arbiter.tournaments.checks.teams import RoundRobinOfTeamsCheck
+from arbiter.tournaments.checks.teams import RoundRobinOfTeamsCheck, SwissOfTeamsCheck
 from arbiter.tournaments.checks.trial import TrialCheck
 from arbiter.tournaments.spec import Format, Spec
 
@@ -24,7 +24,10 @@ CHECKS: Final[dict[Format, FormatCheck]] = {
     Format.LADDER: LadderCheck(),
     Format.TRIAL: TrialCheck(),
 }
-OF_TEAMS: Final[dict[Format, FormatCheck]] = {Format.ROUND_ROBIN: RoundRobinOfTeamsCheck()}
+OF_TEAMS: Final[dict[Format, FormatCheck]] = {
+    Format.ROUND_ROBIN: RoundRobinOfTeamsCheck(),
+    Format.SWISS: SwissOfTeamsCheck(),
+}
 
 
 def of(spec: Spec) -> FormatCheck:

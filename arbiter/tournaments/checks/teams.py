@@ -28,7 +28,7 @@ class _OfTeamsCheck(FormatCheck):
         for team, times in met.items():
             if times > 1:
                 yield f"team {team} meets {times} teams"
-        everybody = history.spec.options.scheveningen
+        everybody = history.spec.rounds_a_match > 1
         for teams, meetings in matches.items():
             if len(teams) != 2:
                 yield f"players of team {min(teams)} meet each other"
@@ -54,7 +54,7 @@ class RoundRobinOfTeamsCheck(_OfTeamsCheck):
         """Check a completed tournament."""
         options = history.spec.options
         teams = [team for team, players in _teams(history).items() if _whole(history, players)]
-        rounds = history.spec.boards if options.scheveningen else 1
+        rounds = history.spec.rounds_a_match
         times: Counter[frozenset[str]] = Counter()
         first: Counter[str] = Counter()
         for number, meetings in history.by_round.items():
@@ -68,6 +68,58 @@ class RoundRobinOfTeamsCheck(_OfTeamsCheck):
         for team in teams:
             if abs(2 * first[team] - options.cycles * (len(teams) - 1)) > 1:
                 yield f"team {team} had seat 1 on board 1 {first[team]} times"
+
+
+class SwissOfTeamsCheck(_OfTeamsCheck):
+    """No two teams meet again after a match that was played; no team has two byes, and one at most has one a round.
+
+    All teams with a player who is there play. Of two teams, the one that had seat 1 on board 1 less often has it.
+    """
+
+    def round(self, history: EarlierRounds, event: ev.Paired) -> Iterator[str]:
+        """Check a paired round."""
+        yield from super().round(history, event)
+        for meeting in history.past():
+            if not history.done(meeting):
+                yield f"meeting {meeting.number} of round {meeting.round} was still being played"
+        yield from _bye_faults(history, event)
+        met, lead = _earlier(history)
+        for teams, meetings in _matches(history, event.meetings).items():
+            first = history.team[meetings[0].first]
+            if teams in met:
+                yield f"teams {' and '.join(sorted(teams))} meet again"
+            if teams in history.forbidden:
+                yield f"teams {' and '.join(sorted(teams))} must not meet"
+            if any(lead[other] < lead[first] for other in teams):
+                yield f"team {first} has seat 1 on board 1, and the other one had it less often"
+
+
+def _bye_faults(history: EarlierRounds, event: ev.Paired) -> Iterator[str]:
+    """Yield what is wrong with who has a bye, and who is not paired."""
+    byes = {history.team[player] for player in event.byes}
+    earlier = {history.team[player] for players in history.byes.values() for player in players}
+    if len(byes) > 1:
+        yield f"{len(byes)} teams have a bye"
+    for team in byes & earlier:
+        yield f"team {team} has a second bye"
+    there = {history.team[player] for player in history.here}
+    missing = there - byes - {history.team[player] for meeting in event.meetings for player in meeting.players}
+    if event.meetings and missing:
+        yield f"team {min(missing)} was not paired"
+
+
+def _earlier(history: EarlierRounds) -> tuple[set[frozenset[str]], Counter[str]]:
+    """Return the teams that have played each other, and how much more often each team had seat 1 on board 1."""
+    met: set[frozenset[str]] = set()
+    lead: Counter[str] = Counter()
+    for meetings in history.by_round.values():
+        for teams, played in _matches(history, tuple(meetings)).items():
+            first = history.team[played[0].first]
+            lead.update({first: 1})
+            lead.subtract(teams - {first})
+            if any(map(history.played, played)):
+                met.add(teams)
+    return met, lead
 
 
 def _teams(history: EarlierRounds) -> dict[str, list[str]]:

@@ -12,7 +12,7 @@ from arbiter.tournaments.formats.pairer import FreePlayers, Pairer, Rating, Stre
 from arbiter.tournaments.formats.round_robin import RoundRobin
 from arbiter.tournaments.formats.shares import Shares
 from arbiter.tournaments.formats.swiss import Swiss
-from arbiter.tournaments.formats.teams import RoundRobinOfTeams
+from arbiter.tournaments.formats.teams import RoundRobinOfTeams, SwissOfTeams
 from arbiter.tournaments.formats.trial import Trial
 from arbiter.tournaments.spec import Format, Spec, TieBreak
 
@@ -38,7 +38,7 @@ PAIRERS: Final[dict[Format, Pairer]] = {
     Format.LADDER: Ladder(),
     Format.TRIAL: Trial(),
 }
-OF_TEAMS: Final[dict[Format, Pairer]] = {Format.ROUND_ROBIN: RoundRobinOfTeams()}
+OF_TEAMS: Final[dict[Format, Pairer]] = {Format.ROUND_ROBIN: RoundRobinOfTeams(), Format.SWISS: SwissOfTeams()}
 """The formats that a tournament of teams can have."""
 
 

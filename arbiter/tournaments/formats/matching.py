@@ -15,10 +15,12 @@ PART = 400  #: this many players are matched at once: the cost of an exact match
 _WHOLE = 10**9  # weights as whole numbers, so that sums have no rounding errors
 
 
-def matched(players: Sequence[str], weight: Callable[[str, str], float | None]) -> list[tuple[str, str]]:
+def matched(
+    players: Sequence[str], weight: Callable[[str, str], float | None], neighbours: int = NEIGHBOURS
+) -> list[tuple[str, str]]:
     """Return the pairs of a maximum-weight matching among those with most pairs (Edmonds' blossom, by rustworkx).
 
-    weight: of two players, None if they must not meet. In a field of more than twice `NEIGHBOURS` players, only players
+    weight: of two players, None if they must not meet. In a field of more than twice `neighbours` players, only players
     close to each other in the given order are tried, so the order should put suitable opponents together. More than
     `PART` players are matched part by part; a player who finds no opponent in a part belongs to the next one, too.
     """
@@ -27,18 +29,20 @@ def matched(players: Sequence[str], weight: Callable[[str, str], float | None]) 
     rest: list[str] = []
     for start in range(0, len(players), PART):
         part = [*rest, *players[start : start + PART]]
-        found = _matched(part, weight)
+        found = _matched(part, weight, neighbours)
         pairs += found
         paired = {player for pair in found for player in pair}
         rest = [player for player in part if player not in paired]
     return sorted(pairs, key=lambda pair: place[pair[0]])
 
 
-def _matched(players: Sequence[str], weight: Callable[[str, str], float | None]) -> list[tuple[str, str]]:
+def _matched(
+    players: Sequence[str], weight: Callable[[str, str], float | None], neighbours: int
+) -> list[tuple[str, str]]:
     # Imported here: most servers never pair a ladder or an arena.
     import rustworkx
 
-    reach = len(players) if len(players) <= 2 * NEIGHBOURS else NEIGHBOURS
+    reach = len(players) if len(players) <= 2 * neighbours else neighbours
     edges = []
     for number, first in enumerate(players):
         for other in range(number + 1, min(len(players), number + 1 + reach)):

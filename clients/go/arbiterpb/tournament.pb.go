@@ -792,10 +792,10 @@ type TournamentOptions struct {
 	// Trial: elo0 and elo1 are so many times as large as what they mean, 1 to 100: with 100, an elo1 of 175 means 1.75;
 	// absent: 1.
 	EloParts *int32 `protobuf:"varint,18,opt,name=elo_parts,json=eloParts,proto3,oneof" json:"elo_parts,omitempty"`
-	// Round robin: a tournament of teams, of which so many players play at a time, 1 to 100; 0: no teams. The first ones
+	// Round robin, Swiss: a tournament of teams, of which so many players play at a time, 1 to 100; 0: no teams. The first ones
 	// who enter for a team have its boards, in this order, and the others are reserves.
 	Boards int32 `protobuf:"varint,19,opt,name=boards,proto3" json:"boards,omitempty"`
-	// Of teams: whether each player meets every player of the other team, in as many rounds as there are boards.
+	// Round robin of teams: whether each player meets every player of the other team, in as many rounds as there are boards.
 	Scheveningen bool `protobuf:"varint,20,opt,name=scheveningen,proto3" json:"scheveningen,omitempty"`
 	// Of teams: the match points of a won match, 1 to 100; absent: 2.
 	MatchWin *int32 `protobuf:"varint,21,opt,name=match_win,json=matchWin,proto3,oneof" json:"match_win,omitempty"`

@@ -38,6 +38,7 @@ SPECS: tuple[tuple[Spec, int], ...] = (
     (spec_of(Format.ARENA, duration_ms=8_000), 5),
     (spec_of(Format.LADDER, duration_ms=8_000), 4),
     (spec_of(Format.TRIAL, paired=True), 2),
+    (spec_of(Format.SWISS, boards=1, rounds=2), 7),
 )
 
 

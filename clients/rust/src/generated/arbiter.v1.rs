@@ -7410,11 +7410,11 @@ pub struct TournamentOptions {
     /// absent: 1.
     #[prost(int32, optional, tag = "18")]
     pub elo_parts: ::core::option::Option<i32>,
-    /// Round robin: a tournament of teams, of which so many players play at a time, 1 to 100; 0: no teams. The first ones
+    /// Round robin, Swiss: a tournament of teams, of which so many players play at a time, 1 to 100; 0: no teams. The first ones
     /// who enter for a team have its boards, in this order, and the others are reserves.
     #[prost(int32, tag = "19")]
     pub boards: i32,
-    /// Of teams: whether each player meets every player of the other team, in as many rounds as there are boards.
+    /// Round robin of teams: whether each player meets every player of the other team, in as many rounds as there are boards.
     #[prost(bool, tag = "20")]
     pub scheveningen: bool,
     /// Of teams: the match points of a won match, 1 to 100; absent: 2.

@@ -553,11 +553,11 @@ class TournamentOptions(_message.Message):
     absent: 1.
     """
     boards: _builtins.int
-    """Round robin: a tournament of teams, of which so many players play at a time, 1 to 100; 0: no teams. The first ones
+    """Round robin, Swiss: a tournament of teams, of which so many players play at a time, 1 to 100; 0: no teams. The first ones
     who enter for a team have its boards, in this order, and the others are reserves.
     """
     scheveningen: _builtins.bool
-    """Of teams: whether each player meets every player of the other team, in as many rounds as there are boards."""
+    """Round robin of teams: whether each player meets every player of the other team, in as many rounds as there are boards."""
     match_win: _builtins.int
     """Of teams: the match points of a won match, 1 to 100; absent: 2."""
     match_draw: _builtins.int

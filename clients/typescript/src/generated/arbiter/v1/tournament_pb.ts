@@ -302,7 +302,7 @@ export type TournamentOptions = Message<"arbiter.v1.TournamentOptions"> & {
   eloParts?: number | undefined;
 
   /**
-   * Round robin: a tournament of teams, of which so many players play at a time, 1 to 100; 0: no teams. The first ones
+   * Round robin, Swiss: a tournament of teams, of which so many players play at a time, 1 to 100; 0: no teams. The first ones
    * who enter for a team have its boards, in this order, and the others are reserves.
    *
    * @generated from field: int32 boards = 19;
@@ -310,7 +310,7 @@ export type TournamentOptions = Message<"arbiter.v1.TournamentOptions"> & {
   boards: number;
 
   /**
-   * Of teams: whether each player meets every player of the other team, in as many rounds as there are boards.
+   * Round robin of teams: whether each player meets every player of the other team, in as many rounds as there are boards.
    *
    * @generated from field: bool scheveningen = 20;
    */
