@@ -176,6 +176,19 @@ async def test_an_organiser_reads_before_the_start_that_openings_come_again(page
     assert "too few different openings" not in (await page.get(lines)).text
 
 
+async def test_an_organiser_enters_the_players_of_a_team(page: Site) -> None:
+    await sign_in(page, "org", *ORGANISER)
+    for name in ("alice", "bob"):
+        await page.server.caller(name)
+    where = await make(page, format="round_robin", options__boards="1")
+    refused = await post(page, where, act="enter-all", names="alice", request="none")
+    assert "it is for teams" in Elements(refused.text).words
+    entered = await post(page, where, act="enter-all", names="alice bob=1800", team=" red ", request="red")
+    assert entered.status_code == 303
+    assert "alice of red, bob of red (1800)" in " ".join(Elements((await page.get(where)).text).words.split())
+    assert "Enter my bot" not in (await page.get(where)).text
+
+
 async def test_a_player_enters_and_withdraws_only_its_own_bot(page: Site) -> None:
     await sign_in(page, "org", *ORGANISER)
     where = await make(page)
