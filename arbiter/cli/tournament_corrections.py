@@ -82,6 +82,7 @@ def disqualify(
     from_start: Annotated[bool, Parameter(negative=())] = False,
     results: ResultsName = "stand",
     games_go_on: Annotated[bool, Parameter(negative=())] = False,
+    ratings_too: Annotated[bool, Parameter(negative=())] = False,
     decision: DecisionOptions | None = None,
     output: AnyTableOptions | None = None,
     connection: Connection | None = None,
@@ -97,9 +98,10 @@ def disqualify(
     :param results: With --from-start: its results stand, it has lost all its games without play (forfeit), or its games
     do not count (void).
     :param games_go_on: Its games under way go on; otherwise they are stopped, and end as walkovers.
+    :param ratings_too: Its rated games of this tournament until now are made unrated, for the operator alone.
     """
     what = arb.Disqualification(player, from_start, arb.DisqualifiedResults[results.upper()], games_go_on)
-    _correct(tournament_id, what, decision, output, connection)
+    _correct(tournament_id, what, decision, output, connection, ratings_too=ratings_too)
 
 
 @app.command
@@ -108,6 +110,7 @@ def reinstate(
     player: str,
     /,
     *,
+    ratings_too: Annotated[bool, Parameter(negative=())] = False,
     decision: DecisionOptions | None = None,
     output: AnyTableOptions | None = None,
     connection: Connection | None = None,
@@ -116,8 +119,9 @@ def reinstate(
 
     :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     :param player: The player.
+    :param ratings_too: Take back the ruling by which the disqualification made its games unrated, too.
     """
-    _correct(tournament_id, arb.Reinstatement(player), decision, output, connection)
+    _correct(tournament_id, arb.Reinstatement(player), decision, output, connection, ratings_too=ratings_too)
 
 
 @app.command
@@ -319,14 +323,25 @@ def _correct(
     options: DecisionOptions | None,
     output: AnyTableOptions | None,
     connection: Connection | None,
+    *,
+    ratings_too: bool = False,
 ) -> None:
     """Make a correction, and print what it changes."""
     how = options or DecisionOptions()
     with connected(connection) as client:
         made = client.correct_tournament(
-            ids.tournament_id(client, tournament_id), what, note=how.note, revision=how.revision, preview=how.preview
+            ids.tournament_id(client, tournament_id),
+            what,
+            note=how.note,
+            revision=how.revision,
+            preview=how.preview,
+            ratings_too=ratings_too,
         )
     view.show_changes(made.changes, made.later, output, preview=how.preview)
+    if ratings_too:
+        would = "would count" if how.preview else "count"
+        games = ", ".join(made.ratings_changed) or "none"
+        remark(f"Matches that {would} for ratings otherwise: {games}.", output)
     if made.paired is not None:
         remark(view.pairs_in_words(made.paired), output)
     for each in made.breaks:

@@ -156,6 +156,18 @@ class Rulings:
                     found.pop(match, None)
         return found
 
+    def of_request(self, caller: str, request: str) -> Ruling | None:
+        """Return the ruling that a request has made, if there is one."""
+        number = self._of_request.get((caller, request), 0)
+        return self.all[number - 1] if number else None
+
+    def newest_on(self, selection: Selection) -> int:
+        """Return the number of the newest ruling that made exactly these games unrated and was not taken back, or 0."""
+        taken_back = {each.ruling for each in self.all if each.decision is Decision.TAKEN_BACK}
+        wanted = (Decision.UNRATED, selection)
+        numbers = (n for n, each in enumerate(self.all, 1) if (each.decision, each.selection) == wanted)
+        return max((number for number in numbers if number not in taken_back), default=0)
+
     def changes(self, ruling: Ruling) -> dict[str, int]:
         """Return the matches that the next ruling changes, each with the ruling by which it is unrated, 0 by none."""
         before, after = self.unrated(), self.unrated((ruling,))

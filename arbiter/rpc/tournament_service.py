@@ -138,7 +138,7 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
     ) -> pb.CorrectTournamentResponse:
         """Correct a tournament."""
         made = await self._tournaments.correct(
-            call_of(context), _change(request), partial(correct_of, request), request.preview
+            call_of(context), _change(request), partial(correct_of, request), request.preview, request.ratings_too
         )
         return pb.CorrectTournamentResponse(
             tournament=tournament_message(made.tournament),
@@ -146,6 +146,7 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
             later=map(later_message, made.later),
             paired=round_message(made.paired),
             breaks=made.breaks,
+            ratings_changed=made.ratings_changed,
         )
 
     # -- looking -------------------------------------------------------------------------------------------------

@@ -55,6 +55,7 @@ NOTHING: Final = {
     "points": "",
     "why": "",
     "go_on": "",
+    "ratings_too": "",
     "seed": "",
 }  #: the fields of the form
 

@@ -80,7 +80,8 @@ class OrganiserPages:
         change, preview = Change(tournament_id, sent.get("request", "")), act.startswith("preview")
         if act.endswith("correct"):
             wanted = partial(correction_of, sent)
-            decided = await self._gate.tournaments.correct(call_of(request), change, wanted, preview)
+            too = bool(sent.get("ratings_too"))
+            decided = await self._gate.tournaments.correct(call_of(request), change, wanted, preview, too)
         else:
             decided = await self._gate.tournaments.rule(call_of(request), change, partial(ruling_of, sent), preview)
         if not preview:

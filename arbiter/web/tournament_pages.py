@@ -92,6 +92,7 @@ class TournamentPages:
             later=preview[0].later if preview is not None else (),
             paired=preview[0].paired if preview is not None else None,
             breaks=preview[0].breaks if preview is not None else (),
+            ratings_changed=preview[0].ratings_changed if preview is not None else (),
             corrections=choices(tournament) if powers.runs else (),
             decisions=[(in_words(each.what, self._gate.accounts.shown), each) for each in tournament.corrections],
             rulings=RULINGS if tournament.results and not formats.of(tournament.spec).ends_by_test else (),

@@ -6,12 +6,16 @@ from dataclasses import replace
 
 import arbiter_client as arb
 import pytest
+from arbiter_client.bots.random import RandomBot
 from arbiter_protos.v1 import rating_pb2 as pb
 
 from arbiter.service.players.accounts import Scope
 from arbiter.testing.served import served
+from tests.rpc.servers import level
 from tests.rpc.test_ratings import GAME, ScriptedServer
 from tests.rpc.test_ratings import scripted as scripted
+from tests.rpc.test_tournaments import LEAGUE, World
+from tests.rpc.test_tournaments import world as world
 
 
 async def test_games_are_made_unrated_and_rated_again_by_rulings(scripted: ScriptedServer) -> None:
@@ -104,3 +108,36 @@ async def test_a_ruling_is_about_as_many_games_as_the_limit_says() -> None:
                 await operator.rule_on_ratings(arb.RatingDecision.UNRATED, arb.GameSelection(players=("ann",)))
             assert refused_.value.reason is arb.Reason.RATE_LIMITED
             assert refused_.value.facts["limit"] == "1"
+
+
+async def test_a_disqualification_takes_the_ratings_too_and_its_end_gives_them_back(world: World) -> None:
+    organiser, boss = await world.client("org", Scope.ORGANISE), await world.client("boss", Scope.ADMIN)
+    where = (await organiser.create_tournament(LEAGUE)).tournament_id
+    for seed, name in enumerate(("ann", "ben", "cat")):
+        await (await world.bot(name, RandomBot(seed))).enter_tournament(where)
+    await organiser.start_tournament(where)
+    await world.over(where)
+    await level(world.server)
+    before, out = await boss.get_leaderboard(), arb.Disqualification("ann", True, arb.DisqualifiedResults.VOID)
+    for client, what, reason in (
+        (organiser, out, arb.Reason.SCOPE_MISSING),
+        (boss, arb.PointsAward("ann", 1), arb.Reason.ARGUMENT_INVALID),
+    ):
+        with pytest.raises(arb.ArbiterError) as refused_:
+            await client.correct_tournament(where, what, ratings_too=True)
+        assert refused_.value.reason is reason
+    would = await boss.correct_tournament(where, out, preview=True, ratings_too=True)
+    assert len(would.ratings_changed) == 2
+    assert not any(each.disqualified for each in (await boss.get_tournament(where)).entrants), "nothing is done"
+    assert await boss.get_leaderboard() == before
+    for _ in range(2):  # a repeated request makes no second ruling
+        made = await boss.correct_tournament(where, out, note="engine", ratings_too=True, request_id="d")
+        assert made.ratings_changed == would.ratings_changed
+    assert [match.unrated_by for match in await boss.list_matches(player="ann")] == [1, 1]
+    assert (await boss.get_leaderboard()).games == before.games - 2
+    back = await boss.correct_tournament(where, arb.Reinstatement("ann"), ratings_too=True, request_id="b")
+    assert back.ratings_changed == would.ratings_changed
+    await boss.correct_tournament(where, arb.Reinstatement("ann"), ratings_too=True, request_id="b")
+    assert await boss.get_leaderboard() == replace(before, rulings=2)
+    [*lines, _] = (await boss.export_rating_rulings()).splitlines()
+    assert [b"engine" in line for line in lines] == [True, False]

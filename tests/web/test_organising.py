@@ -127,7 +127,7 @@ async def test_an_organiser_corrects_a_tournament_and_sees_before_what_would_cha
     await sign_in(page, "org", *ORGANISER)
     for name in ("alice", "bob"):
         await page.server.caller(name)
-    where = await make(page, format="round_robin")
+    where = await make(page, format="round_robin", rated="on")
     for act in ("enter-all", "start"):
         assert (await post(page, where, act=act, names="alice bob", request=act)).status_code == 303
     arbiter, tournament_id = page.server.arbiter, where.rpartition("/")[2]
@@ -157,6 +157,14 @@ async def test_an_organiser_corrects_a_tournament_and_sees_before_what_would_cha
         assert 'role="alert"' in refused.text
     back = {"what": "reinstate", "about": "alice"}
     assert (await post(page, where, act="correct", request="b", **back)).status_code == 303
+    assert 'name="ratings_too"' not in (await page.get(where)).text, "that is for the operator"
+    assert (await post(page, where, act="correct", request="r", ratings_too="on", **out)).status_code == 403
+    await sign_in(page, "boss", Scope.ADMIN)
+    assert 'name="ratings_too"' in (await page.get(where)).text
+    would = await post(page, where, act="preview-correct", request="p", ratings_too="on", **out)
+    assert "1 game would count for ratings otherwise" in would.text
+    assert (await post(page, where, act="correct", request="d", ratings_too="on", **out)).status_code == 303
+    assert "unrated by ruling 1" in (await page.get("/matches")).text
 
 
 async def test_an_organiser_reads_before_the_start_that_openings_come_again(page: Site) -> None:

@@ -15,6 +15,7 @@ from arbiter.matches.answers import LONGEST_NOTE
 from arbiter.matches.match import Match
 from arbiter.matches.requests import check_request_id
 from arbiter.plain_text import check_plain
+from arbiter.ratings.rulings import Command, Decision, Selection
 from arbiter.service.gate.admission import Admission, Call
 from arbiter.service.gate.entries import EntryCorrection, EntryRequest, byes_of, team_of
 from arbiter.service.gate.pages import Page, PageRequest, number_of, page_of, size_of
@@ -28,7 +29,7 @@ from arbiter.service.tournaments.matches import tournament_of
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import formats
 from arbiter.tournaments.commands import Correct, Rule
-from arbiter.tournaments.corrections import DrawLots
+from arbiter.tournaments.corrections import Disqualify, DrawLots, Reinstate
 from arbiter.tournaments.events import Entered, EntryChanged, Event
 from arbiter.tournaments.group_table import table_of
 from arbiter.tournaments.rulings import change_in_words
@@ -87,6 +88,7 @@ class TournamentGate:
         self._history = use_cases.feed.history
         self._accounts = use_cases.accounts
         self._ratings = use_cases.ratings
+        self._rulings = use_cases.rulings
         self._limits = limits
         self._tables = use_cases.tables
         self._deciding = Deciding(use_cases.tournaments, self._tables)
@@ -243,13 +245,27 @@ class TournamentGate:
         caller = await self._organiser(call, Action.RULE_ON_GAME, change)
         return await self._decide(caller, change, command(caller.player), preview)
 
-    async def correct(self, call: Call, change: Change, command: Callable[[str], Correct], preview: bool) -> Decided:
+    async def correct(
+        self,
+        call: Call,
+        change: Change,
+        command: Callable[[str], Correct],
+        preview: bool,
+        ratings_too: bool = False,
+    ) -> Decided:
         """Correct a tournament; return what that changes. preview: only what it would change.
 
-        command: of the caller's name; a lot without a seed gets one.
+        command: of the caller's name; a lot without a seed gets one. ratings_too: a disqualification also makes the
+        player's games of this tournament unrated, and a reinstatement takes that back; operators alone may do so.
         """
         caller = await self._organiser(call, Action.CORRECT_TOURNAMENT, change)
         wanted = command(caller.player)
+        if ratings_too:
+            await self._admission.caller(call, Action.RULE_ON_RATINGS)
+            ruling = _ruling_with(wanted, change)
+            decided = await self._decide(caller, change, wanted, preview)
+            changed = await self._rulings.with_tournament(ruling, preview=preview)
+            return decided._replace(ratings_changed=changed)
         if isinstance(wanted.what, DrawLots):
             check_plain(wanted.what.seed, "seed", LONGEST_SEED)
             wanted = with_seed(await self._tournaments.get(change.tournament_id), wanted, secrets.token_hex(8))
@@ -349,6 +365,16 @@ def _check_rating(caller: Caller, tournament: Tournament, action: Action, rating
         raise argument_invalid(
             rating, "rating", f"0; an organiser may also give whole Elo points up to {HIGHEST_RATING}"
         )
+
+
+def _ruling_with(wanted: Correct, change: Change) -> Command:
+    """Return the ruling on ratings that goes with a disqualification or a reinstatement. Raises ARGUMENT_INVALID."""
+    what = wanted.what
+    if not isinstance(what, Disqualify | Reinstate):
+        raise argument_invalid("true", "ratings_too", "false, unless a player is disqualified or reinstated")
+    decision = Decision.UNRATED if isinstance(what, Disqualify) else Decision.TAKEN_BACK
+    games = Selection(players=(what.player,), label=change.tournament_id)
+    return Command(wanted.caller, wanted.request, decision, games, 0, wanted.note)
 
 
 def relation_to(caller: Caller, tournament: Tournament, own: Relation) -> Relation:

@@ -6,11 +6,12 @@ The log is in the store, and every call reads what is new in it: it is the same 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import NamedTuple
 
 from arbiter.errors import Reason, Refusal, argument_invalid, limit_reached
 from arbiter.event_json.canonical import RecordError
-from arbiter.ratings.rulings import Command, Decision, Ruling, Rulings, ruled
+from arbiter.ratings.rulings import NO_GAMES, Command, Decision, Ruling, Rulings, ruled
 from arbiter.service.matches.transcripts import Signer
 from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.journal import (
@@ -90,6 +91,22 @@ class RatingRulings:
             "other rulings on ratings were stored first, again and again: send the same request again in a while",
             retry_after_ms=RETRY_MS,
         )
+
+    async def with_tournament(self, command: Command, *, preview: bool) -> tuple[str, ...]:
+        """Make a ruling that goes with a decision on a tournament, if there is anything to rule on.
+
+        It makes the games of its selection unrated, or takes back the newest ruling that has done so. Returns the
+        matches that this changes, or would. Raises as `rule`.
+        """
+        log = await self.log()
+        made = log.of_request(command.caller, command.request)
+        if command.decision is Decision.TAKEN_BACK:
+            number = made.ruling if made is not None else log.newest_on(command.selection)
+            command = replace(command, selection=NO_GAMES, ruling=number)
+            nothing = not number
+        else:
+            nothing = made is None and not await self._journal.rated_matches(command.selection, 1)
+        return () if nothing else (await self.rule(command, preview=preview)).matches
 
     async def _matches(self, command: Command) -> list[str]:
         """Return the matches that a command is about. Raises Refusal ARGUMENT_INVALID, RATE_LIMITED."""

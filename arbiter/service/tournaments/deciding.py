@@ -24,6 +24,8 @@ from arbiter.tournaments.tournament import Tournament
 class Decided(NamedTuple):
     """The tournament of a decision, which places that changes, and which pairings that stay would be others.
 
+    ratings_changed: the matches that count for ratings otherwise, if the decision is about that too.
+
     paired: the round of a decision on pairings, as far as it is known; breaks: the rules that it breaks, as clauses.
     """
 
@@ -32,6 +34,7 @@ class Decided(NamedTuple):
     later: Sequence[LaterPairings] = ()
     paired: RoundPairs | None = None
     breaks: Sequence[str] = ()
+    ratings_changed: Sequence[str] = ()
 
 
 class Deciding:

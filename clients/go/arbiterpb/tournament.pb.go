@@ -3592,7 +3592,11 @@ type CorrectTournamentRequest struct {
 	// game to be played again, if its result has changed. 0: whatever it is now.
 	Revision int64 `protobuf:"varint,5,opt,name=revision,proto3" json:"revision,omitempty"`
 	// Only show what would change.
-	Preview       bool `protobuf:"varint,6,opt,name=preview,proto3" json:"preview,omitempty"`
+	Preview bool `protobuf:"varint,6,opt,name=preview,proto3" json:"preview,omitempty"`
+	// With a disqualification: the rated games of the player that this tournament has had until now are made unrated, by a
+	// ruling on ratings with the same note. With a reinstatement: the newest such ruling is taken back. Needs scope admin,
+	// otherwise nothing is done (SCOPE_MISSING). ARGUMENT_INVALID with another correction.
+	RatingsToo    bool `protobuf:"varint,7,opt,name=ratings_too,json=ratingsToo,proto3" json:"ratings_too,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3669,6 +3673,13 @@ func (x *CorrectTournamentRequest) GetPreview() bool {
 	return false
 }
 
+func (x *CorrectTournamentRequest) GetRatingsToo() bool {
+	if x != nil {
+		return x.RatingsToo
+	}
+	return false
+}
+
 // What a correction changes, or would change.
 type CorrectTournamentResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3682,9 +3693,11 @@ type CorrectTournamentResponse struct {
 	// known, since the round before goes on.
 	Paired *RoundPairs `protobuf:"bytes,4,opt,name=paired,proto3" json:"paired,omitempty"`
 	// Which rules of the format this round breaks, or without it the pairs and byes by hand, each as a clause.
-	Breaks        []string `protobuf:"bytes,5,rep,name=breaks,proto3" json:"breaks,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Breaks []string `protobuf:"bytes,5,rep,name=breaks,proto3" json:"breaks,omitempty"`
+	// With `ratings_too`, the matches that do not count for ratings any more, or count again.
+	RatingsChanged []string `protobuf:"bytes,6,rep,name=ratings_changed,json=ratingsChanged,proto3" json:"ratings_changed,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *CorrectTournamentResponse) Reset() {
@@ -3748,6 +3761,13 @@ func (x *CorrectTournamentResponse) GetPaired() *RoundPairs {
 func (x *CorrectTournamentResponse) GetBreaks() []string {
 	if x != nil {
 		return x.Breaks
+	}
+	return nil
+}
+
+func (x *CorrectTournamentResponse) GetRatingsChanged() []string {
+	if x != nil {
+		return x.RatingsChanged
 	}
 	return nil
 }
@@ -6093,7 +6113,7 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x16GoOnFromReportResponse\x126\n" +
 	"\n" +
 	"tournament\x18\x01 \x01(\v2\x16.arbiter.v1.TournamentR\n" +
-	"tournament\"\xe0\x01\n" +
+	"tournament\"\x81\x02\n" +
 	"\x18CorrectTournamentRequest\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tR\trequestId\x12#\n" +
@@ -6103,7 +6123,9 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"correction\x12\x12\n" +
 	"\x04note\x18\x04 \x01(\tR\x04note\x12\x1a\n" +
 	"\brevision\x18\x05 \x01(\x03R\brevision\x12\x18\n" +
-	"\apreview\x18\x06 \x01(\bR\apreview\"\xff\x01\n" +
+	"\apreview\x18\x06 \x01(\bR\apreview\x12\x1f\n" +
+	"\vratings_too\x18\a \x01(\bR\n" +
+	"ratingsToo\"\xa8\x02\n" +
 	"\x19CorrectTournamentResponse\x126\n" +
 	"\n" +
 	"tournament\x18\x01 \x01(\v2\x16.arbiter.v1.TournamentR\n" +
@@ -6111,7 +6133,8 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\achanges\x18\x02 \x03(\v2\x17.arbiter.v1.PlaceChangeR\achanges\x12/\n" +
 	"\x05later\x18\x03 \x03(\v2\x19.arbiter.v1.LaterPairingsR\x05later\x12.\n" +
 	"\x06paired\x18\x04 \x01(\v2\x16.arbiter.v1.RoundPairsR\x06paired\x12\x16\n" +
-	"\x06breaks\x18\x05 \x03(\tR\x06breaks\"d\n" +
+	"\x06breaks\x18\x05 \x03(\tR\x06breaks\x12'\n" +
+	"\x0fratings_changed\x18\x06 \x03(\tR\x0eratingsChanged\"d\n" +
 	"\n" +
 	"RoundPairs\x12\x14\n" +
 	"\x05round\x18\x01 \x01(\x05R\x05round\x12,\n" +

@@ -207,6 +207,7 @@ class TournamentCalls(Calls):
         note: str = "",
         revision: int = 0,
         preview: bool = False,
+        ratings_too: bool = False,
         request_id: str = "",
     ) -> CorrectedTournament:
         """Correct a tournament, as its creator; return what changes, and which pairings would be others.
@@ -214,7 +215,9 @@ class TournamentCalls(Calls):
         what: a Disqualification, Reinstatement, Replay, PointsAward or LotDraw, or of pairings a PairingByHand,
         ForbiddenPair, GivenBye, RoundPairing or PauseAfterRound. revision: of the tournament that you have seen;
         refused with TOURNAMENT_CHANGED if an organiser has decided something since, or the round of a pairing by hand
-        has been paired. preview: only show what would change. Other refusals: as for start_tournament.
+        has been paired. preview: only show what would change. ratings_too: with a Disqualification, the player's rated
+        games of this tournament are made unrated too, and with a Reinstatement that is taken back; needs scope admin.
+        Other refusals: as for start_tournament.
         """
         request = pb.CorrectTournamentRequest(
             request_id=request_id or new_request_id(),
@@ -223,6 +226,7 @@ class TournamentCalls(Calls):
             note=note,
             revision=revision,
             preview=preview,
+            ratings_too=ratings_too,
         )
         answer = await self.connection.ask(self.connection.tournaments.CorrectTournament, request)
         return read(CorrectedTournament, answer)

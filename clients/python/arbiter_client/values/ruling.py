@@ -64,7 +64,8 @@ class CorrectedTournament:
     """What a correction changes, or would change, as in `RuledOnGame`.
 
     paired: after a decision on pairings, its round as it is paired, or will be by the results so far; None if that is
-    not known yet. breaks: which rules of the format that breaks, each as a clause.
+    not known yet. breaks: which rules of the format that breaks, each as a clause. ratings_changed: the ids of the
+    matches that count for ratings otherwise.
     """
 
     tournament: Tournament
@@ -72,3 +73,4 @@ class CorrectedTournament:
     later: tuple[LaterPairings, ...]
     paired: RoundPairs | None = None
     breaks: tuple[str, ...] = ()
+    ratings_changed: tuple[str, ...] = ()

@@ -2018,6 +2018,7 @@ class CorrectTournamentRequest(_message.Message):
     NOTE_FIELD_NUMBER: _builtins.int
     REVISION_FIELD_NUMBER: _builtins.int
     PREVIEW_FIELD_NUMBER: _builtins.int
+    RATINGS_TOO_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
     """Chosen by the caller, 1 to 100 characters."""
     tournament_id: _builtins.str
@@ -2030,6 +2031,11 @@ class CorrectTournamentRequest(_message.Message):
     """
     preview: _builtins.bool
     """Only show what would change."""
+    ratings_too: _builtins.bool
+    """With a disqualification: the rated games of the player that this tournament has had until now are made unrated, by a
+    ruling on ratings with the same note. With a reinstatement: the newest such ruling is taken back. Needs scope admin,
+    otherwise nothing is done (SCOPE_MISSING). ARGUMENT_INVALID with another correction.
+    """
     @_builtins.property
     def correction(self) -> _match_pb2.Correction:
         """What is decided."""
@@ -2043,10 +2049,11 @@ class CorrectTournamentRequest(_message.Message):
         note: _builtins.str = ...,
         revision: _builtins.int = ...,
         preview: _builtins.bool = ...,
+        ratings_too: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["correction", b"correction"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["correction", b"correction", "note", b"note", "preview", b"preview", "request_id", b"request_id", "revision", b"revision", "tournament_id", b"tournament_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["correction", b"correction", "note", b"note", "preview", b"preview", "ratings_too", b"ratings_too", "request_id", b"request_id", "revision", b"revision", "tournament_id", b"tournament_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -2063,6 +2070,7 @@ class CorrectTournamentResponse(_message.Message):
     LATER_FIELD_NUMBER: _builtins.int
     PAIRED_FIELD_NUMBER: _builtins.int
     BREAKS_FIELD_NUMBER: _builtins.int
+    RATINGS_CHANGED_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def tournament(self) -> Global___Tournament:
         """The current state of the tournament; with `preview`, without the correction."""
@@ -2085,6 +2093,10 @@ class CorrectTournamentResponse(_message.Message):
     def breaks(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Which rules of the format this round breaks, or without it the pairs and byes by hand, each as a clause."""
 
+    @_builtins.property
+    def ratings_changed(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """With `ratings_too`, the matches that do not count for ratings any more, or count again."""
+
     def __init__(
         self,
         *,
@@ -2093,10 +2105,11 @@ class CorrectTournamentResponse(_message.Message):
         later: _abc.Iterable[Global___LaterPairings] | None = ...,
         paired: Global___RoundPairs | None = ...,
         breaks: _abc.Iterable[_builtins.str] | None = ...,
+        ratings_changed: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["paired", b"paired", "tournament", b"tournament"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["breaks", b"breaks", "changes", b"changes", "later", b"later", "paired", b"paired", "tournament", b"tournament"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["breaks", b"breaks", "changes", b"changes", "later", b"later", "paired", b"paired", "ratings_changed", b"ratings_changed", "tournament", b"tournament"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
