@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -88,11 +88,7 @@ class TournamentPages:
             request_id=secrets.token_urlsafe(12),
             ruled={**NO_RULING, **(preview[1] if preview is not None else {})},
             corrected={**NOTHING, **(preview[1] if preview is not None else {})},
-            would=preview[0].changes if preview is not None else None,
-            later=preview[0].later if preview is not None else (),
-            paired=preview[0].paired if preview is not None else None,
-            breaks=preview[0].breaks if preview is not None else (),
-            ratings_changed=preview[0].ratings_changed if preview is not None else (),
+            **_would_change(preview[0] if preview is not None else None),
             corrections=choices(tournament) if powers.runs else (),
             decisions=[(in_words(each.what, self._gate.accounts.shown), each) for each in tournament.corrections],
             rulings=RULINGS if tournament.results and not formats.of(tournament.spec).ends_by_test else (),
@@ -147,3 +143,16 @@ def scale_of(rows: tuple[StandingsRow, ...]) -> Scale:
     rated = [row.rating for row in rows if row.rating is not None]
     low = min((rating.low for rating in rated), default=0.0)
     return Scale(low, max(max((rating.high for rating in rated), default=0.0) - low, 1.0))
+
+
+def _would_change(decided: Decided | None) -> dict[str, Any]:
+    """Return what a decision would change, as the page shows it; None: nobody has asked."""
+    if decided is None:
+        return {"would": None, "later": (), "paired": None, "breaks": (), "ratings_changed": ()}
+    return {
+        "would": decided.changes,
+        "later": decided.later,
+        "paired": decided.paired,
+        "breaks": decided.breaks,
+        "ratings_changed": decided.ratings_changed,
+    }
