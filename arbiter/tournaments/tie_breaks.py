@@ -18,7 +18,7 @@ one an example in the Arbiters' Manual 2026.
 | buchholz_cut_1, buchholz_cut_2 | 14.1, 14.2 | Buchholz without the one or two least significant values |
 | buchholz_median_1 | 14.3 | Buchholz without the least and the most significant value, cut in that order |
 | match_points, board_points | 13.1 MPvGP | of teams: the score that does not decide already |
-| sonneborn_berger_boards | 13.2.2 EMGSB | of teams: "the sum of the products of" each opponent's points and the board points scored against it |
+| sonneborn_berger_boards | 13.2.2 EMGSB | of teams: each opponent's points times the board points scored against it, added up |
 | board_count | 12.1 BC | of teams: the points at each board, multiplied by its number; here the last board counts once and the first one most, so that more is better: the order is the same among teams with the same board points |
 
 In tournaments of teams the other ones are of teams too: a score is that of a match, in the points by which the teams
