@@ -1,8 +1,8 @@
 """Plug-in games in a server: the games of each package run in a process of their own, which may hang or die.
 
-A thread keeps these processes. Whoever asks waits for the answer, but only for WAIT_S: it may be the event loop. Then
-it gets RulesAwaited, and asks again when there is an answer. While a process is late, or starts again, nobody waits for
-it at all: so a plug-in that hangs stops the event loop for WAIT_S once. A call for which a process takes longer than
+A thread keeps these processes. Whoever asks on an event loop waits only for WAIT_S, gets RulesAwaited, and asks again
+when there is an answer. While a process is late, or starts again, the loop does not wait for it at all: so a plug-in
+that hangs stops it for WAIT_S once. Other threads wait. A call for which a process takes longer than
 `rules_ms`, or in which it dies, has failed (RulesFailed) for good; all other calls wait for the next process.
 """
 
@@ -82,11 +82,11 @@ class PackageProcess:
 
     def ask(self, call: Call) -> tuple[Any, int]:
         """Return an answer; see the port."""
-        job = self._job(call)
-        if not job.answered.done() and not self._prompt:
+        job, on_loop = self._job(call), _on_loop()
+        if not job.answered.done() and not self._prompt and on_loop:
             raise RulesAwaited(call.variant, self._then(job))
         try:
-            answer = job.answered.result(WAIT_S)
+            answer = job.answered.result(WAIT_S if on_loop else 2 * job.limit_s)  # after another one that hangs
         except TimeoutError:
             self._prompt = False
             if not job.answered.done():
@@ -205,6 +205,15 @@ class PackageProcess:
     def _ended(self, why: str, again_in_s: float) -> None:
         if self._log is not None:
             self._log.warning("plugin_process_ended", package=self._package, why=why, again_in_s=again_in_s)
+
+
+def _on_loop() -> bool:
+    """Return whether this thread runs an event loop, which others wait for."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 async def _exchange(worker: Worker, job: bytes) -> tuple[str, Any]:

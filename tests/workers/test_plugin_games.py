@@ -151,10 +151,12 @@ async def test_a_hanging_call_stops_the_event_loop_only_once(tmp_path: Path) -> 
                 game.play(position, "1")
             waited += 1
         assert waited == 1_000
+        elsewhere = asyncio.create_task(asyncio.to_thread(game.play, position, "3"))  # another thread waits
         assert (await played(other, "1", "2")).text == "18 1 0"  # a game of another package
         assert not ended
         assert (await played(game, "1")).text == f"{STONES - 1} 2"
         assert ended
+        assert game.text(await elsewhere) == f"{STONES - 3} 2"
 
 
 async def test_a_process_that_ends_between_two_calls_costs_no_call(tmp_path: Path) -> None:
