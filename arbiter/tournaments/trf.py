@@ -148,7 +148,7 @@ def _player(line: str, number: int) -> ReportedPlayer:
     if not rank:
         raise TrfError(number, 5, "expected a player's number, from 1")
     points = line[80:84].strip() or "0"
-    if not re.fullmatch(r"-?\d{1,3}([.,][05]0?)?", points, re.ASCII):
+    if not re.fullmatch(r"-?\d{1,2}([.,][05]0?)?", points, re.ASCII):
         raise TrfError(number, 81, f"{plain(points)!r} are no points: write them as 4.5")
     halves = round(2 * float(points.replace(",", ".")))
     body = line[FIRST:].rstrip()

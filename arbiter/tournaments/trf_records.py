@@ -172,7 +172,7 @@ def _columns(line: str, number: int, start: int) -> list[int]:
 
 def _points(line: str, number: int, start: int, end: int) -> int:
     text = line[start:end].strip().replace(",", ".") or "0"
-    if not re.fullmatch(r"\d{1,3}(\.[05]0?)?", text, re.ASCII):
+    if not re.fullmatch(r"\d{1,2}(\.[05]0?)?", text, re.ASCII):
         raise TrfError(number, start + 1, f"{plain(text)!r} are no points: write them as 0.5")
     return round(2 * float(text))
 

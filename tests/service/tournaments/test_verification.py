@@ -300,3 +300,32 @@ def test_a_left_out_or_repeated_event_is_found(export: Export) -> None:
         if json.loads(line)["kind"] in ("paired", "begun", "game_ended", "tournament_started", "tournament_ended"):
             assert export.refused(forged([*export.lines[:number], *export.lines[number + 1 :]])).problem
             assert export.refused(forged([*export.lines[: number + 1], line, *export.lines[number + 1 :]])).problem
+
+
+async def gone_on() -> Export:
+    """Have a tournament of four players go on after a round that was played elsewhere, and export it."""
+    contest = Contest(4, server=InMemoryArbiter(signer=KEY))
+    tournament_id = await contest.open(spec_of(Format.SWISS))
+    results = {1: "2 w 1", 2: "1 b 0", 3: "4 b =", 4: "3 w ="}
+    points = {"1": "1.0", "0": "0.0", "=": "0.5"}
+    players = (f"001    {n}{'':72}{points[cell[-1]]}           {cell}" for n, cell in results.items())
+    report = do.GoOn("org", "go on", "\n".join((*players, "XXP 1 4")), tuple(contest.names), ("",) * 4)
+    await contest.act(tournament_id, report)
+    await contest.ended(tournament_id)
+    return await export_of(contest, tournament_id)
+
+
+def test_what_follows_from_a_report_holds_and_can_not_be_forged_or_left_out() -> None:
+    export = run(gone_on())
+    found = export.verified()
+    assert [found.tournament.results[number].match for number in (1, 2)] == ["", ""]
+    first = next(number for number, line in enumerate(export.lines) if b'"kind":"played_elsewhere"' in line)
+    last = max(number for number, line in enumerate(export.lines) if b'"kind":"corrected"' in line)
+    assert last - first > 8, "entries, the start, a round, its results, a forbidden pair"
+    for number in range(first, last + 1):
+        assert export.refused(forged([*export.lines[:number], *export.lines[number + 1 :]])).problem
+        line = export.lines[number]
+        for path in leaves(json.loads(line)):
+            if path[0] not in ("previous", "revision", "at", "request", "caller"):
+                changed = [*export.lines[:number], other(line, path), *export.lines[number + 1 :]]
+                assert export.refused(forged(changed)).problem, (line, path)
