@@ -51,7 +51,8 @@ def why_not(spec: Spec, history: History) -> str:
     """Return why a tournament of a specification can't go on after what was played, as a clause; '' if it can."""
     rounds = spec.options.rounds
     if not (formats.of(spec).reported and formats.of(spec).in_rounds):
-        return f"a report is read into a Swiss, and this is a {spec.format.value.replace('_', ' ')}"
+        found = f"{spec.format.value.replace('_', ' ')}{' of teams' if spec.boards else ''}"
+        return f"a report is read into a Swiss of players, and this is a {found}"
     if history.planned not in (0, rounds):
         return f"the report plans {history.planned} rounds, and its specification {rounds}"
     if len(history.rounds) > rounds:

@@ -117,7 +117,7 @@ async def test_what_is_wrong_with_a_report_is_named_and_nothing_happens(
         (
             replace(SPEC, format=arb.TournamentFormat.ROUND_ROBIN, options=arb.TournamentOptions()),
             REPORT,
-            "a report is read into a Swiss, and this is a round robin",
+            "a report is read into a Swiss of players, and this is a round robin",
         ),
         (replace(SPEC, entry=arb.EntryRules(capacity=4)), REPORT, "it has 4 places, and the report 5 players"),
         (SPEC, f"{REPORT}\n192 FIDE_DUTCH_2026_BAKU", "the report is accelerated, and its specification is not"),
