@@ -203,6 +203,7 @@ _METHODS: Final[Mapping[str, Callable[..., Any]]] = {
     "notation": _asking(read_plain, "notation", True),
     "from_notation": _asking(read_text, "from_notation", True),
     "number": _asking(read_plain, "number", True),
+    "task": _asking(read_plain, "task", True),
     "counters": _asking(read_counters, "counters", True),
     "picture": _asking(read_text, "picture", True),
     "regions": _asking(read_regions, "regions", True),

@@ -23,7 +23,18 @@ from arbiter.workers.process import Jobs
 KEPT: Final = 4_096  #: positions: one that is asked for again later is reached by its line
 FORGOTTEN: Final = '{"forgotten": true}'
 MOST_CHARACTERS: Final = 1 << 18  #: of an answer
-PLACED: Final = ("moves", "pieces", "steps", "notation", "from_notation", "number", "counters", "picture", "regions")
+PLACED: Final = (
+    "moves",
+    "pieces",
+    "steps",
+    "notation",
+    "from_notation",
+    "number",
+    "task",
+    "counters",
+    "picture",
+    "regions",
+)
 """The methods of `Game` whose first argument is a position."""
 
 _positions: OrderedDict[int, Any] = OrderedDict()

@@ -16,8 +16,8 @@ import pytest
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, RulesAwaited, RulesFailed
 from arbiter.games import registry
-from arbiter.games.contract import AnyGame
-from arbiter.games.remote import RemoteGame
+from arbiter.games.contract import AnyGame, Game
+from arbiter.games.remote import OPTIONAL, RemoteGame
 from arbiter.workers.plugin_games import WORKER, plugins_apart
 from tests.matches.heap import Heap
 from tests.plugins.installed import installed
@@ -205,3 +205,12 @@ async def test_nothing_is_started_without_plug_ins_and_nothing_stays(tmp_path: P
             assert len(processes()) == 1
         assert isinstance(await opened("heap"), RemoteGame)
     assert processes() == []
+
+
+def test_what_a_game_may_leave_as_it_is_can_be_asked_for_in_its_process() -> None:
+    own = {
+        name
+        for name, method in vars(Game).items()
+        if callable(method) and not name.startswith("_") and not getattr(method, "__isabstractmethod__", False)
+    }
+    assert own - {*OPTIONAL} == {"illegal_move", "malformed_move", "malformed_position"}
