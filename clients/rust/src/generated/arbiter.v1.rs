@@ -8042,6 +8042,11 @@ pub struct CorrectTournamentRequest {
     /// Only show what would change.
     #[prost(bool, tag = "6")]
     pub preview: bool,
+    /// With a disqualification: the rated games of the player that this tournament has had until now are made unrated, by a
+    /// ruling on ratings with the same note. With a reinstatement: the newest such ruling is taken back. Needs scope admin,
+    /// otherwise nothing is done (SCOPE_MISSING). ARGUMENT_INVALID with another correction.
+    #[prost(bool, tag = "7")]
+    pub ratings_too: bool,
 }
 /// What a correction changes, or would change.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -8062,6 +8067,9 @@ pub struct CorrectTournamentResponse {
     /// Which rules of the format this round breaks, or without it the pairs and byes by hand, each as a clause.
     #[prost(string, repeated, tag = "5")]
     pub breaks: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// With `ratings_too`, the matches that do not count for ratings any more, or count again.
+    #[prost(string, repeated, tag = "6")]
+    pub ratings_changed: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 /// Who meets in a round.
 #[derive(Clone, PartialEq, ::prost::Message)]
