@@ -355,6 +355,8 @@ def series(
 ) -> None:
     """Show the table over a series after one of its tournaments. Results in brackets do not count.
 
+    In a league it also says who plays in which division of the season, and who has moved.
+
     :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     """
     with connected(connection) as client:
@@ -363,6 +365,8 @@ def series(
     people = for_people(output)
     for number, each in enumerate(found.tournaments, 1) if people else ():
         say(f"{number}: {each.name} {each.tournament_id}, {instant(each.started_ms)}", "dim")
+    for line in view.season_lines(found):
+        remark(line, output)
     headings = [str(number) if people else each.tournament_id for number, each in enumerate(found.tournaments, 1)]
     table(*view.series_lines(found, headings), "No tournament of this series has ended yet.", output)
 

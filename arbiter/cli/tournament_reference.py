@@ -23,6 +23,7 @@ HEADINGS: Final = {
     "groups": "[groups]: categories of players, and the authors of several bots",
     "schedule": "[schedule]: when things happen",
     "series": "[series]: what the table over a series counts, where `schedule.every` makes one",
+    "league": "[league]: the divisions of a league, whose seasons begin as `schedule.every` says",
     "adjudication": "[adjudication]: when the arbiter ends a game",
     "policy": "[policy]: what matches do otherwise than the server's policy says",
     "bots": "[[bots]]: the bots of `arbiter tournament run`, a table each",

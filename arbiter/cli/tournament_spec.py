@@ -138,6 +138,7 @@ def spec_value(spec: Spec) -> arb.TournamentSpec:
         ),
         schedule=arb.Schedule(**(asdict(spec.schedule) | {"too_few": arb.TooFewRule[spec.schedule.too_few.name]})),
         series=arb.SeriesRules(**asdict(spec.series)),
+        league=arb.LeagueRules(**asdict(spec.league)),
         adjudication=arb.Adjudication(**asdict(spec.adjudication)),
         tie_breaks=tuple(arb.TieBreak[tie_break.value.upper()] for tie_break in spec.tie_breaks),
         policy=_policy(spec.policy),

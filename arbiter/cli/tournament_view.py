@@ -17,6 +17,7 @@ from arbiter.cli.terminal import drawn_table, remark, table
 from arbiter.table_text import Cell, Columns
 from arbiter.tournaments.formats import Pairer, pairer_of
 from arbiter.tournaments.game_ends import GameResult, Winner
+from arbiter.tournaments.league import in_words
 from arbiter.tournaments.spec import Format, Options
 from arbiter.tournaments.standings import points_text, quarters_text
 
@@ -224,6 +225,17 @@ def series_lines(found: arb.Series, headings: Sequence[str]) -> tuple[tuple[str,
             cells.append(None if result is None else points if result.counts else f"({points:g})")
         rows.append((row.place, row.player, row.half_points / 2, *cells))
     return ("place", "player", "points", *headings), rows
+
+
+def season_lines(found: arb.Series) -> list[str]:
+    """Return the divisions of a season of a league, and who has moved before it, for people; none without a league."""
+    if not found.divisions:
+        return []
+    moves = {group.name: group.players for group in found.moves}
+    said = [
+        f"{each.name} ({each.tournament_id}): {', '.join(each.players) or 'nobody yet'}" for each in found.divisions
+    ]
+    return [*said, f"Since the season before: {in_words(moves)}."]
 
 
 def _name(row: arb.StandingsRow) -> str:

@@ -118,6 +118,8 @@ def _check_entry(tournament: Tournament, player: str, version: str, badge: bool,
     capacity = pairer.most_players or rules.capacity
     if capacity and len(tournament.players) >= capacity:
         raise closed(tournament, f"all {capacity} places are taken")
+    if spec.league.divisions and tournament.seeds and player not in tournament.seeds:
+        raise closed(tournament, "its players were placed as the season began: enter the next one")
     if rules.invited and player not in rules.invited:
         raise closed(tournament, f"it is by invitation, and {player} is not invited")
     if rules.versions and not version.startswith(rules.versions):

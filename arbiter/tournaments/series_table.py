@@ -48,15 +48,22 @@ class SeriesRow(NamedTuple):
     results: tuple[SeriesResult, ...]
 
 
-def results_of(tournament: Tournament, table: Table) -> Results:
-    """Return the results of a tournament that has ended, from its standings."""
+def who_played(tournament: Tournament) -> set[str]:
+    """Return the players that have played a game of a tournament."""
     played = {
         player
         for number, result in tournament.results.items()
         if result.played
         for player in tournament.games[number - 1].players
     }
-    played |= {player for kind in tournament.old.sums if kind.result.played for player in (kind.seat1, kind.seat2)}
+    return played | {
+        player for kind in tournament.old.sums if kind.result.played for player in (kind.seat1, kind.seat2)
+    }
+
+
+def results_of(tournament: Tournament, table: Table) -> Results:
+    """Return the results of a tournament that has ended, from its standings."""
+    played = who_played(tournament)
     out = {player for player, each in tournament.disqualified.items() if each.what.from_start}
     return {
         row.player: PlayerResult(

@@ -13,6 +13,7 @@ from typing import Annotated, Final, TypeAlias
 
 from arbiter.options import Option, Written, options_of
 from arbiter.tournaments.groups import Groups
+from arbiter.tournaments.league_rules import LeagueRules, LeagueSeason
 from arbiter.tournaments.schedule import Schedule
 from arbiter.tournaments.series_rules import SeriesRules
 
@@ -317,6 +318,8 @@ class Spec:
     groups: Groups = field(default_factory=Groups)
     schedule: Schedule = field(default_factory=Schedule)
     series: SeriesRules = field(default_factory=SeriesRules)
+    league: LeagueRules = field(default_factory=LeagueRules)
+    season: LeagueSeason = field(default_factory=LeagueSeason)
     adjudication: Adjudication = Adjudication()
     tie_breaks: Annotated[
         tuple[TieBreak, ...],
@@ -375,6 +378,7 @@ PARTS: Final[Mapping[str, type]] = {
     "groups": Groups,
     "schedule": Schedule,
     "series": SeriesRules,
+    "league": LeagueRules,
     "adjudication": Adjudication,
 }
 """The parts of a specification with fields of their own, by name."""

@@ -9,12 +9,14 @@ from typing import Final
 from arbiter.errors import parameter_invalid, with_article
 from arbiter.games import registry
 from arbiter.tournaments import formats
+from arbiter.tournaments.league_rules import LeagueRules
 from arbiter.tournaments.series_rules import SeriesRules
-from arbiter.tournaments.spec import OpeningOrder, Spec, TieBreak
+from arbiter.tournaments.spec import Format, OpeningOrder, Spec, TieBreak
 
 _invalid: Final = partial(parameter_invalid, of="a tournament")
 
 BOOK_NAME: Final = re.compile(r"[A-Za-z0-9_+-][A-Za-z0-9._+-]{0,99}", re.ASCII)
+LEAGUES: Final = (Format.ROUND_ROBIN, Format.SWISS, Format.KNOCKOUT, Format.ARENA)  #: formats of leagues
 MOST_OF_AUTHOR: Final = 10  #: maximum bots of one author
 
 
@@ -35,6 +37,7 @@ def check(spec: Spec) -> None:
     _check_groups(spec)
     if spec.series != SeriesRules() and not spec.schedule.every:
         raise _invalid("a table of a series", "series", "left out where there is no schedule.every")
+    _check_league(spec)
     if spec.openings.order is OpeningOrder.RANDOM and not (
         (spec.openings.lines or spec.openings.book) and spec.openings.seed
     ):
@@ -76,6 +79,27 @@ def _check_groups(spec: Spec) -> None:
             raise _invalid("true", f"groups.{name}", "false without groups.authors")
     if groups.apart and not formats.of(spec).keeps_apart:
         raise _invalid("true", "groups.apart", f"false in {with_article(spec.format.value.replace('_', ' '))}")
+
+
+def _check_league(spec: Spec) -> None:
+    """Raise Refusal PARAMETER_INVALID for a league that can't be played, and for rules of one without divisions."""
+    league, names = spec.league, spec.league.divisions
+    if not names:
+        if league != LeagueRules():
+            raise _invalid("rules of a league", "league", "left out where there are no league.divisions")
+        return
+    if len(names) < 2 or len(set(names)) < len(names):
+        raise _invalid(", ".join(names), "league.divisions", "two or more different names")
+    if 2 * league.move > league.size:
+        raise _invalid(str(league.move), "league.move", f"at most half of league.size, {league.size // 2}")
+    if spec.format not in LEAGUES:
+        raise _invalid(spec.format.value, "format", f"{' or '.join(LEAGUES)} in a league")
+    if spec.boards:
+        raise _invalid(str(spec.boards), "options.boards", "0 in a league, which is one of players")
+    if spec.entry.capacity:
+        raise _invalid(str(spec.entry.capacity), "entry.capacity", "left out in a league, which has league.size")
+    if not spec.season.division and not spec.schedule.every:
+        raise _invalid("a league", "schedule.every", "when its seasons begin")
 
 
 def drawn_start(spec: Spec) -> str:

@@ -17,6 +17,7 @@ from arbiter.games import registry
 from arbiter.options import UNSET, Described, Written, options_of
 from arbiter.plain_text import is_plain
 from arbiter.tournaments.groups import Named
+from arbiter.tournaments.league_rules import LeagueSeason
 from arbiter.tournaments.schedule import DATE
 from arbiter.tournaments.spec import LONGEST_MS, PARTS, OpeningOrder, Spec
 from arbiter.tournaments.spec_checks import check, drawn_start
@@ -63,7 +64,7 @@ def read_spec(values: Mapping[str, Any], time: Callable[[str], object], *, store
             for player, control in reader.table("time_odds", of_all["time_odds"].range[1]).items()
         },
     }
-    parts: dict[str, Any] = {}
+    parts: dict[str, Any] = {"season": _season(reader)}
     for name, kind in PARTS.items():
         section = reader.section(name)
         reads = {"lines": _lines, "forbidden": _forbidden}
@@ -264,6 +265,19 @@ def _check_line(game: Any, line: tuple[str, ...], place: str) -> None:
             raise _invalid(" ".join(line), place, f"legal moves ({refusal.message})") from None
     if position.outcome is not None:
         raise _invalid(" ".join(line), place, "a line that does not end the game")
+
+
+def _season(reader: _Reader) -> LeagueSeason:
+    """Return what a server has filled in for a season. Raises Refusal PARAMETER_INVALID for that of a request."""
+    given = reader.table("season")
+    if not reader.stored:
+        if any(given.values()):
+            raise _invalid("a season", "season", "left out: the server fills it in")
+        return LeagueSeason()
+    groups = {
+        name: {key: tuple(players) for key, players in given.get(name, {}).items()} for name in ("places", "moves")
+    }
+    return LeagueSeason(given.get("before", 0), given.get("division", 0), given.get("first", ""), **groups)
 
 
 def _forbidden(reader: _Reader) -> tuple[tuple[str, str], ...]:

@@ -55,7 +55,7 @@ MORE_GAMES: Final = "more_games"
 
 _LISTS: Final = ("tie_breaks", "entry.invited")  #: words
 _NUMBERS: Final = ("series.place_points",)  #: whole numbers
-_LINES: Final = ("entry.versions",)  #: one text a line
+_LINES: Final = ("entry.versions", "league.divisions")  #: one text a line
 _ROWS: Final = ("entry.forbidden",)  #: words, one row a line
 _GROUPS: Final = ("groups.categories", "groups.authors")  #: `name = player player`, one a line
 _TABLES: Final = ("time_odds", "policy")  #: `name = value`, one a line
@@ -67,6 +67,7 @@ _WRITTEN: Final[Mapping[str, str]] = {
     "entry.forbidden": "Two names a line.",
     "groups.categories": "Written as rust = ann ben, one a line.",
     "groups.authors": "Written as Ada L. = cat dan, one a line.",
+    "league.divisions": "One a line.",
     "openings.lines": "Written as game: move move …, one a line.",
     "schedule.start_ms": "In UTC.",
     "schedule.entry_closes_ms": "In UTC.",
@@ -98,6 +99,7 @@ def sections(format_: Format) -> list[FormSection]:
         FormSection("Ends of games by rule", _part("adjudication"), more=True),
         FormSection("Schedule and the rest", _part("schedule") + rest, more=True),
         FormSection("Table over a series", _part("series"), more=True),
+        FormSection("League", _part("league"), more=True),
     ]
 
 

@@ -16,6 +16,7 @@ from arbiter.table_text import TableForm
 from arbiter.tournaments import formats, reporting
 from arbiter.tournaments.corrections import in_words
 from arbiter.tournaments.entry import EntryChange, allowed
+from arbiter.tournaments.league import in_words as in_words_of_league
 from arbiter.tournaments.rulings import RESULTS
 from arbiter.tournaments.rulings import in_words as ruling_in_words
 from arbiter.tournaments.standings import StandingsRow
@@ -121,6 +122,9 @@ class TournamentPages:
             request,
             "series.html",
             series=series,
+            moves=in_words_of_league(
+                {name: [self._gate.accounts.shown(each) for each in players] for name, players in series.moves.items()}
+            ),
             lines=[(row, {each.tournament: each for each in row.results}) for row in series.rows],
             forms=[form.value for form in TableForm],
         )

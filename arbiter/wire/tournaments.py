@@ -111,12 +111,14 @@ _PARTS: Final[Mapping[str, type[Message]]] = {
     "groups": pb.PlayerGroups,
     "schedule": pb.Schedule,
     "series": pb.SeriesRules,
+    "league": pb.LeagueRules,
+    "season": pb.LeagueSeason,
     "adjudication": pb.Adjudication,
     "policy": pb.TournamentPolicy,
 }
 
 
-_GROUPS: Final = ("categories", "authors")
+_GROUPS: Final = ("categories", "authors", "places", "moves")
 
 
 def _said(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -134,10 +136,14 @@ def _said(values: Mapping[str, Any]) -> dict[str, Any]:
         ]
     for name in _GROUPS:
         if name in said:
-            said[name] = [pb.PlayerGroup(name=group, players=players) for group, players in said[name].items()]
+            said[name] = _group_messages(said[name])
     if "forbidden" in said:
         said["forbidden"] = [pb.PlayerPair(first=first, second=second) for first, second in said["forbidden"]]
     return said
+
+
+def _group_messages(named: Mapping[str, Sequence[str]]) -> list[pb.PlayerGroup]:
+    return [pb.PlayerGroup(name=name, players=players) for name, players in named.items()]
 
 
 def format_message(format_: Format) -> pb.TournamentFormat.ValueType:
@@ -290,6 +296,8 @@ def series_message(series: Series) -> pb.GetSeriesResponse:
         ],
         next_tournament_id=series.next,
         rules=pb.SeriesRules(**asdict(series.rules)),
+        divisions=[pb.LeagueDivision(**each._asdict()) for each in series.divisions],
+        moves=_group_messages(series.moves),
     )
 
 

@@ -98,3 +98,30 @@ def test_the_command_and_the_file_of_the_page_have_the_same_table() -> None:
     assert (asked.rules, asked.next_tournament_id) == (arb.SeriesRules(1, 7), "t4")
     assert series_columns(series) == series_lines(asked, ["t1", "t2"])
     assert series_columns(series).rows[0] == (1, "ann", 2.5, 2.5, "(1)")
+
+
+LEAGUE = """
+[league]
+divisions = ["First", "Second"]
+size = 2
+"""
+
+
+@pytest.mark.long
+def test_the_command_shows_the_divisions_of_a_season(server: Server, arbiter: Arbiter, tmp_path: Path) -> None:
+    file = tmp_path / "league.toml"
+    file.write_text(SERIES + LEAGUE)
+    names = ("walter", "wendy", "wilma", "wolf", "late")
+    for name in names:
+        arbiter("token", "create", name, "--save")
+    first = arbiter("tournament", "create", str(file)).out.strip()
+    arbiter("tournament", "enter", first, *names[:4])
+    before = arbiter("tournament", "series", first)
+    assert f"First ({first}): walter, wendy, wilma, wolf" in before.out, before.err
+    arbiter("tournament", "start", first)
+    shown = arbiter("tournament", "series", first).out.splitlines()
+    assert f"First ({first}): walter, wendy" in shown
+    assert any(line.startswith("Second (") and line.endswith("): wilma, wolf") for line in shown)
+    assert "Since the season before: entered: walter, wendy, wilma, wolf." in shown
+    late = arbiter("tournament", "enter", first, "late")
+    assert "after its start" in late.err

@@ -21,6 +21,7 @@ from arbiter.cli.tournament_spec import read_all
 from arbiter.matches.policy import Policy
 from arbiter.options import UNSET, options_of
 from arbiter.tournaments.groups import Groups
+from arbiter.tournaments.league_rules import LeagueRules
 from arbiter.tournaments.schedule import Schedule
 from arbiter.tournaments.spec import Adjudication, EntryRules, Openings, Options, Spec
 from tests.cli.command import Arbiter
@@ -35,6 +36,7 @@ CLASSES: Final[Mapping[str, tuple[type, type, type[Message]]]] = {
     "openings": (Openings, arb.Openings, pb.Openings),
     "entry": (EntryRules, arb.EntryRules, pb.EntryRules),
     "groups": (Groups, arb.PlayerGroups, pb.PlayerGroups),
+    "league": (LeagueRules, arb.LeagueRules, pb.LeagueRules),
     "schedule": (Schedule, arb.Schedule, pb.Schedule),
     "adjudication": (Adjudication, arb.Adjudication, pb.Adjudication),
     "policy": (Policy, arb.TournamentPolicy, pb.TournamentPolicy),

@@ -78,6 +78,12 @@ def test_the_rules_of_the_page_are_read(tmp_path: Path) -> None:
         read_all(file)
 
 
+def test_the_league_of_the_page_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "cup.toml"
+    file.write_text(SPEC + block("deploy/SERIES.md", "every = ") + block("deploy/SERIES.md", "[league]"))
+    assert read_all(file).tournament.league == arb.LeagueRules(("First", "Second", "Third"), 8, 2, 2)
+
+
 def test_the_rhythm_of_the_page_is_read(file: Path) -> None:
     file.write_text(SPEC.replace("[options]", f"{block('deploy/SERIES.md', 'every = ')}\n[options]"))
     schedule = read_all(file).tournament.schedule

@@ -136,16 +136,18 @@ def changes(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
             for name, inner in changes(before, f"{path}{each.name}."):
                 yield name, dataclasses.replace(value, **{each.name: inner})
         else:
-            yield path + each.name, dataclasses.replace(value, **{each.name: other(each.name, before)})
+            yield path + each.name, dataclasses.replace(value, **{each.name: other(f"{path}{each.name}", before)})
 
 
 def other(name: str, value: Any) -> Any:
     """Return another value of a field than a given one."""
     special = {
-        "lines": (arb.OpeningLine("pods", ("a1",)),),
-        "forbidden": (arb.PlayerPair("ann", "ben"),),
-        "categories": (arb.PlayerGroup("rust", ("ann",)),),
-        "authors": (arb.PlayerGroup("Ada", ("ann", "ben")),),
+        "openings.lines": (arb.OpeningLine("pods", ("a1",)),),
+        "entry.forbidden": (arb.PlayerPair("ann", "ben"),),
+        "season.places": (arb.PlayerGroup("First", ("ann",)),),
+        "season.moves": (arb.PlayerGroup("left", ("ann",)),),
+        "groups.categories": (arb.PlayerGroup("rust", ("ann",)),),
+        "groups.authors": (arb.PlayerGroup("Ada", ("ann", "ben")),),
         "tie_breaks": (arb.TieBreak.WINS,),
         "time_odds": {"ann": "1s"},
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import tomllib
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from arbiter.errors import Reason, Refusal
 from arbiter.testing.random_tournaments import restless
 from arbiter.tournaments import spec as specs
 from arbiter.tournaments.events import End
+from arbiter.tournaments.league_rules import LeagueSeason
 from arbiter.tournaments.spec_text import read_spec
 from arbiter.tournaments.standings import Faults, StandingsRow, standings
 from arbiter.tournaments.tournament import Entrant, TournamentPhase
@@ -60,7 +62,6 @@ by_board_points = true
 lines = { circle-of-life = [["e5"], ["d4"]] }
 
 [entry]
-capacity = 8
 invited = ["ann", "ben"]
 versions = ["1."]
 forbidden = [["ann", "ben"]]
@@ -81,6 +82,12 @@ entry_closes_ms = 1_700_000_000_000
 best = 3
 last = 8
 place_points = [10, 7, 5]
+
+[league]
+divisions = ["First", "Second"]
+size = 6
+move = 2
+missing = 3
 
 [adjudication]
 plies = 300
@@ -134,9 +141,22 @@ def test_an_enumeration_has_the_same_words_everywhere(words: list[str], enum: An
 def test_a_full_specification_is_converted_and_back() -> None:
     spec = read(FULL)
     message = spec_message(spec)
-    # these exclude a third place and opening lines
-    assert unset(message) == ["double", "plies", "seed", "book", "book_plies", "book_hash", "book_size"]
+    # these exclude a third place, opening lines and a league; a server alone fills in its seasons
+    openings = ["plies", "seed", "book", "book_plies", "book_hash", "book_size"]
+    season = ["before", "division", "first", "places", "moves"]
+    assert unset(message) == ["double", *openings, "capacity", *season]
     assert spec_of(message) == spec
+
+
+def test_a_season_of_a_league_is_shown_and_not_taken() -> None:
+    season = LeagueSeason(3, 1, "t1", {"First": ("ann",), "Second": ("ben", "cat")}, {"entered": ("cat",)})
+    message = spec_message(replace(read(FULL), season=season))
+    assert (message.season.before, message.season.division, message.season.first) == (3, 1, "t1")
+    places = {group.name: tuple(group.players) for group in message.season.places}
+    moves = {group.name: tuple(group.players) for group in message.season.moves}
+    assert (places, moves) == (season.places, season.moves)
+    with pytest.raises(Refusal, match="the server fills it in"):
+        spec_of(message)
 
 
 def test_an_opening_book_is_converted_and_back() -> None:

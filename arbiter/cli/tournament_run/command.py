@@ -91,7 +91,7 @@ def once(file: File) -> File:
     spec = file.tournament
     if not spec.schedule.every:
         return file
-    spec = replace(spec, schedule=replace(spec.schedule, every=""), series=arb.SeriesRules())
+    spec = replace(spec, schedule=replace(spec.schedule, every=""), series=arb.SeriesRules(), league=arb.LeagueRules())
     return file._replace(tournament=spec, cautions=(*file.cautions, ONCE))
 
 

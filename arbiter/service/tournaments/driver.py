@@ -24,13 +24,14 @@ from arbiter.service.matches.live import DRAINING
 from arbiter.service.ports.journal import JournalConflict, StoreDamaged, StoreFailed
 from arbiter.service.record.published import Published
 from arbiter.service.record.tournaments import StoredLog, maker
+from arbiter.service.tournaments.league_seasons import Tournaments
 from arbiter.service.tournaments.log import Listener, TournamentLog
 from arbiter.service.tournaments.matches import DAMAGED, RETRY_S, abort, creation, occasion_of, report
 from arbiter.service.tournaments.pairing_input import PairingInput
 from arbiter.service.tournaments.plugin_adjudication import PluginAdjudication
 from arbiter.service.tournaments.ports import Dependencies, PairingFailed
 from arbiter.service.tournaments.queued_command import QueuedCommand
-from arbiter.service.tournaments.series import Create, Succession
+from arbiter.service.tournaments.series import Succession
 from arbiter.service.tournaments.trial import PairTest
 from arbiter.service.tournaments.unpaired import why_unpaired
 from arbiter.tournaments import commands as do
@@ -54,9 +55,9 @@ MOST_PATIENCE_S: Final = 60.0  #: longest pause before a game is played again th
 class TournamentDriver:
     """A tournament and the task that drives it. games: the numbers of the games under way, by match."""
 
-    def __init__(self, dependencies: Dependencies, log: StoredLog, listener: Listener, create: Create) -> None:
+    def __init__(self, dependencies: Dependencies, log: StoredLog, listener: Listener, all_: Tournaments) -> None:
         self._page_only = dependencies.others.page_only
-        self._succession = Succession(create, dependencies.clock)
+        self._succession = Succession(all_, dependencies.journal, dependencies.clock)
         self._succeeding = False  # the next tournament of the series is being made
         self._dependencies = dependencies
         self._state = TournamentLog(dependencies, log, listener)
@@ -396,13 +397,18 @@ class TournamentDriver:
 
     async def prepare(self, command: do.Command) -> None:
         """Make the next tournament of a series, before this one starts, or is left out of it. Raises Refusal."""
+        if self.tournament.phase is not TournamentPhase.ENTRY:
+            return
+        if isinstance(command, do.Start):
+            await self._succession.place(self.tournament)
         starts = isinstance(command, do.Start) and not engine.too_few(self.tournament)
         is_left_out = isinstance(command, do.Cancel) and command.series_goes_on
-        if self.tournament.phase is TournamentPhase.ENTRY and (starts or is_left_out):
+        if starts or is_left_out:
             await self._succession.make(self.tournament)
 
     async def _succeed(self) -> None:
         try:
+            await self._succession.place(self.tournament)
             await self._succession.make(self.tournament)
         except Refusal as failure:
             self._log.warning("next_not_made", error=str(failure))

@@ -381,7 +381,7 @@ class TournamentRegistry:
             return tournament
         driver = self._drivers.get(tournament.id)
         if driver is None:
-            driver = TournamentDriver(self._dependencies, log, self._call_listeners, self.create)
+            driver = TournamentDriver(self._dependencies, log, self._call_listeners, self)
             if not self._stopped:
                 self._drivers[tournament.id] = driver
                 driver.start(self._driver_ended)

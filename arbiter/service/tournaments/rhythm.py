@@ -62,6 +62,7 @@ def following(spec: Spec, now_ms: int) -> Spec:
         spec,
         schedule=replace(schedule, start_ms=start, entry_closes_ms=closes),
         openings=replace(spec.openings, book_hash="", book_size=0),
+        season=replace(spec.season, before=spec.season.before + 1) if spec.league.divisions else spec.season,
     )
 
 

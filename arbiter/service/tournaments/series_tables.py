@@ -4,31 +4,45 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from arbiter.service.lookup import findable
 from arbiter.service.ports.journal import Journal, StoredRecord, Subject, TournamentSummary
 from arbiter.service.tournaments.registry import TournamentRegistry
-from arbiter.service.tournaments.series import NEXT
+from arbiter.service.tournaments.request_ids import NEXT, before, lower_divisions
 from arbiter.service.tournaments.standings_cache import StandingsCache
 from arbiter.tournaments.events import End, Event
+from arbiter.tournaments.groups import Named
 from arbiter.tournaments.series_rules import SeriesRules
 from arbiter.tournaments.series_table import Results, SeriesRow, results_of, series_table
 from arbiter.tournaments.tournament import Tournament
 
+EMPTY: Final[Named] = MappingProxyType({})
 KEPT: Final = 1_000  #: ended tournaments whose results are kept in memory, the last used ones
+
+
+class LeagueDivision(NamedTuple):
+    """A division in a season of a league. players: the best ones of the season before first, newcomers last."""
+
+    name: str
+    tournament_id: str
+    players: Sequence[str]
 
 
 class Series(NamedTuple):
     """The table over a series after one of its tournaments.
 
     tournaments: those that count, oldest first. next: the id of the tournament after that one, '' if there is none yet.
+    divisions: those of its season in a league, the highest one first. moves: the players by what has brought them
+    there.
     """
 
     tournament: Tournament
     tournaments: Sequence[TournamentSummary]
     next: str
     rows: Sequence[SeriesRow]
+    divisions: Sequence[LeagueDivision] = ()
+    moves: Named = EMPTY
 
     @property
     def rules(self) -> SeriesRules:
@@ -66,10 +80,28 @@ class SeriesTables:
             results = await self._results(row)
             if results is not None:
                 counted.append((row, results))
-            row = await self._before(row)
+            row = await before(self._journal, row)
         counted.reverse()
         rows = series_table([results for _, results in counted], tournament.spec.series)
-        return Series(tournament, [each for each, _ in counted], await self.after(tournament), rows)
+        after = await self.after(tournament)
+        return Series(tournament, [each for each, _ in counted], after, rows, *await self._season(tournament))
+
+    async def _season(self, tournament: Tournament) -> tuple[Sequence[LeagueDivision], Named]:
+        """Return the divisions of the season of which a tournament is a part, and who has moved before it."""
+        names = tournament.spec.league.divisions
+        if not names:
+            return (), {}
+        highest = tournament.spec.season.first
+        first = await self._tournaments.get(highest) if highest else tournament
+        found = [LeagueDivision(names[0], first.id, first.seeds or first.players)]
+        moves: Named = {}
+        for row in await lower_divisions(self._journal, first):
+            season = (await self._tournaments.get(row.tournament_id)).spec.season
+            name = names[season.division]
+            found[0] = found[0]._replace(players=season.places[names[0]])
+            found.append(LeagueDivision(name, row.tournament_id, season.places[name]))
+            moves = season.moves
+        return found, moves
 
     async def after(self, tournament: Tournament) -> str:
         """Return the id of the next tournament of a series, '' if there is none yet."""
@@ -77,14 +109,6 @@ class SeriesTables:
             return ""
         following = await self._journal.tournament_of_request(tournament.created.creator, f"{NEXT}{tournament.id}")
         return following.tournament_id if following is not None else ""
-
-    async def _before(self, row: TournamentSummary) -> TournamentSummary | None:
-        """Return the tournament before another one of its series, None if that is the first one."""
-        name = row.request_id.removeprefix(NEXT)
-        if name == row.request_id or not findable(name):
-            return None
-        earlier = await self._journal.tournament_summary(name)
-        return earlier if earlier is not None and earlier.creator == row.creator else None
 
     async def _results(self, row: TournamentSummary) -> Results | None:
         """Return the results of a tournament, None if it has not ended or was cancelled."""

@@ -588,7 +588,11 @@ type TournamentSpec struct {
 	// What the table over a series counts; refused without schedule.every.
 	Series *SeriesRules `protobuf:"bytes,17,opt,name=series,proto3" json:"series,omitempty"`
 	// Categories of players, and the authors of several bots.
-	Groups        *PlayerGroups `protobuf:"bytes,18,opt,name=groups,proto3" json:"groups,omitempty"`
+	Groups *PlayerGroups `protobuf:"bytes,18,opt,name=groups,proto3" json:"groups,omitempty"`
+	// The divisions of a league, whose seasons are a series; refused without schedule.every.
+	League *LeagueRules `protobuf:"bytes,19,opt,name=league,proto3" json:"league,omitempty"`
+	// In an answer: which season and division of a league the tournament is. Refused in a request.
+	Season        *LeagueSeason `protobuf:"bytes,20,opt,name=season,proto3" json:"season,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -745,6 +749,20 @@ func (x *TournamentSpec) GetSeries() *SeriesRules {
 func (x *TournamentSpec) GetGroups() *PlayerGroups {
 	if x != nil {
 		return x.Groups
+	}
+	return nil
+}
+
+func (x *TournamentSpec) GetLeague() *LeagueRules {
+	if x != nil {
+		return x.League
+	}
+	return nil
+}
+
+func (x *TournamentSpec) GetSeason() *LeagueSeason {
+	if x != nil {
+		return x.Season
 	}
 	return nil
 }
@@ -1589,6 +1607,168 @@ func (x *SeriesRules) GetPlacePoints() []int32 {
 	return nil
 }
 
+// A league: each season has a tournament of each division. The tournaments of the highest division are a series, and
+// newcomers enter the next one of these. Before it starts by its time, or its organiser starts it, and once all
+// tournaments of the season before have ended, the players are placed: the tournaments of the lower divisions are
+// created, players are entered into the one of their division and withdrawn from the others, and all start. Members need
+// not enter again. Formats: round robin, Swiss, knockout, arena.
+type LeagueRules struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The names of the divisions, the highest one first: none, or 2 to 20 different ones.
+	Divisions []string `protobuf:"bytes,1,rep,name=divisions,proto3" json:"divisions,omitempty"`
+	// How many players each division has, but the last one, which has all others: 2 to 1000; absent: 8.
+	Size *int32 `protobuf:"varint,2,opt,name=size,proto3,oneof" json:"size,omitempty"`
+	// How many players go up, and how many down, between two neighbours after a season, at most half of the size; absent:
+	// one.
+	Move *int32 `protobuf:"varint,3,opt,name=move,proto3,oneof" json:"move,omitempty"`
+	// In how many seasons in a row a player without a played game drops out, at most 20; 0: never; absent: two.
+	Missing       *int32 `protobuf:"varint,4,opt,name=missing,proto3,oneof" json:"missing,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LeagueRules) Reset() {
+	*x = LeagueRules{}
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LeagueRules) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LeagueRules) ProtoMessage() {}
+
+func (x *LeagueRules) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LeagueRules.ProtoReflect.Descriptor instead.
+func (*LeagueRules) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *LeagueRules) GetDivisions() []string {
+	if x != nil {
+		return x.Divisions
+	}
+	return nil
+}
+
+func (x *LeagueRules) GetSize() int32 {
+	if x != nil && x.Size != nil {
+		return *x.Size
+	}
+	return 0
+}
+
+func (x *LeagueRules) GetMove() int32 {
+	if x != nil && x.Move != nil {
+		return *x.Move
+	}
+	return 0
+}
+
+func (x *LeagueRules) GetMissing() int32 {
+	if x != nil && x.Missing != nil {
+		return *x.Missing
+	}
+	return 0
+}
+
+// A season of a league, as a tournament of it says it. The server fills it in.
+type LeagueSeason struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many seasons there were before this one.
+	Before int32 `protobuf:"varint,1,opt,name=before,proto3" json:"before,omitempty"`
+	// The division: 0 for the highest one.
+	Division int32 `protobuf:"varint,2,opt,name=division,proto3" json:"division,omitempty"`
+	// The tournament of the highest division in this season; empty in that one itself.
+	First string `protobuf:"bytes,3,opt,name=first,proto3" json:"first,omitempty"`
+	// Only in lower divisions: the players of each division by its name, the best ones of the season before first,
+	// newcomers last.
+	Places []*PlayerGroup `protobuf:"bytes,4,rep,name=places,proto3" json:"places,omitempty"`
+	// Only in lower divisions: the players who have moved since the season before, by how: "promoted", "relegated",
+	// "entered", "left" (withdrawn or disqualified), "dropped out" (missing).
+	Moves         []*PlayerGroup `protobuf:"bytes,5,rep,name=moves,proto3" json:"moves,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LeagueSeason) Reset() {
+	*x = LeagueSeason{}
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LeagueSeason) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LeagueSeason) ProtoMessage() {}
+
+func (x *LeagueSeason) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LeagueSeason.ProtoReflect.Descriptor instead.
+func (*LeagueSeason) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *LeagueSeason) GetBefore() int32 {
+	if x != nil {
+		return x.Before
+	}
+	return 0
+}
+
+func (x *LeagueSeason) GetDivision() int32 {
+	if x != nil {
+		return x.Division
+	}
+	return 0
+}
+
+func (x *LeagueSeason) GetFirst() string {
+	if x != nil {
+		return x.First
+	}
+	return ""
+}
+
+func (x *LeagueSeason) GetPlaces() []*PlayerGroup {
+	if x != nil {
+		return x.Places
+	}
+	return nil
+}
+
+func (x *LeagueSeason) GetMoves() []*PlayerGroup {
+	if x != nil {
+		return x.Moves
+	}
+	return nil
+}
+
 // When the arbiter ends a game by rule: with cause ORGANISER, directly after a move. The record of each match contains
 // the rules, so that a reader can check them. If several apply, the reason is the first of material, length, evaluation
 // and level. A bot's evaluation is the one in its comment on its move (MoveComment).
@@ -1626,7 +1806,7 @@ type Adjudication struct {
 
 func (x *Adjudication) Reset() {
 	*x = Adjudication{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[10]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1638,7 +1818,7 @@ func (x *Adjudication) String() string {
 func (*Adjudication) ProtoMessage() {}
 
 func (x *Adjudication) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[10]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1651,7 +1831,7 @@ func (x *Adjudication) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Adjudication.ProtoReflect.Descriptor instead.
 func (*Adjudication) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{10}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Adjudication) GetPlies() int32 {
@@ -1742,7 +1922,7 @@ type TournamentPolicy struct {
 
 func (x *TournamentPolicy) Reset() {
 	*x = TournamentPolicy{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[11]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1754,7 +1934,7 @@ func (x *TournamentPolicy) String() string {
 func (*TournamentPolicy) ProtoMessage() {}
 
 func (x *TournamentPolicy) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[11]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1767,7 +1947,7 @@ func (x *TournamentPolicy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TournamentPolicy.ProtoReflect.Descriptor instead.
 func (*TournamentPolicy) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{11}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *TournamentPolicy) GetIllegalMoves() int32 {
@@ -1851,7 +2031,7 @@ type Entrant struct {
 
 func (x *Entrant) Reset() {
 	*x = Entrant{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[12]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1863,7 +2043,7 @@ func (x *Entrant) String() string {
 func (*Entrant) ProtoMessage() {}
 
 func (x *Entrant) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[12]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1876,7 +2056,7 @@ func (x *Entrant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entrant.ProtoReflect.Descriptor instead.
 func (*Entrant) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{12}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Entrant) GetPlayer() string {
@@ -1956,7 +2136,7 @@ type TournamentGame struct {
 
 func (x *TournamentGame) Reset() {
 	*x = TournamentGame{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[13]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1968,7 +2148,7 @@ func (x *TournamentGame) String() string {
 func (*TournamentGame) ProtoMessage() {}
 
 func (x *TournamentGame) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[13]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1981,7 +2161,7 @@ func (x *TournamentGame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TournamentGame.ProtoReflect.Descriptor instead.
 func (*TournamentGame) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{13}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *TournamentGame) GetNumber() int32 {
@@ -2073,7 +2253,7 @@ type Tournament struct {
 
 func (x *Tournament) Reset() {
 	*x = Tournament{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[14]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2085,7 +2265,7 @@ func (x *Tournament) String() string {
 func (*Tournament) ProtoMessage() {}
 
 func (x *Tournament) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[14]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2098,7 +2278,7 @@ func (x *Tournament) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tournament.ProtoReflect.Descriptor instead.
 func (*Tournament) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{14}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Tournament) GetTournamentId() string {
@@ -2252,7 +2432,7 @@ type TournamentSummary struct {
 
 func (x *TournamentSummary) Reset() {
 	*x = TournamentSummary{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[15]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2264,7 +2444,7 @@ func (x *TournamentSummary) String() string {
 func (*TournamentSummary) ProtoMessage() {}
 
 func (x *TournamentSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[15]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2277,7 +2457,7 @@ func (x *TournamentSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TournamentSummary.ProtoReflect.Descriptor instead.
 func (*TournamentSummary) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{15}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *TournamentSummary) GetTournamentId() string {
@@ -2349,7 +2529,7 @@ type CreateTournamentRequest struct {
 
 func (x *CreateTournamentRequest) Reset() {
 	*x = CreateTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[16]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2361,7 +2541,7 @@ func (x *CreateTournamentRequest) String() string {
 func (*CreateTournamentRequest) ProtoMessage() {}
 
 func (x *CreateTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[16]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2374,7 +2554,7 @@ func (x *CreateTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTournamentRequest.ProtoReflect.Descriptor instead.
 func (*CreateTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{16}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *CreateTournamentRequest) GetRequestId() string {
@@ -2402,7 +2582,7 @@ type CreateTournamentResponse struct {
 
 func (x *CreateTournamentResponse) Reset() {
 	*x = CreateTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[17]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2414,7 +2594,7 @@ func (x *CreateTournamentResponse) String() string {
 func (*CreateTournamentResponse) ProtoMessage() {}
 
 func (x *CreateTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[17]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2427,7 +2607,7 @@ func (x *CreateTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTournamentResponse.ProtoReflect.Descriptor instead.
 func (*CreateTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{17}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *CreateTournamentResponse) GetTournament() *Tournament {
@@ -2459,7 +2639,7 @@ type EnterTournamentRequest struct {
 
 func (x *EnterTournamentRequest) Reset() {
 	*x = EnterTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[18]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2471,7 +2651,7 @@ func (x *EnterTournamentRequest) String() string {
 func (*EnterTournamentRequest) ProtoMessage() {}
 
 func (x *EnterTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[18]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2484,7 +2664,7 @@ func (x *EnterTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnterTournamentRequest.ProtoReflect.Descriptor instead.
 func (*EnterTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{18}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *EnterTournamentRequest) GetRequestId() string {
@@ -2540,7 +2720,7 @@ type EnterTournamentResponse struct {
 
 func (x *EnterTournamentResponse) Reset() {
 	*x = EnterTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[19]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2552,7 +2732,7 @@ func (x *EnterTournamentResponse) String() string {
 func (*EnterTournamentResponse) ProtoMessage() {}
 
 func (x *EnterTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[19]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2565,7 +2745,7 @@ func (x *EnterTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnterTournamentResponse.ProtoReflect.Descriptor instead.
 func (*EnterTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{19}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *EnterTournamentResponse) GetEntrant() *Entrant {
@@ -2590,7 +2770,7 @@ type WithdrawFromTournamentRequest struct {
 
 func (x *WithdrawFromTournamentRequest) Reset() {
 	*x = WithdrawFromTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[20]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2602,7 +2782,7 @@ func (x *WithdrawFromTournamentRequest) String() string {
 func (*WithdrawFromTournamentRequest) ProtoMessage() {}
 
 func (x *WithdrawFromTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[20]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2615,7 +2795,7 @@ func (x *WithdrawFromTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithdrawFromTournamentRequest.ProtoReflect.Descriptor instead.
 func (*WithdrawFromTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{20}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *WithdrawFromTournamentRequest) GetRequestId() string {
@@ -2650,7 +2830,7 @@ type WithdrawFromTournamentResponse struct {
 
 func (x *WithdrawFromTournamentResponse) Reset() {
 	*x = WithdrawFromTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[21]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2662,7 +2842,7 @@ func (x *WithdrawFromTournamentResponse) String() string {
 func (*WithdrawFromTournamentResponse) ProtoMessage() {}
 
 func (x *WithdrawFromTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[21]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2675,7 +2855,7 @@ func (x *WithdrawFromTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithdrawFromTournamentResponse.ProtoReflect.Descriptor instead.
 func (*WithdrawFromTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{21}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *WithdrawFromTournamentResponse) GetEntrant() *Entrant {
@@ -2696,7 +2876,7 @@ type Rounds struct {
 
 func (x *Rounds) Reset() {
 	*x = Rounds{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[22]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2708,7 +2888,7 @@ func (x *Rounds) String() string {
 func (*Rounds) ProtoMessage() {}
 
 func (x *Rounds) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[22]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2721,7 +2901,7 @@ func (x *Rounds) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rounds.ProtoReflect.Descriptor instead.
 func (*Rounds) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{22}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Rounds) GetRounds() []int32 {
@@ -2752,7 +2932,7 @@ type ChangeEntryRequest struct {
 
 func (x *ChangeEntryRequest) Reset() {
 	*x = ChangeEntryRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[23]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2764,7 +2944,7 @@ func (x *ChangeEntryRequest) String() string {
 func (*ChangeEntryRequest) ProtoMessage() {}
 
 func (x *ChangeEntryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[23]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2777,7 +2957,7 @@ func (x *ChangeEntryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeEntryRequest.ProtoReflect.Descriptor instead.
 func (*ChangeEntryRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{23}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ChangeEntryRequest) GetRequestId() string {
@@ -2826,7 +3006,7 @@ type ChangeEntryResponse struct {
 
 func (x *ChangeEntryResponse) Reset() {
 	*x = ChangeEntryResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[24]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2838,7 +3018,7 @@ func (x *ChangeEntryResponse) String() string {
 func (*ChangeEntryResponse) ProtoMessage() {}
 
 func (x *ChangeEntryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[24]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2851,7 +3031,7 @@ func (x *ChangeEntryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeEntryResponse.ProtoReflect.Descriptor instead.
 func (*ChangeEntryResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{24}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ChangeEntryResponse) GetEntrant() *Entrant {
@@ -2874,7 +3054,7 @@ type StartTournamentRequest struct {
 
 func (x *StartTournamentRequest) Reset() {
 	*x = StartTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[25]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2886,7 +3066,7 @@ func (x *StartTournamentRequest) String() string {
 func (*StartTournamentRequest) ProtoMessage() {}
 
 func (x *StartTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[25]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2899,7 +3079,7 @@ func (x *StartTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartTournamentRequest.ProtoReflect.Descriptor instead.
 func (*StartTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{25}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *StartTournamentRequest) GetRequestId() string {
@@ -2927,7 +3107,7 @@ type StartTournamentResponse struct {
 
 func (x *StartTournamentResponse) Reset() {
 	*x = StartTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[26]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2939,7 +3119,7 @@ func (x *StartTournamentResponse) String() string {
 func (*StartTournamentResponse) ProtoMessage() {}
 
 func (x *StartTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[26]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2952,7 +3132,7 @@ func (x *StartTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartTournamentResponse.ProtoReflect.Descriptor instead.
 func (*StartTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{26}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *StartTournamentResponse) GetTournament() *Tournament {
@@ -2975,7 +3155,7 @@ type PauseTournamentRequest struct {
 
 func (x *PauseTournamentRequest) Reset() {
 	*x = PauseTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[27]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2987,7 +3167,7 @@ func (x *PauseTournamentRequest) String() string {
 func (*PauseTournamentRequest) ProtoMessage() {}
 
 func (x *PauseTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[27]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3000,7 +3180,7 @@ func (x *PauseTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseTournamentRequest.ProtoReflect.Descriptor instead.
 func (*PauseTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{27}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *PauseTournamentRequest) GetRequestId() string {
@@ -3028,7 +3208,7 @@ type PauseTournamentResponse struct {
 
 func (x *PauseTournamentResponse) Reset() {
 	*x = PauseTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[28]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3040,7 +3220,7 @@ func (x *PauseTournamentResponse) String() string {
 func (*PauseTournamentResponse) ProtoMessage() {}
 
 func (x *PauseTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[28]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3053,7 +3233,7 @@ func (x *PauseTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseTournamentResponse.ProtoReflect.Descriptor instead.
 func (*PauseTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{28}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *PauseTournamentResponse) GetTournament() *Tournament {
@@ -3076,7 +3256,7 @@ type ResumeTournamentRequest struct {
 
 func (x *ResumeTournamentRequest) Reset() {
 	*x = ResumeTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[29]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3088,7 +3268,7 @@ func (x *ResumeTournamentRequest) String() string {
 func (*ResumeTournamentRequest) ProtoMessage() {}
 
 func (x *ResumeTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[29]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3101,7 +3281,7 @@ func (x *ResumeTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeTournamentRequest.ProtoReflect.Descriptor instead.
 func (*ResumeTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{29}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ResumeTournamentRequest) GetRequestId() string {
@@ -3129,7 +3309,7 @@ type ResumeTournamentResponse struct {
 
 func (x *ResumeTournamentResponse) Reset() {
 	*x = ResumeTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[30]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3141,7 +3321,7 @@ func (x *ResumeTournamentResponse) String() string {
 func (*ResumeTournamentResponse) ProtoMessage() {}
 
 func (x *ResumeTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[30]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3154,7 +3334,7 @@ func (x *ResumeTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeTournamentResponse.ProtoReflect.Descriptor instead.
 func (*ResumeTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{30}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ResumeTournamentResponse) GetTournament() *Tournament {
@@ -3182,7 +3362,7 @@ type CancelTournamentRequest struct {
 
 func (x *CancelTournamentRequest) Reset() {
 	*x = CancelTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[31]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3194,7 +3374,7 @@ func (x *CancelTournamentRequest) String() string {
 func (*CancelTournamentRequest) ProtoMessage() {}
 
 func (x *CancelTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[31]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3207,7 +3387,7 @@ func (x *CancelTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTournamentRequest.ProtoReflect.Descriptor instead.
 func (*CancelTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{31}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *CancelTournamentRequest) GetRequestId() string {
@@ -3249,7 +3429,7 @@ type CancelTournamentResponse struct {
 
 func (x *CancelTournamentResponse) Reset() {
 	*x = CancelTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[32]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3261,7 +3441,7 @@ func (x *CancelTournamentResponse) String() string {
 func (*CancelTournamentResponse) ProtoMessage() {}
 
 func (x *CancelTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[32]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3274,7 +3454,7 @@ func (x *CancelTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTournamentResponse.ProtoReflect.Descriptor instead.
 func (*CancelTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{32}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *CancelTournamentResponse) GetTournament() *Tournament {
@@ -3310,7 +3490,7 @@ type RuleOnGameRequest struct {
 
 func (x *RuleOnGameRequest) Reset() {
 	*x = RuleOnGameRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[33]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3322,7 +3502,7 @@ func (x *RuleOnGameRequest) String() string {
 func (*RuleOnGameRequest) ProtoMessage() {}
 
 func (x *RuleOnGameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[33]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3335,7 +3515,7 @@ func (x *RuleOnGameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RuleOnGameRequest.ProtoReflect.Descriptor instead.
 func (*RuleOnGameRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{33}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *RuleOnGameRequest) GetRequestId() string {
@@ -3409,7 +3589,7 @@ type RuleOnGameResponse struct {
 
 func (x *RuleOnGameResponse) Reset() {
 	*x = RuleOnGameResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[34]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3421,7 +3601,7 @@ func (x *RuleOnGameResponse) String() string {
 func (*RuleOnGameResponse) ProtoMessage() {}
 
 func (x *RuleOnGameResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[34]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3434,7 +3614,7 @@ func (x *RuleOnGameResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RuleOnGameResponse.ProtoReflect.Descriptor instead.
 func (*RuleOnGameResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{34}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *RuleOnGameResponse) GetTournament() *Tournament {
@@ -3475,7 +3655,7 @@ type GoOnFromReportRequest struct {
 
 func (x *GoOnFromReportRequest) Reset() {
 	*x = GoOnFromReportRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[35]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3487,7 +3667,7 @@ func (x *GoOnFromReportRequest) String() string {
 func (*GoOnFromReportRequest) ProtoMessage() {}
 
 func (x *GoOnFromReportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[35]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3500,7 +3680,7 @@ func (x *GoOnFromReportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GoOnFromReportRequest.ProtoReflect.Descriptor instead.
 func (*GoOnFromReportRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{35}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *GoOnFromReportRequest) GetRequestId() string {
@@ -3542,7 +3722,7 @@ type GoOnFromReportResponse struct {
 
 func (x *GoOnFromReportResponse) Reset() {
 	*x = GoOnFromReportResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[36]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3554,7 +3734,7 @@ func (x *GoOnFromReportResponse) String() string {
 func (*GoOnFromReportResponse) ProtoMessage() {}
 
 func (x *GoOnFromReportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[36]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3567,7 +3747,7 @@ func (x *GoOnFromReportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GoOnFromReportResponse.ProtoReflect.Descriptor instead.
 func (*GoOnFromReportResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{36}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *GoOnFromReportResponse) GetTournament() *Tournament {
@@ -3603,7 +3783,7 @@ type CorrectTournamentRequest struct {
 
 func (x *CorrectTournamentRequest) Reset() {
 	*x = CorrectTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[37]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3615,7 +3795,7 @@ func (x *CorrectTournamentRequest) String() string {
 func (*CorrectTournamentRequest) ProtoMessage() {}
 
 func (x *CorrectTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[37]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3628,7 +3808,7 @@ func (x *CorrectTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CorrectTournamentRequest.ProtoReflect.Descriptor instead.
 func (*CorrectTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{37}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *CorrectTournamentRequest) GetRequestId() string {
@@ -3702,7 +3882,7 @@ type CorrectTournamentResponse struct {
 
 func (x *CorrectTournamentResponse) Reset() {
 	*x = CorrectTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[38]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3714,7 +3894,7 @@ func (x *CorrectTournamentResponse) String() string {
 func (*CorrectTournamentResponse) ProtoMessage() {}
 
 func (x *CorrectTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[38]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3727,7 +3907,7 @@ func (x *CorrectTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CorrectTournamentResponse.ProtoReflect.Descriptor instead.
 func (*CorrectTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{38}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *CorrectTournamentResponse) GetTournament() *Tournament {
@@ -3787,7 +3967,7 @@ type RoundPairs struct {
 
 func (x *RoundPairs) Reset() {
 	*x = RoundPairs{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[39]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3799,7 +3979,7 @@ func (x *RoundPairs) String() string {
 func (*RoundPairs) ProtoMessage() {}
 
 func (x *RoundPairs) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[39]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3812,7 +3992,7 @@ func (x *RoundPairs) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoundPairs.ProtoReflect.Descriptor instead.
 func (*RoundPairs) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{39}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *RoundPairs) GetRound() int32 {
@@ -3854,7 +4034,7 @@ type LaterPairings struct {
 
 func (x *LaterPairings) Reset() {
 	*x = LaterPairings{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[40]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3866,7 +4046,7 @@ func (x *LaterPairings) String() string {
 func (*LaterPairings) ProtoMessage() {}
 
 func (x *LaterPairings) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[40]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3879,7 +4059,7 @@ func (x *LaterPairings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LaterPairings.ProtoReflect.Descriptor instead.
 func (*LaterPairings) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{40}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *LaterPairings) GetResult() string {
@@ -3929,7 +4109,7 @@ type PlaceChange struct {
 
 func (x *PlaceChange) Reset() {
 	*x = PlaceChange{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[41]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3941,7 +4121,7 @@ func (x *PlaceChange) String() string {
 func (*PlaceChange) ProtoMessage() {}
 
 func (x *PlaceChange) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[41]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3954,7 +4134,7 @@ func (x *PlaceChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlaceChange.ProtoReflect.Descriptor instead.
 func (*PlaceChange) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{41}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *PlaceChange) GetPlayer() string {
@@ -4003,7 +4183,7 @@ type GetTournamentRequest struct {
 
 func (x *GetTournamentRequest) Reset() {
 	*x = GetTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[42]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4015,7 +4195,7 @@ func (x *GetTournamentRequest) String() string {
 func (*GetTournamentRequest) ProtoMessage() {}
 
 func (x *GetTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[42]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4028,7 +4208,7 @@ func (x *GetTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTournamentRequest.ProtoReflect.Descriptor instead.
 func (*GetTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{42}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *GetTournamentRequest) GetTournamentId() string {
@@ -4049,7 +4229,7 @@ type GetTournamentResponse struct {
 
 func (x *GetTournamentResponse) Reset() {
 	*x = GetTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[43]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4061,7 +4241,7 @@ func (x *GetTournamentResponse) String() string {
 func (*GetTournamentResponse) ProtoMessage() {}
 
 func (x *GetTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[43]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4074,7 +4254,7 @@ func (x *GetTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTournamentResponse.ProtoReflect.Descriptor instead.
 func (*GetTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{43}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *GetTournamentResponse) GetTournament() *Tournament {
@@ -4103,7 +4283,7 @@ type ListTournamentsRequest struct {
 
 func (x *ListTournamentsRequest) Reset() {
 	*x = ListTournamentsRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[44]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4115,7 +4295,7 @@ func (x *ListTournamentsRequest) String() string {
 func (*ListTournamentsRequest) ProtoMessage() {}
 
 func (x *ListTournamentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[44]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4128,7 +4308,7 @@ func (x *ListTournamentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTournamentsRequest.ProtoReflect.Descriptor instead.
 func (*ListTournamentsRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{44}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ListTournamentsRequest) GetPageSize() int32 {
@@ -4179,7 +4359,7 @@ type ListTournamentsResponse struct {
 
 func (x *ListTournamentsResponse) Reset() {
 	*x = ListTournamentsResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[45]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4191,7 +4371,7 @@ func (x *ListTournamentsResponse) String() string {
 func (*ListTournamentsResponse) ProtoMessage() {}
 
 func (x *ListTournamentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[45]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4204,7 +4384,7 @@ func (x *ListTournamentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTournamentsResponse.ProtoReflect.Descriptor instead.
 func (*ListTournamentsResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{45}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ListTournamentsResponse) GetTournaments() []*TournamentSummary {
@@ -4232,7 +4412,7 @@ type ExportTournamentRequest struct {
 
 func (x *ExportTournamentRequest) Reset() {
 	*x = ExportTournamentRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[46]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4244,7 +4424,7 @@ func (x *ExportTournamentRequest) String() string {
 func (*ExportTournamentRequest) ProtoMessage() {}
 
 func (x *ExportTournamentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[46]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4257,7 +4437,7 @@ func (x *ExportTournamentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportTournamentRequest.ProtoReflect.Descriptor instead.
 func (*ExportTournamentRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{46}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ExportTournamentRequest) GetTournamentId() string {
@@ -4278,7 +4458,7 @@ type ExportTournamentResponse struct {
 
 func (x *ExportTournamentResponse) Reset() {
 	*x = ExportTournamentResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[47]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4290,7 +4470,7 @@ func (x *ExportTournamentResponse) String() string {
 func (*ExportTournamentResponse) ProtoMessage() {}
 
 func (x *ExportTournamentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[47]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4303,7 +4483,7 @@ func (x *ExportTournamentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportTournamentResponse.ProtoReflect.Descriptor instead.
 func (*ExportTournamentResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{47}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ExportTournamentResponse) GetLines() []byte {
@@ -4327,7 +4507,7 @@ type GetStandingsRequest struct {
 
 func (x *GetStandingsRequest) Reset() {
 	*x = GetStandingsRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[48]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4339,7 +4519,7 @@ func (x *GetStandingsRequest) String() string {
 func (*GetStandingsRequest) ProtoMessage() {}
 
 func (x *GetStandingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[48]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4352,7 +4532,7 @@ func (x *GetStandingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStandingsRequest.ProtoReflect.Descriptor instead.
 func (*GetStandingsRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{48}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *GetStandingsRequest) GetTournamentId() string {
@@ -4389,7 +4569,7 @@ type GetStandingsResponse struct {
 
 func (x *GetStandingsResponse) Reset() {
 	*x = GetStandingsResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[49]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4401,7 +4581,7 @@ func (x *GetStandingsResponse) String() string {
 func (*GetStandingsResponse) ProtoMessage() {}
 
 func (x *GetStandingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[49]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4414,7 +4594,7 @@ func (x *GetStandingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStandingsResponse.ProtoReflect.Descriptor instead.
 func (*GetStandingsResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{49}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *GetStandingsResponse) GetTournamentId() string {
@@ -4465,7 +4645,7 @@ type TeamStandings struct {
 
 func (x *TeamStandings) Reset() {
 	*x = TeamStandings{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[50]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4477,7 +4657,7 @@ func (x *TeamStandings) String() string {
 func (*TeamStandings) ProtoMessage() {}
 
 func (x *TeamStandings) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[50]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4490,7 +4670,7 @@ func (x *TeamStandings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TeamStandings.ProtoReflect.Descriptor instead.
 func (*TeamStandings) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{50}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *TeamStandings) GetTieBreaks() []TieBreak {
@@ -4536,7 +4716,7 @@ type TeamRow struct {
 
 func (x *TeamRow) Reset() {
 	*x = TeamRow{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[51]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4548,7 +4728,7 @@ func (x *TeamRow) String() string {
 func (*TeamRow) ProtoMessage() {}
 
 func (x *TeamRow) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[51]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4561,7 +4741,7 @@ func (x *TeamRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TeamRow.ProtoReflect.Descriptor instead.
 func (*TeamRow) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{51}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *TeamRow) GetPlace() int32 {
@@ -4645,7 +4825,7 @@ type GetSeriesRequest struct {
 
 func (x *GetSeriesRequest) Reset() {
 	*x = GetSeriesRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[52]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4657,7 +4837,7 @@ func (x *GetSeriesRequest) String() string {
 func (*GetSeriesRequest) ProtoMessage() {}
 
 func (x *GetSeriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[52]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4670,7 +4850,7 @@ func (x *GetSeriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSeriesRequest.ProtoReflect.Descriptor instead.
 func (*GetSeriesRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{52}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *GetSeriesRequest) GetTournamentId() string {
@@ -4690,14 +4870,19 @@ type GetSeriesResponse struct {
 	// The tournament of the series after the one that was asked for; empty if it is not made yet.
 	NextTournamentId string `protobuf:"bytes,3,opt,name=next_tournament_id,json=nextTournamentId,proto3" json:"next_tournament_id,omitempty"`
 	// The rules of the table.
-	Rules         *SeriesRules `protobuf:"bytes,4,opt,name=rules,proto3" json:"rules,omitempty"`
+	Rules *SeriesRules `protobuf:"bytes,4,opt,name=rules,proto3" json:"rules,omitempty"`
+	// In a league: the divisions of the season of which the tournament is a part, the highest one first. As long as the
+	// season has not begun, this is one division, with the players who have entered it.
+	Divisions []*LeagueDivision `protobuf:"bytes,5,rep,name=divisions,proto3" json:"divisions,omitempty"`
+	// In a league: who has moved since the season before, as in LeagueSeason.moves.
+	Moves         []*PlayerGroup `protobuf:"bytes,6,rep,name=moves,proto3" json:"moves,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetSeriesResponse) Reset() {
 	*x = GetSeriesResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[53]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4709,7 +4894,7 @@ func (x *GetSeriesResponse) String() string {
 func (*GetSeriesResponse) ProtoMessage() {}
 
 func (x *GetSeriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[53]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4722,7 +4907,7 @@ func (x *GetSeriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSeriesResponse.ProtoReflect.Descriptor instead.
 func (*GetSeriesResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{53}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *GetSeriesResponse) GetTournaments() []*TournamentSummary {
@@ -4753,6 +4938,84 @@ func (x *GetSeriesResponse) GetRules() *SeriesRules {
 	return nil
 }
 
+func (x *GetSeriesResponse) GetDivisions() []*LeagueDivision {
+	if x != nil {
+		return x.Divisions
+	}
+	return nil
+}
+
+func (x *GetSeriesResponse) GetMoves() []*PlayerGroup {
+	if x != nil {
+		return x.Moves
+	}
+	return nil
+}
+
+// A division in a season of a league.
+type LeagueDivision struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the division.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Its tournament.
+	TournamentId string `protobuf:"bytes,2,opt,name=tournament_id,json=tournamentId,proto3" json:"tournament_id,omitempty"`
+	// Its players, the best ones of the season before first, newcomers last.
+	Players       []string `protobuf:"bytes,3,rep,name=players,proto3" json:"players,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LeagueDivision) Reset() {
+	*x = LeagueDivision{}
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[56]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LeagueDivision) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LeagueDivision) ProtoMessage() {}
+
+func (x *LeagueDivision) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[56]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LeagueDivision.ProtoReflect.Descriptor instead.
+func (*LeagueDivision) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{56}
+}
+
+func (x *LeagueDivision) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *LeagueDivision) GetTournamentId() string {
+	if x != nil {
+		return x.TournamentId
+	}
+	return ""
+}
+
+func (x *LeagueDivision) GetPlayers() []string {
+	if x != nil {
+		return x.Players
+	}
+	return nil
+}
+
 // A player's row of the table over a series.
 type SeriesRow struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -4770,7 +5033,7 @@ type SeriesRow struct {
 
 func (x *SeriesRow) Reset() {
 	*x = SeriesRow{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[54]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4782,7 +5045,7 @@ func (x *SeriesRow) String() string {
 func (*SeriesRow) ProtoMessage() {}
 
 func (x *SeriesRow) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[54]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4795,7 +5058,7 @@ func (x *SeriesRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeriesRow.ProtoReflect.Descriptor instead.
 func (*SeriesRow) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{54}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *SeriesRow) GetPlace() int32 {
@@ -4843,7 +5106,7 @@ type SeriesResult struct {
 
 func (x *SeriesResult) Reset() {
 	*x = SeriesResult{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[55]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4855,7 +5118,7 @@ func (x *SeriesResult) String() string {
 func (*SeriesResult) ProtoMessage() {}
 
 func (x *SeriesResult) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[55]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4868,7 +5131,7 @@ func (x *SeriesResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeriesResult.ProtoReflect.Descriptor instead.
 func (*SeriesResult) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{55}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *SeriesResult) GetTournamentId() string {
@@ -4953,7 +5216,7 @@ type StandingsRow struct {
 
 func (x *StandingsRow) Reset() {
 	*x = StandingsRow{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[56]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4965,7 +5228,7 @@ func (x *StandingsRow) String() string {
 func (*StandingsRow) ProtoMessage() {}
 
 func (x *StandingsRow) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[56]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4978,7 +5241,7 @@ func (x *StandingsRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StandingsRow.ProtoReflect.Descriptor instead.
 func (*StandingsRow) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{56}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *StandingsRow) GetPlace() int32 {
@@ -5137,7 +5400,7 @@ type StandingsRating struct {
 
 func (x *StandingsRating) Reset() {
 	*x = StandingsRating{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[57]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5149,7 +5412,7 @@ func (x *StandingsRating) String() string {
 func (*StandingsRating) ProtoMessage() {}
 
 func (x *StandingsRating) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[57]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5162,7 +5425,7 @@ func (x *StandingsRating) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StandingsRating.ProtoReflect.Descriptor instead.
 func (*StandingsRating) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{57}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *StandingsRating) GetElo() *Estimate {
@@ -5203,7 +5466,7 @@ type Faults struct {
 
 func (x *Faults) Reset() {
 	*x = Faults{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[58]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5215,7 +5478,7 @@ func (x *Faults) String() string {
 func (*Faults) ProtoMessage() {}
 
 func (x *Faults) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[58]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5228,7 +5491,7 @@ func (x *Faults) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Faults.ProtoReflect.Descriptor instead.
 func (*Faults) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{58}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Faults) GetTimeouts() int32 {
@@ -5288,7 +5551,7 @@ type WebHook struct {
 
 func (x *WebHook) Reset() {
 	*x = WebHook{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[59]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5300,7 +5563,7 @@ func (x *WebHook) String() string {
 func (*WebHook) ProtoMessage() {}
 
 func (x *WebHook) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[59]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5313,7 +5576,7 @@ func (x *WebHook) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WebHook.ProtoReflect.Descriptor instead.
 func (*WebHook) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{59}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *WebHook) GetWebHookId() string {
@@ -5401,7 +5664,7 @@ type CreateWebHookRequest struct {
 
 func (x *CreateWebHookRequest) Reset() {
 	*x = CreateWebHookRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[60]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5413,7 +5676,7 @@ func (x *CreateWebHookRequest) String() string {
 func (*CreateWebHookRequest) ProtoMessage() {}
 
 func (x *CreateWebHookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[60]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5426,7 +5689,7 @@ func (x *CreateWebHookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateWebHookRequest.ProtoReflect.Descriptor instead.
 func (*CreateWebHookRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{60}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *CreateWebHookRequest) GetRequestId() string {
@@ -5463,7 +5726,7 @@ type CreateWebHookResponse struct {
 
 func (x *CreateWebHookResponse) Reset() {
 	*x = CreateWebHookResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[61]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5475,7 +5738,7 @@ func (x *CreateWebHookResponse) String() string {
 func (*CreateWebHookResponse) ProtoMessage() {}
 
 func (x *CreateWebHookResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[61]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5488,7 +5751,7 @@ func (x *CreateWebHookResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateWebHookResponse.ProtoReflect.Descriptor instead.
 func (*CreateWebHookResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{61}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *CreateWebHookResponse) GetWebHook() *WebHook {
@@ -5516,7 +5779,7 @@ type ListWebHooksRequest struct {
 
 func (x *ListWebHooksRequest) Reset() {
 	*x = ListWebHooksRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[62]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5528,7 +5791,7 @@ func (x *ListWebHooksRequest) String() string {
 func (*ListWebHooksRequest) ProtoMessage() {}
 
 func (x *ListWebHooksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[62]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5541,7 +5804,7 @@ func (x *ListWebHooksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWebHooksRequest.ProtoReflect.Descriptor instead.
 func (*ListWebHooksRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{62}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *ListWebHooksRequest) GetTournamentId() string {
@@ -5562,7 +5825,7 @@ type ListWebHooksResponse struct {
 
 func (x *ListWebHooksResponse) Reset() {
 	*x = ListWebHooksResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[63]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5574,7 +5837,7 @@ func (x *ListWebHooksResponse) String() string {
 func (*ListWebHooksResponse) ProtoMessage() {}
 
 func (x *ListWebHooksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[63]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5587,7 +5850,7 @@ func (x *ListWebHooksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWebHooksResponse.ProtoReflect.Descriptor instead.
 func (*ListWebHooksResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{63}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *ListWebHooksResponse) GetWebHooks() []*WebHook {
@@ -5610,7 +5873,7 @@ type RetryWebHookRequest struct {
 
 func (x *RetryWebHookRequest) Reset() {
 	*x = RetryWebHookRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[64]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5622,7 +5885,7 @@ func (x *RetryWebHookRequest) String() string {
 func (*RetryWebHookRequest) ProtoMessage() {}
 
 func (x *RetryWebHookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[64]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5635,7 +5898,7 @@ func (x *RetryWebHookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryWebHookRequest.ProtoReflect.Descriptor instead.
 func (*RetryWebHookRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{64}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *RetryWebHookRequest) GetTournamentId() string {
@@ -5663,7 +5926,7 @@ type RetryWebHookResponse struct {
 
 func (x *RetryWebHookResponse) Reset() {
 	*x = RetryWebHookResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[65]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5675,7 +5938,7 @@ func (x *RetryWebHookResponse) String() string {
 func (*RetryWebHookResponse) ProtoMessage() {}
 
 func (x *RetryWebHookResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[65]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5688,7 +5951,7 @@ func (x *RetryWebHookResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryWebHookResponse.ProtoReflect.Descriptor instead.
 func (*RetryWebHookResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{65}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *RetryWebHookResponse) GetWebHook() *WebHook {
@@ -5711,7 +5974,7 @@ type DeleteWebHookRequest struct {
 
 func (x *DeleteWebHookRequest) Reset() {
 	*x = DeleteWebHookRequest{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[66]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5723,7 +5986,7 @@ func (x *DeleteWebHookRequest) String() string {
 func (*DeleteWebHookRequest) ProtoMessage() {}
 
 func (x *DeleteWebHookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[66]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5736,7 +5999,7 @@ func (x *DeleteWebHookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteWebHookRequest.ProtoReflect.Descriptor instead.
 func (*DeleteWebHookRequest) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{66}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *DeleteWebHookRequest) GetTournamentId() string {
@@ -5764,7 +6027,7 @@ type DeleteWebHookResponse struct {
 
 func (x *DeleteWebHookResponse) Reset() {
 	*x = DeleteWebHookResponse{}
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[67]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5776,7 +6039,7 @@ func (x *DeleteWebHookResponse) String() string {
 func (*DeleteWebHookResponse) ProtoMessage() {}
 
 func (x *DeleteWebHookResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_tournament_proto_msgTypes[67]
+	mi := &file_arbiter_v1_tournament_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5789,7 +6052,7 @@ func (x *DeleteWebHookResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteWebHookResponse.ProtoReflect.Descriptor instead.
 func (*DeleteWebHookResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{67}
+	return file_arbiter_v1_tournament_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *DeleteWebHookResponse) GetWebHook() *WebHook {
@@ -5804,7 +6067,7 @@ var File_arbiter_v1_tournament_proto protoreflect.FileDescriptor
 const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\n" +
 	"\x1barbiter/v1/tournament.proto\x12\n" +
-	"arbiter.v1\x1a\x16arbiter/v1/match.proto\x1a\x17arbiter/v1/rating.proto\"\x84\a\n" +
+	"arbiter.v1\x1a\x16arbiter/v1/match.proto\x1a\x17arbiter/v1/rating.proto\"\xe7\a\n" +
 	"\x0eTournamentSpec\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x124\n" +
 	"\x06format\x18\x02 \x01(\x0e2\x1c.arbiter.v1.TournamentFormatR\x06format\x12\x14\n" +
@@ -5825,7 +6088,9 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\ttime_odds\x18\x0f \x03(\v2(.arbiter.v1.TournamentSpec.TimeOddsEntryR\btimeOdds\x12\x1f\n" +
 	"\battempts\x18\x10 \x01(\x05H\x03R\battempts\x88\x01\x01\x12/\n" +
 	"\x06series\x18\x11 \x01(\v2\x17.arbiter.v1.SeriesRulesR\x06series\x120\n" +
-	"\x06groups\x18\x12 \x01(\v2\x18.arbiter.v1.PlayerGroupsR\x06groups\x1a;\n" +
+	"\x06groups\x18\x12 \x01(\v2\x18.arbiter.v1.PlayerGroupsR\x06groups\x12/\n" +
+	"\x06league\x18\x13 \x01(\v2\x17.arbiter.v1.LeagueRulesR\x06league\x120\n" +
+	"\x06season\x18\x14 \x01(\v2\x18.arbiter.v1.LeagueSeasonR\x06season\x1a;\n" +
 	"\rTimeOddsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\b\n" +
@@ -5929,7 +6194,22 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x04best\x18\x01 \x01(\x05R\x04best\x12\x17\n" +
 	"\x04last\x18\x02 \x01(\x05H\x00R\x04last\x88\x01\x01\x12!\n" +
 	"\fplace_points\x18\x03 \x03(\x05R\vplacePointsB\a\n" +
-	"\x05_last\"\xb6\x02\n" +
+	"\x05_last\"\x9a\x01\n" +
+	"\vLeagueRules\x12\x1c\n" +
+	"\tdivisions\x18\x01 \x03(\tR\tdivisions\x12\x17\n" +
+	"\x04size\x18\x02 \x01(\x05H\x00R\x04size\x88\x01\x01\x12\x17\n" +
+	"\x04move\x18\x03 \x01(\x05H\x01R\x04move\x88\x01\x01\x12\x1d\n" +
+	"\amissing\x18\x04 \x01(\x05H\x02R\amissing\x88\x01\x01B\a\n" +
+	"\x05_sizeB\a\n" +
+	"\x05_moveB\n" +
+	"\n" +
+	"\b_missing\"\xb8\x01\n" +
+	"\fLeagueSeason\x12\x16\n" +
+	"\x06before\x18\x01 \x01(\x05R\x06before\x12\x1a\n" +
+	"\bdivision\x18\x02 \x01(\x05R\bdivision\x12\x14\n" +
+	"\x05first\x18\x03 \x01(\tR\x05first\x12/\n" +
+	"\x06places\x18\x04 \x03(\v2\x17.arbiter.v1.PlayerGroupR\x06places\x12-\n" +
+	"\x05moves\x18\x05 \x03(\v2\x17.arbiter.v1.PlayerGroupR\x05moves\"\xb6\x02\n" +
 	"\fAdjudication\x12\x14\n" +
 	"\x05plies\x18\x01 \x01(\x05R\x05plies\x12\x1a\n" +
 	"\bmaterial\x18\b \x01(\x05R\bmaterial\x12%\n" +
@@ -6199,12 +6479,18 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\aplayers\x18\n" +
 	" \x03(\tR\aplayers\"7\n" +
 	"\x10GetSeriesRequest\x12#\n" +
-	"\rtournament_id\x18\x01 \x01(\tR\ftournamentId\"\xdc\x01\n" +
+	"\rtournament_id\x18\x01 \x01(\tR\ftournamentId\"\xc5\x02\n" +
 	"\x11GetSeriesResponse\x12?\n" +
 	"\vtournaments\x18\x01 \x03(\v2\x1d.arbiter.v1.TournamentSummaryR\vtournaments\x12)\n" +
 	"\x04rows\x18\x02 \x03(\v2\x15.arbiter.v1.SeriesRowR\x04rows\x12,\n" +
 	"\x12next_tournament_id\x18\x03 \x01(\tR\x10nextTournamentId\x12-\n" +
-	"\x05rules\x18\x04 \x01(\v2\x17.arbiter.v1.SeriesRulesR\x05rules\"\x8e\x01\n" +
+	"\x05rules\x18\x04 \x01(\v2\x17.arbiter.v1.SeriesRulesR\x05rules\x128\n" +
+	"\tdivisions\x18\x05 \x03(\v2\x1a.arbiter.v1.LeagueDivisionR\tdivisions\x12-\n" +
+	"\x05moves\x18\x06 \x03(\v2\x17.arbiter.v1.PlayerGroupR\x05moves\"c\n" +
+	"\x0eLeagueDivision\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12#\n" +
+	"\rtournament_id\x18\x02 \x01(\tR\ftournamentId\x12\x18\n" +
+	"\aplayers\x18\x03 \x03(\tR\aplayers\"\x8e\x01\n" +
 	"\tSeriesRow\x12\x14\n" +
 	"\x05place\x18\x01 \x01(\x05R\x05place\x12\x16\n" +
 	"\x06player\x18\x02 \x01(\tR\x06player\x12\x1f\n" +
@@ -6383,7 +6669,7 @@ func file_arbiter_v1_tournament_proto_rawDescGZIP() []byte {
 }
 
 var file_arbiter_v1_tournament_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_arbiter_v1_tournament_proto_msgTypes = make([]protoimpl.MessageInfo, 70)
+var file_arbiter_v1_tournament_proto_msgTypes = make([]protoimpl.MessageInfo, 73)
 var file_arbiter_v1_tournament_proto_goTypes = []any{
 	(TournamentFormat)(0),                  // 0: arbiter.v1.TournamentFormat
 	(TournamentPhase)(0),                   // 1: arbiter.v1.TournamentPhase
@@ -6403,69 +6689,72 @@ var file_arbiter_v1_tournament_proto_goTypes = []any{
 	(*PlayerPair)(nil),                     // 15: arbiter.v1.PlayerPair
 	(*Schedule)(nil),                       // 16: arbiter.v1.Schedule
 	(*SeriesRules)(nil),                    // 17: arbiter.v1.SeriesRules
-	(*Adjudication)(nil),                   // 18: arbiter.v1.Adjudication
-	(*TournamentPolicy)(nil),               // 19: arbiter.v1.TournamentPolicy
-	(*Entrant)(nil),                        // 20: arbiter.v1.Entrant
-	(*TournamentGame)(nil),                 // 21: arbiter.v1.TournamentGame
-	(*Tournament)(nil),                     // 22: arbiter.v1.Tournament
-	(*TournamentSummary)(nil),              // 23: arbiter.v1.TournamentSummary
-	(*CreateTournamentRequest)(nil),        // 24: arbiter.v1.CreateTournamentRequest
-	(*CreateTournamentResponse)(nil),       // 25: arbiter.v1.CreateTournamentResponse
-	(*EnterTournamentRequest)(nil),         // 26: arbiter.v1.EnterTournamentRequest
-	(*EnterTournamentResponse)(nil),        // 27: arbiter.v1.EnterTournamentResponse
-	(*WithdrawFromTournamentRequest)(nil),  // 28: arbiter.v1.WithdrawFromTournamentRequest
-	(*WithdrawFromTournamentResponse)(nil), // 29: arbiter.v1.WithdrawFromTournamentResponse
-	(*Rounds)(nil),                         // 30: arbiter.v1.Rounds
-	(*ChangeEntryRequest)(nil),             // 31: arbiter.v1.ChangeEntryRequest
-	(*ChangeEntryResponse)(nil),            // 32: arbiter.v1.ChangeEntryResponse
-	(*StartTournamentRequest)(nil),         // 33: arbiter.v1.StartTournamentRequest
-	(*StartTournamentResponse)(nil),        // 34: arbiter.v1.StartTournamentResponse
-	(*PauseTournamentRequest)(nil),         // 35: arbiter.v1.PauseTournamentRequest
-	(*PauseTournamentResponse)(nil),        // 36: arbiter.v1.PauseTournamentResponse
-	(*ResumeTournamentRequest)(nil),        // 37: arbiter.v1.ResumeTournamentRequest
-	(*ResumeTournamentResponse)(nil),       // 38: arbiter.v1.ResumeTournamentResponse
-	(*CancelTournamentRequest)(nil),        // 39: arbiter.v1.CancelTournamentRequest
-	(*CancelTournamentResponse)(nil),       // 40: arbiter.v1.CancelTournamentResponse
-	(*RuleOnGameRequest)(nil),              // 41: arbiter.v1.RuleOnGameRequest
-	(*RuleOnGameResponse)(nil),             // 42: arbiter.v1.RuleOnGameResponse
-	(*GoOnFromReportRequest)(nil),          // 43: arbiter.v1.GoOnFromReportRequest
-	(*GoOnFromReportResponse)(nil),         // 44: arbiter.v1.GoOnFromReportResponse
-	(*CorrectTournamentRequest)(nil),       // 45: arbiter.v1.CorrectTournamentRequest
-	(*CorrectTournamentResponse)(nil),      // 46: arbiter.v1.CorrectTournamentResponse
-	(*RoundPairs)(nil),                     // 47: arbiter.v1.RoundPairs
-	(*LaterPairings)(nil),                  // 48: arbiter.v1.LaterPairings
-	(*PlaceChange)(nil),                    // 49: arbiter.v1.PlaceChange
-	(*GetTournamentRequest)(nil),           // 50: arbiter.v1.GetTournamentRequest
-	(*GetTournamentResponse)(nil),          // 51: arbiter.v1.GetTournamentResponse
-	(*ListTournamentsRequest)(nil),         // 52: arbiter.v1.ListTournamentsRequest
-	(*ListTournamentsResponse)(nil),        // 53: arbiter.v1.ListTournamentsResponse
-	(*ExportTournamentRequest)(nil),        // 54: arbiter.v1.ExportTournamentRequest
-	(*ExportTournamentResponse)(nil),       // 55: arbiter.v1.ExportTournamentResponse
-	(*GetStandingsRequest)(nil),            // 56: arbiter.v1.GetStandingsRequest
-	(*GetStandingsResponse)(nil),           // 57: arbiter.v1.GetStandingsResponse
-	(*TeamStandings)(nil),                  // 58: arbiter.v1.TeamStandings
-	(*TeamRow)(nil),                        // 59: arbiter.v1.TeamRow
-	(*GetSeriesRequest)(nil),               // 60: arbiter.v1.GetSeriesRequest
-	(*GetSeriesResponse)(nil),              // 61: arbiter.v1.GetSeriesResponse
-	(*SeriesRow)(nil),                      // 62: arbiter.v1.SeriesRow
-	(*SeriesResult)(nil),                   // 63: arbiter.v1.SeriesResult
-	(*StandingsRow)(nil),                   // 64: arbiter.v1.StandingsRow
-	(*StandingsRating)(nil),                // 65: arbiter.v1.StandingsRating
-	(*Faults)(nil),                         // 66: arbiter.v1.Faults
-	(*WebHook)(nil),                        // 67: arbiter.v1.WebHook
-	(*CreateWebHookRequest)(nil),           // 68: arbiter.v1.CreateWebHookRequest
-	(*CreateWebHookResponse)(nil),          // 69: arbiter.v1.CreateWebHookResponse
-	(*ListWebHooksRequest)(nil),            // 70: arbiter.v1.ListWebHooksRequest
-	(*ListWebHooksResponse)(nil),           // 71: arbiter.v1.ListWebHooksResponse
-	(*RetryWebHookRequest)(nil),            // 72: arbiter.v1.RetryWebHookRequest
-	(*RetryWebHookResponse)(nil),           // 73: arbiter.v1.RetryWebHookResponse
-	(*DeleteWebHookRequest)(nil),           // 74: arbiter.v1.DeleteWebHookRequest
-	(*DeleteWebHookResponse)(nil),          // 75: arbiter.v1.DeleteWebHookResponse
-	nil,                                    // 76: arbiter.v1.TournamentSpec.TimeOddsEntry
-	nil,                                    // 77: arbiter.v1.GoOnFromReportRequest.PlayersEntry
-	(StartRule)(0),                         // 78: arbiter.v1.StartRule
-	(*Correction)(nil),                     // 79: arbiter.v1.Correction
-	(*Estimate)(nil),                       // 80: arbiter.v1.Estimate
+	(*LeagueRules)(nil),                    // 18: arbiter.v1.LeagueRules
+	(*LeagueSeason)(nil),                   // 19: arbiter.v1.LeagueSeason
+	(*Adjudication)(nil),                   // 20: arbiter.v1.Adjudication
+	(*TournamentPolicy)(nil),               // 21: arbiter.v1.TournamentPolicy
+	(*Entrant)(nil),                        // 22: arbiter.v1.Entrant
+	(*TournamentGame)(nil),                 // 23: arbiter.v1.TournamentGame
+	(*Tournament)(nil),                     // 24: arbiter.v1.Tournament
+	(*TournamentSummary)(nil),              // 25: arbiter.v1.TournamentSummary
+	(*CreateTournamentRequest)(nil),        // 26: arbiter.v1.CreateTournamentRequest
+	(*CreateTournamentResponse)(nil),       // 27: arbiter.v1.CreateTournamentResponse
+	(*EnterTournamentRequest)(nil),         // 28: arbiter.v1.EnterTournamentRequest
+	(*EnterTournamentResponse)(nil),        // 29: arbiter.v1.EnterTournamentResponse
+	(*WithdrawFromTournamentRequest)(nil),  // 30: arbiter.v1.WithdrawFromTournamentRequest
+	(*WithdrawFromTournamentResponse)(nil), // 31: arbiter.v1.WithdrawFromTournamentResponse
+	(*Rounds)(nil),                         // 32: arbiter.v1.Rounds
+	(*ChangeEntryRequest)(nil),             // 33: arbiter.v1.ChangeEntryRequest
+	(*ChangeEntryResponse)(nil),            // 34: arbiter.v1.ChangeEntryResponse
+	(*StartTournamentRequest)(nil),         // 35: arbiter.v1.StartTournamentRequest
+	(*StartTournamentResponse)(nil),        // 36: arbiter.v1.StartTournamentResponse
+	(*PauseTournamentRequest)(nil),         // 37: arbiter.v1.PauseTournamentRequest
+	(*PauseTournamentResponse)(nil),        // 38: arbiter.v1.PauseTournamentResponse
+	(*ResumeTournamentRequest)(nil),        // 39: arbiter.v1.ResumeTournamentRequest
+	(*ResumeTournamentResponse)(nil),       // 40: arbiter.v1.ResumeTournamentResponse
+	(*CancelTournamentRequest)(nil),        // 41: arbiter.v1.CancelTournamentRequest
+	(*CancelTournamentResponse)(nil),       // 42: arbiter.v1.CancelTournamentResponse
+	(*RuleOnGameRequest)(nil),              // 43: arbiter.v1.RuleOnGameRequest
+	(*RuleOnGameResponse)(nil),             // 44: arbiter.v1.RuleOnGameResponse
+	(*GoOnFromReportRequest)(nil),          // 45: arbiter.v1.GoOnFromReportRequest
+	(*GoOnFromReportResponse)(nil),         // 46: arbiter.v1.GoOnFromReportResponse
+	(*CorrectTournamentRequest)(nil),       // 47: arbiter.v1.CorrectTournamentRequest
+	(*CorrectTournamentResponse)(nil),      // 48: arbiter.v1.CorrectTournamentResponse
+	(*RoundPairs)(nil),                     // 49: arbiter.v1.RoundPairs
+	(*LaterPairings)(nil),                  // 50: arbiter.v1.LaterPairings
+	(*PlaceChange)(nil),                    // 51: arbiter.v1.PlaceChange
+	(*GetTournamentRequest)(nil),           // 52: arbiter.v1.GetTournamentRequest
+	(*GetTournamentResponse)(nil),          // 53: arbiter.v1.GetTournamentResponse
+	(*ListTournamentsRequest)(nil),         // 54: arbiter.v1.ListTournamentsRequest
+	(*ListTournamentsResponse)(nil),        // 55: arbiter.v1.ListTournamentsResponse
+	(*ExportTournamentRequest)(nil),        // 56: arbiter.v1.ExportTournamentRequest
+	(*ExportTournamentResponse)(nil),       // 57: arbiter.v1.ExportTournamentResponse
+	(*GetStandingsRequest)(nil),            // 58: arbiter.v1.GetStandingsRequest
+	(*GetStandingsResponse)(nil),           // 59: arbiter.v1.GetStandingsResponse
+	(*TeamStandings)(nil),                  // 60: arbiter.v1.TeamStandings
+	(*TeamRow)(nil),                        // 61: arbiter.v1.TeamRow
+	(*GetSeriesRequest)(nil),               // 62: arbiter.v1.GetSeriesRequest
+	(*GetSeriesResponse)(nil),              // 63: arbiter.v1.GetSeriesResponse
+	(*LeagueDivision)(nil),                 // 64: arbiter.v1.LeagueDivision
+	(*SeriesRow)(nil),                      // 65: arbiter.v1.SeriesRow
+	(*SeriesResult)(nil),                   // 66: arbiter.v1.SeriesResult
+	(*StandingsRow)(nil),                   // 67: arbiter.v1.StandingsRow
+	(*StandingsRating)(nil),                // 68: arbiter.v1.StandingsRating
+	(*Faults)(nil),                         // 69: arbiter.v1.Faults
+	(*WebHook)(nil),                        // 70: arbiter.v1.WebHook
+	(*CreateWebHookRequest)(nil),           // 71: arbiter.v1.CreateWebHookRequest
+	(*CreateWebHookResponse)(nil),          // 72: arbiter.v1.CreateWebHookResponse
+	(*ListWebHooksRequest)(nil),            // 73: arbiter.v1.ListWebHooksRequest
+	(*ListWebHooksResponse)(nil),           // 74: arbiter.v1.ListWebHooksResponse
+	(*RetryWebHookRequest)(nil),            // 75: arbiter.v1.RetryWebHookRequest
+	(*RetryWebHookResponse)(nil),           // 76: arbiter.v1.RetryWebHookResponse
+	(*DeleteWebHookRequest)(nil),           // 77: arbiter.v1.DeleteWebHookRequest
+	(*DeleteWebHookResponse)(nil),          // 78: arbiter.v1.DeleteWebHookResponse
+	nil,                                    // 79: arbiter.v1.TournamentSpec.TimeOddsEntry
+	nil,                                    // 80: arbiter.v1.GoOnFromReportRequest.PlayersEntry
+	(StartRule)(0),                         // 81: arbiter.v1.StartRule
+	(*Correction)(nil),                     // 82: arbiter.v1.Correction
+	(*Estimate)(nil),                       // 83: arbiter.v1.Estimate
 }
 var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	0,  // 0: arbiter.v1.TournamentSpec.format:type_name -> arbiter.v1.TournamentFormat
@@ -6473,116 +6762,122 @@ var file_arbiter_v1_tournament_proto_depIdxs = []int32{
 	10, // 2: arbiter.v1.TournamentSpec.openings:type_name -> arbiter.v1.Openings
 	12, // 3: arbiter.v1.TournamentSpec.entry:type_name -> arbiter.v1.EntryRules
 	16, // 4: arbiter.v1.TournamentSpec.schedule:type_name -> arbiter.v1.Schedule
-	18, // 5: arbiter.v1.TournamentSpec.adjudication:type_name -> arbiter.v1.Adjudication
+	20, // 5: arbiter.v1.TournamentSpec.adjudication:type_name -> arbiter.v1.Adjudication
 	3,  // 6: arbiter.v1.TournamentSpec.tie_breaks:type_name -> arbiter.v1.TieBreak
-	19, // 7: arbiter.v1.TournamentSpec.policy:type_name -> arbiter.v1.TournamentPolicy
-	76, // 8: arbiter.v1.TournamentSpec.time_odds:type_name -> arbiter.v1.TournamentSpec.TimeOddsEntry
+	21, // 7: arbiter.v1.TournamentSpec.policy:type_name -> arbiter.v1.TournamentPolicy
+	79, // 8: arbiter.v1.TournamentSpec.time_odds:type_name -> arbiter.v1.TournamentSpec.TimeOddsEntry
 	17, // 9: arbiter.v1.TournamentSpec.series:type_name -> arbiter.v1.SeriesRules
 	13, // 10: arbiter.v1.TournamentSpec.groups:type_name -> arbiter.v1.PlayerGroups
-	11, // 11: arbiter.v1.Openings.lines:type_name -> arbiter.v1.OpeningLine
-	5,  // 12: arbiter.v1.Openings.order:type_name -> arbiter.v1.OpeningOrder
-	15, // 13: arbiter.v1.EntryRules.forbidden:type_name -> arbiter.v1.PlayerPair
-	14, // 14: arbiter.v1.PlayerGroups.categories:type_name -> arbiter.v1.PlayerGroup
-	14, // 15: arbiter.v1.PlayerGroups.authors:type_name -> arbiter.v1.PlayerGroup
-	6,  // 16: arbiter.v1.Schedule.too_few:type_name -> arbiter.v1.TooFewRule
-	78, // 17: arbiter.v1.TournamentPolicy.start:type_name -> arbiter.v1.StartRule
-	4,  // 18: arbiter.v1.TournamentPolicy.no_show:type_name -> arbiter.v1.NoShowRule
-	8,  // 19: arbiter.v1.Tournament.spec:type_name -> arbiter.v1.TournamentSpec
-	1,  // 20: arbiter.v1.Tournament.phase:type_name -> arbiter.v1.TournamentPhase
-	20, // 21: arbiter.v1.Tournament.entrants:type_name -> arbiter.v1.Entrant
-	21, // 22: arbiter.v1.Tournament.running:type_name -> arbiter.v1.TournamentGame
-	2,  // 23: arbiter.v1.Tournament.end:type_name -> arbiter.v1.TournamentEnd
-	0,  // 24: arbiter.v1.TournamentSummary.format:type_name -> arbiter.v1.TournamentFormat
-	1,  // 25: arbiter.v1.TournamentSummary.phase:type_name -> arbiter.v1.TournamentPhase
-	8,  // 26: arbiter.v1.CreateTournamentRequest.spec:type_name -> arbiter.v1.TournamentSpec
-	22, // 27: arbiter.v1.CreateTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	20, // 28: arbiter.v1.EnterTournamentResponse.entrant:type_name -> arbiter.v1.Entrant
-	20, // 29: arbiter.v1.WithdrawFromTournamentResponse.entrant:type_name -> arbiter.v1.Entrant
-	30, // 30: arbiter.v1.ChangeEntryRequest.byes:type_name -> arbiter.v1.Rounds
-	20, // 31: arbiter.v1.ChangeEntryResponse.entrant:type_name -> arbiter.v1.Entrant
-	22, // 32: arbiter.v1.StartTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	22, // 33: arbiter.v1.PauseTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	22, // 34: arbiter.v1.ResumeTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	22, // 35: arbiter.v1.CancelTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	7,  // 36: arbiter.v1.RuleOnGameRequest.decision:type_name -> arbiter.v1.RulingDecision
-	22, // 37: arbiter.v1.RuleOnGameResponse.tournament:type_name -> arbiter.v1.Tournament
-	49, // 38: arbiter.v1.RuleOnGameResponse.changes:type_name -> arbiter.v1.PlaceChange
-	48, // 39: arbiter.v1.RuleOnGameResponse.later:type_name -> arbiter.v1.LaterPairings
-	77, // 40: arbiter.v1.GoOnFromReportRequest.players:type_name -> arbiter.v1.GoOnFromReportRequest.PlayersEntry
-	22, // 41: arbiter.v1.GoOnFromReportResponse.tournament:type_name -> arbiter.v1.Tournament
-	79, // 42: arbiter.v1.CorrectTournamentRequest.correction:type_name -> arbiter.v1.Correction
-	22, // 43: arbiter.v1.CorrectTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	49, // 44: arbiter.v1.CorrectTournamentResponse.changes:type_name -> arbiter.v1.PlaceChange
-	48, // 45: arbiter.v1.CorrectTournamentResponse.later:type_name -> arbiter.v1.LaterPairings
-	47, // 46: arbiter.v1.CorrectTournamentResponse.paired:type_name -> arbiter.v1.RoundPairs
-	15, // 47: arbiter.v1.RoundPairs.pairs:type_name -> arbiter.v1.PlayerPair
-	15, // 48: arbiter.v1.LaterPairings.pairs:type_name -> arbiter.v1.PlayerPair
-	15, // 49: arbiter.v1.LaterPairings.instead:type_name -> arbiter.v1.PlayerPair
-	22, // 50: arbiter.v1.GetTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
-	0,  // 51: arbiter.v1.ListTournamentsRequest.format:type_name -> arbiter.v1.TournamentFormat
-	1,  // 52: arbiter.v1.ListTournamentsRequest.phase:type_name -> arbiter.v1.TournamentPhase
-	23, // 53: arbiter.v1.ListTournamentsResponse.tournaments:type_name -> arbiter.v1.TournamentSummary
-	3,  // 54: arbiter.v1.GetStandingsResponse.tie_breaks:type_name -> arbiter.v1.TieBreak
-	64, // 55: arbiter.v1.GetStandingsResponse.rows:type_name -> arbiter.v1.StandingsRow
-	58, // 56: arbiter.v1.GetStandingsResponse.teams:type_name -> arbiter.v1.TeamStandings
-	3,  // 57: arbiter.v1.TeamStandings.tie_breaks:type_name -> arbiter.v1.TieBreak
-	59, // 58: arbiter.v1.TeamStandings.rows:type_name -> arbiter.v1.TeamRow
-	23, // 59: arbiter.v1.GetSeriesResponse.tournaments:type_name -> arbiter.v1.TournamentSummary
-	62, // 60: arbiter.v1.GetSeriesResponse.rows:type_name -> arbiter.v1.SeriesRow
-	17, // 61: arbiter.v1.GetSeriesResponse.rules:type_name -> arbiter.v1.SeriesRules
-	63, // 62: arbiter.v1.SeriesRow.results:type_name -> arbiter.v1.SeriesResult
-	66, // 63: arbiter.v1.StandingsRow.faults:type_name -> arbiter.v1.Faults
-	65, // 64: arbiter.v1.StandingsRow.rating:type_name -> arbiter.v1.StandingsRating
-	80, // 65: arbiter.v1.StandingsRating.elo:type_name -> arbiter.v1.Estimate
-	67, // 66: arbiter.v1.CreateWebHookResponse.web_hook:type_name -> arbiter.v1.WebHook
-	67, // 67: arbiter.v1.ListWebHooksResponse.web_hooks:type_name -> arbiter.v1.WebHook
-	67, // 68: arbiter.v1.RetryWebHookResponse.web_hook:type_name -> arbiter.v1.WebHook
-	67, // 69: arbiter.v1.DeleteWebHookResponse.web_hook:type_name -> arbiter.v1.WebHook
-	24, // 70: arbiter.v1.TournamentService.CreateTournament:input_type -> arbiter.v1.CreateTournamentRequest
-	26, // 71: arbiter.v1.TournamentService.EnterTournament:input_type -> arbiter.v1.EnterTournamentRequest
-	28, // 72: arbiter.v1.TournamentService.WithdrawFromTournament:input_type -> arbiter.v1.WithdrawFromTournamentRequest
-	31, // 73: arbiter.v1.TournamentService.ChangeEntry:input_type -> arbiter.v1.ChangeEntryRequest
-	33, // 74: arbiter.v1.TournamentService.StartTournament:input_type -> arbiter.v1.StartTournamentRequest
-	43, // 75: arbiter.v1.TournamentService.GoOnFromReport:input_type -> arbiter.v1.GoOnFromReportRequest
-	35, // 76: arbiter.v1.TournamentService.PauseTournament:input_type -> arbiter.v1.PauseTournamentRequest
-	37, // 77: arbiter.v1.TournamentService.ResumeTournament:input_type -> arbiter.v1.ResumeTournamentRequest
-	39, // 78: arbiter.v1.TournamentService.CancelTournament:input_type -> arbiter.v1.CancelTournamentRequest
-	41, // 79: arbiter.v1.TournamentService.RuleOnGame:input_type -> arbiter.v1.RuleOnGameRequest
-	45, // 80: arbiter.v1.TournamentService.CorrectTournament:input_type -> arbiter.v1.CorrectTournamentRequest
-	50, // 81: arbiter.v1.TournamentService.GetTournament:input_type -> arbiter.v1.GetTournamentRequest
-	52, // 82: arbiter.v1.TournamentService.ListTournaments:input_type -> arbiter.v1.ListTournamentsRequest
-	56, // 83: arbiter.v1.TournamentService.GetStandings:input_type -> arbiter.v1.GetStandingsRequest
-	60, // 84: arbiter.v1.TournamentService.GetSeries:input_type -> arbiter.v1.GetSeriesRequest
-	54, // 85: arbiter.v1.TournamentService.ExportTournament:input_type -> arbiter.v1.ExportTournamentRequest
-	68, // 86: arbiter.v1.TournamentService.CreateWebHook:input_type -> arbiter.v1.CreateWebHookRequest
-	70, // 87: arbiter.v1.TournamentService.ListWebHooks:input_type -> arbiter.v1.ListWebHooksRequest
-	72, // 88: arbiter.v1.TournamentService.RetryWebHook:input_type -> arbiter.v1.RetryWebHookRequest
-	74, // 89: arbiter.v1.TournamentService.DeleteWebHook:input_type -> arbiter.v1.DeleteWebHookRequest
-	25, // 90: arbiter.v1.TournamentService.CreateTournament:output_type -> arbiter.v1.CreateTournamentResponse
-	27, // 91: arbiter.v1.TournamentService.EnterTournament:output_type -> arbiter.v1.EnterTournamentResponse
-	29, // 92: arbiter.v1.TournamentService.WithdrawFromTournament:output_type -> arbiter.v1.WithdrawFromTournamentResponse
-	32, // 93: arbiter.v1.TournamentService.ChangeEntry:output_type -> arbiter.v1.ChangeEntryResponse
-	34, // 94: arbiter.v1.TournamentService.StartTournament:output_type -> arbiter.v1.StartTournamentResponse
-	44, // 95: arbiter.v1.TournamentService.GoOnFromReport:output_type -> arbiter.v1.GoOnFromReportResponse
-	36, // 96: arbiter.v1.TournamentService.PauseTournament:output_type -> arbiter.v1.PauseTournamentResponse
-	38, // 97: arbiter.v1.TournamentService.ResumeTournament:output_type -> arbiter.v1.ResumeTournamentResponse
-	40, // 98: arbiter.v1.TournamentService.CancelTournament:output_type -> arbiter.v1.CancelTournamentResponse
-	42, // 99: arbiter.v1.TournamentService.RuleOnGame:output_type -> arbiter.v1.RuleOnGameResponse
-	46, // 100: arbiter.v1.TournamentService.CorrectTournament:output_type -> arbiter.v1.CorrectTournamentResponse
-	51, // 101: arbiter.v1.TournamentService.GetTournament:output_type -> arbiter.v1.GetTournamentResponse
-	53, // 102: arbiter.v1.TournamentService.ListTournaments:output_type -> arbiter.v1.ListTournamentsResponse
-	57, // 103: arbiter.v1.TournamentService.GetStandings:output_type -> arbiter.v1.GetStandingsResponse
-	61, // 104: arbiter.v1.TournamentService.GetSeries:output_type -> arbiter.v1.GetSeriesResponse
-	55, // 105: arbiter.v1.TournamentService.ExportTournament:output_type -> arbiter.v1.ExportTournamentResponse
-	69, // 106: arbiter.v1.TournamentService.CreateWebHook:output_type -> arbiter.v1.CreateWebHookResponse
-	71, // 107: arbiter.v1.TournamentService.ListWebHooks:output_type -> arbiter.v1.ListWebHooksResponse
-	73, // 108: arbiter.v1.TournamentService.RetryWebHook:output_type -> arbiter.v1.RetryWebHookResponse
-	75, // 109: arbiter.v1.TournamentService.DeleteWebHook:output_type -> arbiter.v1.DeleteWebHookResponse
-	90, // [90:110] is the sub-list for method output_type
-	70, // [70:90] is the sub-list for method input_type
-	70, // [70:70] is the sub-list for extension type_name
-	70, // [70:70] is the sub-list for extension extendee
-	0,  // [0:70] is the sub-list for field type_name
+	18, // 11: arbiter.v1.TournamentSpec.league:type_name -> arbiter.v1.LeagueRules
+	19, // 12: arbiter.v1.TournamentSpec.season:type_name -> arbiter.v1.LeagueSeason
+	11, // 13: arbiter.v1.Openings.lines:type_name -> arbiter.v1.OpeningLine
+	5,  // 14: arbiter.v1.Openings.order:type_name -> arbiter.v1.OpeningOrder
+	15, // 15: arbiter.v1.EntryRules.forbidden:type_name -> arbiter.v1.PlayerPair
+	14, // 16: arbiter.v1.PlayerGroups.categories:type_name -> arbiter.v1.PlayerGroup
+	14, // 17: arbiter.v1.PlayerGroups.authors:type_name -> arbiter.v1.PlayerGroup
+	6,  // 18: arbiter.v1.Schedule.too_few:type_name -> arbiter.v1.TooFewRule
+	14, // 19: arbiter.v1.LeagueSeason.places:type_name -> arbiter.v1.PlayerGroup
+	14, // 20: arbiter.v1.LeagueSeason.moves:type_name -> arbiter.v1.PlayerGroup
+	81, // 21: arbiter.v1.TournamentPolicy.start:type_name -> arbiter.v1.StartRule
+	4,  // 22: arbiter.v1.TournamentPolicy.no_show:type_name -> arbiter.v1.NoShowRule
+	8,  // 23: arbiter.v1.Tournament.spec:type_name -> arbiter.v1.TournamentSpec
+	1,  // 24: arbiter.v1.Tournament.phase:type_name -> arbiter.v1.TournamentPhase
+	22, // 25: arbiter.v1.Tournament.entrants:type_name -> arbiter.v1.Entrant
+	23, // 26: arbiter.v1.Tournament.running:type_name -> arbiter.v1.TournamentGame
+	2,  // 27: arbiter.v1.Tournament.end:type_name -> arbiter.v1.TournamentEnd
+	0,  // 28: arbiter.v1.TournamentSummary.format:type_name -> arbiter.v1.TournamentFormat
+	1,  // 29: arbiter.v1.TournamentSummary.phase:type_name -> arbiter.v1.TournamentPhase
+	8,  // 30: arbiter.v1.CreateTournamentRequest.spec:type_name -> arbiter.v1.TournamentSpec
+	24, // 31: arbiter.v1.CreateTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	22, // 32: arbiter.v1.EnterTournamentResponse.entrant:type_name -> arbiter.v1.Entrant
+	22, // 33: arbiter.v1.WithdrawFromTournamentResponse.entrant:type_name -> arbiter.v1.Entrant
+	32, // 34: arbiter.v1.ChangeEntryRequest.byes:type_name -> arbiter.v1.Rounds
+	22, // 35: arbiter.v1.ChangeEntryResponse.entrant:type_name -> arbiter.v1.Entrant
+	24, // 36: arbiter.v1.StartTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	24, // 37: arbiter.v1.PauseTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	24, // 38: arbiter.v1.ResumeTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	24, // 39: arbiter.v1.CancelTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	7,  // 40: arbiter.v1.RuleOnGameRequest.decision:type_name -> arbiter.v1.RulingDecision
+	24, // 41: arbiter.v1.RuleOnGameResponse.tournament:type_name -> arbiter.v1.Tournament
+	51, // 42: arbiter.v1.RuleOnGameResponse.changes:type_name -> arbiter.v1.PlaceChange
+	50, // 43: arbiter.v1.RuleOnGameResponse.later:type_name -> arbiter.v1.LaterPairings
+	80, // 44: arbiter.v1.GoOnFromReportRequest.players:type_name -> arbiter.v1.GoOnFromReportRequest.PlayersEntry
+	24, // 45: arbiter.v1.GoOnFromReportResponse.tournament:type_name -> arbiter.v1.Tournament
+	82, // 46: arbiter.v1.CorrectTournamentRequest.correction:type_name -> arbiter.v1.Correction
+	24, // 47: arbiter.v1.CorrectTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	51, // 48: arbiter.v1.CorrectTournamentResponse.changes:type_name -> arbiter.v1.PlaceChange
+	50, // 49: arbiter.v1.CorrectTournamentResponse.later:type_name -> arbiter.v1.LaterPairings
+	49, // 50: arbiter.v1.CorrectTournamentResponse.paired:type_name -> arbiter.v1.RoundPairs
+	15, // 51: arbiter.v1.RoundPairs.pairs:type_name -> arbiter.v1.PlayerPair
+	15, // 52: arbiter.v1.LaterPairings.pairs:type_name -> arbiter.v1.PlayerPair
+	15, // 53: arbiter.v1.LaterPairings.instead:type_name -> arbiter.v1.PlayerPair
+	24, // 54: arbiter.v1.GetTournamentResponse.tournament:type_name -> arbiter.v1.Tournament
+	0,  // 55: arbiter.v1.ListTournamentsRequest.format:type_name -> arbiter.v1.TournamentFormat
+	1,  // 56: arbiter.v1.ListTournamentsRequest.phase:type_name -> arbiter.v1.TournamentPhase
+	25, // 57: arbiter.v1.ListTournamentsResponse.tournaments:type_name -> arbiter.v1.TournamentSummary
+	3,  // 58: arbiter.v1.GetStandingsResponse.tie_breaks:type_name -> arbiter.v1.TieBreak
+	67, // 59: arbiter.v1.GetStandingsResponse.rows:type_name -> arbiter.v1.StandingsRow
+	60, // 60: arbiter.v1.GetStandingsResponse.teams:type_name -> arbiter.v1.TeamStandings
+	3,  // 61: arbiter.v1.TeamStandings.tie_breaks:type_name -> arbiter.v1.TieBreak
+	61, // 62: arbiter.v1.TeamStandings.rows:type_name -> arbiter.v1.TeamRow
+	25, // 63: arbiter.v1.GetSeriesResponse.tournaments:type_name -> arbiter.v1.TournamentSummary
+	65, // 64: arbiter.v1.GetSeriesResponse.rows:type_name -> arbiter.v1.SeriesRow
+	17, // 65: arbiter.v1.GetSeriesResponse.rules:type_name -> arbiter.v1.SeriesRules
+	64, // 66: arbiter.v1.GetSeriesResponse.divisions:type_name -> arbiter.v1.LeagueDivision
+	14, // 67: arbiter.v1.GetSeriesResponse.moves:type_name -> arbiter.v1.PlayerGroup
+	66, // 68: arbiter.v1.SeriesRow.results:type_name -> arbiter.v1.SeriesResult
+	69, // 69: arbiter.v1.StandingsRow.faults:type_name -> arbiter.v1.Faults
+	68, // 70: arbiter.v1.StandingsRow.rating:type_name -> arbiter.v1.StandingsRating
+	83, // 71: arbiter.v1.StandingsRating.elo:type_name -> arbiter.v1.Estimate
+	70, // 72: arbiter.v1.CreateWebHookResponse.web_hook:type_name -> arbiter.v1.WebHook
+	70, // 73: arbiter.v1.ListWebHooksResponse.web_hooks:type_name -> arbiter.v1.WebHook
+	70, // 74: arbiter.v1.RetryWebHookResponse.web_hook:type_name -> arbiter.v1.WebHook
+	70, // 75: arbiter.v1.DeleteWebHookResponse.web_hook:type_name -> arbiter.v1.WebHook
+	26, // 76: arbiter.v1.TournamentService.CreateTournament:input_type -> arbiter.v1.CreateTournamentRequest
+	28, // 77: arbiter.v1.TournamentService.EnterTournament:input_type -> arbiter.v1.EnterTournamentRequest
+	30, // 78: arbiter.v1.TournamentService.WithdrawFromTournament:input_type -> arbiter.v1.WithdrawFromTournamentRequest
+	33, // 79: arbiter.v1.TournamentService.ChangeEntry:input_type -> arbiter.v1.ChangeEntryRequest
+	35, // 80: arbiter.v1.TournamentService.StartTournament:input_type -> arbiter.v1.StartTournamentRequest
+	45, // 81: arbiter.v1.TournamentService.GoOnFromReport:input_type -> arbiter.v1.GoOnFromReportRequest
+	37, // 82: arbiter.v1.TournamentService.PauseTournament:input_type -> arbiter.v1.PauseTournamentRequest
+	39, // 83: arbiter.v1.TournamentService.ResumeTournament:input_type -> arbiter.v1.ResumeTournamentRequest
+	41, // 84: arbiter.v1.TournamentService.CancelTournament:input_type -> arbiter.v1.CancelTournamentRequest
+	43, // 85: arbiter.v1.TournamentService.RuleOnGame:input_type -> arbiter.v1.RuleOnGameRequest
+	47, // 86: arbiter.v1.TournamentService.CorrectTournament:input_type -> arbiter.v1.CorrectTournamentRequest
+	52, // 87: arbiter.v1.TournamentService.GetTournament:input_type -> arbiter.v1.GetTournamentRequest
+	54, // 88: arbiter.v1.TournamentService.ListTournaments:input_type -> arbiter.v1.ListTournamentsRequest
+	58, // 89: arbiter.v1.TournamentService.GetStandings:input_type -> arbiter.v1.GetStandingsRequest
+	62, // 90: arbiter.v1.TournamentService.GetSeries:input_type -> arbiter.v1.GetSeriesRequest
+	56, // 91: arbiter.v1.TournamentService.ExportTournament:input_type -> arbiter.v1.ExportTournamentRequest
+	71, // 92: arbiter.v1.TournamentService.CreateWebHook:input_type -> arbiter.v1.CreateWebHookRequest
+	73, // 93: arbiter.v1.TournamentService.ListWebHooks:input_type -> arbiter.v1.ListWebHooksRequest
+	75, // 94: arbiter.v1.TournamentService.RetryWebHook:input_type -> arbiter.v1.RetryWebHookRequest
+	77, // 95: arbiter.v1.TournamentService.DeleteWebHook:input_type -> arbiter.v1.DeleteWebHookRequest
+	27, // 96: arbiter.v1.TournamentService.CreateTournament:output_type -> arbiter.v1.CreateTournamentResponse
+	29, // 97: arbiter.v1.TournamentService.EnterTournament:output_type -> arbiter.v1.EnterTournamentResponse
+	31, // 98: arbiter.v1.TournamentService.WithdrawFromTournament:output_type -> arbiter.v1.WithdrawFromTournamentResponse
+	34, // 99: arbiter.v1.TournamentService.ChangeEntry:output_type -> arbiter.v1.ChangeEntryResponse
+	36, // 100: arbiter.v1.TournamentService.StartTournament:output_type -> arbiter.v1.StartTournamentResponse
+	46, // 101: arbiter.v1.TournamentService.GoOnFromReport:output_type -> arbiter.v1.GoOnFromReportResponse
+	38, // 102: arbiter.v1.TournamentService.PauseTournament:output_type -> arbiter.v1.PauseTournamentResponse
+	40, // 103: arbiter.v1.TournamentService.ResumeTournament:output_type -> arbiter.v1.ResumeTournamentResponse
+	42, // 104: arbiter.v1.TournamentService.CancelTournament:output_type -> arbiter.v1.CancelTournamentResponse
+	44, // 105: arbiter.v1.TournamentService.RuleOnGame:output_type -> arbiter.v1.RuleOnGameResponse
+	48, // 106: arbiter.v1.TournamentService.CorrectTournament:output_type -> arbiter.v1.CorrectTournamentResponse
+	53, // 107: arbiter.v1.TournamentService.GetTournament:output_type -> arbiter.v1.GetTournamentResponse
+	55, // 108: arbiter.v1.TournamentService.ListTournaments:output_type -> arbiter.v1.ListTournamentsResponse
+	59, // 109: arbiter.v1.TournamentService.GetStandings:output_type -> arbiter.v1.GetStandingsResponse
+	63, // 110: arbiter.v1.TournamentService.GetSeries:output_type -> arbiter.v1.GetSeriesResponse
+	57, // 111: arbiter.v1.TournamentService.ExportTournament:output_type -> arbiter.v1.ExportTournamentResponse
+	72, // 112: arbiter.v1.TournamentService.CreateWebHook:output_type -> arbiter.v1.CreateWebHookResponse
+	74, // 113: arbiter.v1.TournamentService.ListWebHooks:output_type -> arbiter.v1.ListWebHooksResponse
+	76, // 114: arbiter.v1.TournamentService.RetryWebHook:output_type -> arbiter.v1.RetryWebHookResponse
+	78, // 115: arbiter.v1.TournamentService.DeleteWebHook:output_type -> arbiter.v1.DeleteWebHookResponse
+	96, // [96:116] is the sub-list for method output_type
+	76, // [76:96] is the sub-list for method input_type
+	76, // [76:76] is the sub-list for extension type_name
+	76, // [76:76] is the sub-list for extension extendee
+	0,  // [0:76] is the sub-list for field type_name
 }
 
 func init() { file_arbiter_v1_tournament_proto_init() }
@@ -6596,16 +6891,17 @@ func file_arbiter_v1_tournament_proto_init() {
 	file_arbiter_v1_tournament_proto_msgTypes[1].OneofWrappers = []any{}
 	file_arbiter_v1_tournament_proto_msgTypes[2].OneofWrappers = []any{}
 	file_arbiter_v1_tournament_proto_msgTypes[9].OneofWrappers = []any{}
-	file_arbiter_v1_tournament_proto_msgTypes[11].OneofWrappers = []any{}
-	file_arbiter_v1_tournament_proto_msgTypes[23].OneofWrappers = []any{}
-	file_arbiter_v1_tournament_proto_msgTypes[56].OneofWrappers = []any{}
+	file_arbiter_v1_tournament_proto_msgTypes[10].OneofWrappers = []any{}
+	file_arbiter_v1_tournament_proto_msgTypes[13].OneofWrappers = []any{}
+	file_arbiter_v1_tournament_proto_msgTypes[25].OneofWrappers = []any{}
+	file_arbiter_v1_tournament_proto_msgTypes[59].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arbiter_v1_tournament_proto_rawDesc), len(file_arbiter_v1_tournament_proto_rawDesc)),
 			NumEnums:      8,
-			NumMessages:   70,
+			NumMessages:   73,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

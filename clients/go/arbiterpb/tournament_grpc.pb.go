@@ -121,7 +121,8 @@ type TournamentServiceClient interface {
 	GetStandings(ctx context.Context, in *GetStandingsRequest, opts ...grpc.CallOption) (*GetStandingsResponse, error)
 	// Returns the table over a series (Schedule.every) after one of its tournaments: over this one and those before it, as
 	// its specification says (SeriesRules). Cancelled tournaments are left out, and so are those that have not ended; so is
-	// a player that is disqualified from the start of one. A tournament that is in no series has a table of its own.
+	// a player that is disqualified from the start of one. A tournament that is in no series has a table of its own. In a
+	// league it also returns the divisions of the season, and who has moved between them.
 	// Refusals: TOURNAMENT_NOT_FOUND.
 	GetSeries(ctx context.Context, in *GetSeriesRequest, opts ...grpc.CallOption) (*GetSeriesResponse, error)
 	// Streams the log of a tournament: the exact bytes of its events, one canonical JSON text in each line. Once the
@@ -439,7 +440,8 @@ type TournamentServiceServer interface {
 	GetStandings(context.Context, *GetStandingsRequest) (*GetStandingsResponse, error)
 	// Returns the table over a series (Schedule.every) after one of its tournaments: over this one and those before it, as
 	// its specification says (SeriesRules). Cancelled tournaments are left out, and so are those that have not ended; so is
-	// a player that is disqualified from the start of one. A tournament that is in no series has a table of its own.
+	// a player that is disqualified from the start of one. A tournament that is in no series has a table of its own. In a
+	// league it also returns the divisions of the season, and who has moved between them.
 	// Refusals: TOURNAMENT_NOT_FOUND.
 	GetSeries(context.Context, *GetSeriesRequest) (*GetSeriesResponse, error)
 	// Streams the log of a tournament: the exact bytes of its events, one canonical JSON text in each line. Once the

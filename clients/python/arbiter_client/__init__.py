@@ -60,6 +60,7 @@ from arbiter_client.values.game import (
     Step,
     Tile,
 )
+from arbiter_client.values.groups import PlayerGroup, PlayerGroups
 from arbiter_client.values.match import (
     Cause,
     Clock,
@@ -126,8 +127,8 @@ from arbiter_client.values.ruling import (
     RuledOnGame,
     RulingDecision,
 )
-from arbiter_client.values.schedule import Schedule, SeriesRules, TooFewRule
-from arbiter_client.values.series import Series, SeriesResult, SeriesRow
+from arbiter_client.values.schedule import LeagueRules, LeagueSeason, Schedule, SeriesRules, TooFewRule
+from arbiter_client.values.series import LeagueDivision, Series, SeriesResult, SeriesRow
 from arbiter_client.values.server import PublicKey, ServerInfo
 from arbiter_client.values.standings import (
     Faults,
@@ -145,8 +146,6 @@ from arbiter_client.values.tournament import (
     OpeningLine,
     OpeningOrder,
     Openings,
-    PlayerGroup,
-    PlayerGroups,
     PlayerPair,
     TieBreak,
     Tournament,
@@ -241,6 +240,9 @@ __all__ = [
     "LaterPairings",
     "Leaderboard",
     "LeaderboardRow",
+    "LeagueDivision",
+    "LeagueRules",
+    "LeagueSeason",
     "Ledger",
     "LegalMove",
     "Line",

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from arbiter_client.values.groups import PlayerGroups
 from arbiter_client.values.match import StartRule
 from arbiter_client.values.reading import OpenEnum
-from arbiter_client.values.schedule import Schedule, SeriesRules
+from arbiter_client.values.schedule import LeagueRules, LeagueSeason, Schedule, SeriesRules
 
 
 class TournamentFormat(OpenEnum):
@@ -179,28 +180,6 @@ class EntryRules:
 
 
 @dataclass(frozen=True, slots=True)
-class PlayerGroup:
-    """Players with a name for all of them."""
-
-    name: str
-    players: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PlayerGroups:
-    """Groups of players that the organiser names.
-
-    categories: with standings of their own. authors: the bots of each author of several; a category too. apart: two
-    bots of one author never meet. one_prize: only the best bot of an author has a place for the prizes.
-    """
-
-    categories: tuple[PlayerGroup, ...] = ()
-    authors: tuple[PlayerGroup, ...] = ()
-    apart: bool = False
-    one_prize: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Adjudication:
     """The rules by which the arbiter ends a game early; 0: never.
 
@@ -241,8 +220,8 @@ class TournamentSpec:
 
     games: variants; in each meeting of two players all of them are played. time: the time control. paired: each game is
     played twice, with the seats swapped. at_once: how many games one player plays at a time. tie_breaks: in order; none
-    for the format's own. time_odds: other time controls, by player. attempts: how often a game is played at most,
-    if its matches are void.
+    for the format's own. season: filled in by the server. time_odds: other time controls, by player. attempts: how
+    often a game is played at most, if its matches are void.
     """
 
     name: str
@@ -255,9 +234,11 @@ class TournamentSpec:
     options: TournamentOptions = TournamentOptions()
     openings: Openings = Openings()
     entry: EntryRules = EntryRules()
-    groups: PlayerGroups = PlayerGroups()
+    groups: PlayerGroups = field(default_factory=PlayerGroups)
     schedule: Schedule = field(default_factory=Schedule)
     series: SeriesRules = field(default_factory=SeriesRules)
+    league: LeagueRules = field(default_factory=LeagueRules)
+    season: LeagueSeason = field(default_factory=LeagueSeason)
     adjudication: Adjudication = Adjudication()
     tie_breaks: tuple[TieBreak, ...] = ()
     policy: TournamentPolicy = TournamentPolicy()

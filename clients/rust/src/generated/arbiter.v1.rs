@@ -7348,6 +7348,12 @@ pub struct TournamentSpec {
     /// Categories of players, and the authors of several bots.
     #[prost(message, optional, tag = "18")]
     pub groups: ::core::option::Option<PlayerGroups>,
+    /// The divisions of a league, whose seasons are a series; refused without schedule.every.
+    #[prost(message, optional, tag = "19")]
+    pub league: ::core::option::Option<LeagueRules>,
+    /// In an answer: which season and division of a league the tournament is. Refused in a request.
+    #[prost(message, optional, tag = "20")]
+    pub season: ::core::option::Option<LeagueSeason>,
 }
 /// Options of single formats. A format ignores the options of other formats.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -7567,6 +7573,48 @@ pub struct SeriesRules {
     /// player's points in a tournament count.
     #[prost(int32, repeated, tag = "3")]
     pub place_points: ::prost::alloc::vec::Vec<i32>,
+}
+/// A league: each season has a tournament of each division. The tournaments of the highest division are a series, and
+/// newcomers enter the next one of these. Before it starts by its time, or its organiser starts it, and once all
+/// tournaments of the season before have ended, the players are placed: the tournaments of the lower divisions are
+/// created, players are entered into the one of their division and withdrawn from the others, and all start. Members need
+/// not enter again. Formats: round robin, Swiss, knockout, arena.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct LeagueRules {
+    /// The names of the divisions, the highest one first: none, or 2 to 20 different ones.
+    #[prost(string, repeated, tag = "1")]
+    pub divisions: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// How many players each division has, but the last one, which has all others: 2 to 1000; absent: 8.
+    #[prost(int32, optional, tag = "2")]
+    pub size: ::core::option::Option<i32>,
+    /// How many players go up, and how many down, between two neighbours after a season, at most half of the size; absent:
+    /// one.
+    #[prost(int32, optional, tag = "3")]
+    pub r#move: ::core::option::Option<i32>,
+    /// In how many seasons in a row a player without a played game drops out, at most 20; 0: never; absent: two.
+    #[prost(int32, optional, tag = "4")]
+    pub missing: ::core::option::Option<i32>,
+}
+/// A season of a league, as a tournament of it says it. The server fills it in.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct LeagueSeason {
+    /// How many seasons there were before this one.
+    #[prost(int32, tag = "1")]
+    pub before: i32,
+    /// The division: 0 for the highest one.
+    #[prost(int32, tag = "2")]
+    pub division: i32,
+    /// The tournament of the highest division in this season; empty in that one itself.
+    #[prost(string, tag = "3")]
+    pub first: ::prost::alloc::string::String,
+    /// Only in lower divisions: the players of each division by its name, the best ones of the season before first,
+    /// newcomers last.
+    #[prost(message, repeated, tag = "4")]
+    pub places: ::prost::alloc::vec::Vec<PlayerGroup>,
+    /// Only in lower divisions: the players who have moved since the season before, by how: "promoted", "relegated",
+    /// "entered", "left" (withdrawn or disqualified), "dropped out" (missing).
+    #[prost(message, repeated, tag = "5")]
+    pub moves: ::prost::alloc::vec::Vec<PlayerGroup>,
 }
 /// When the arbiter ends a game by rule: with cause ORGANISER, directly after a move. The record of each match contains
 /// the rules, so that a reader can check them. If several apply, the reason is the first of material, length, evaluation
@@ -8274,6 +8322,26 @@ pub struct GetSeriesResponse {
     /// The rules of the table.
     #[prost(message, optional, tag = "4")]
     pub rules: ::core::option::Option<SeriesRules>,
+    /// In a league: the divisions of the season of which the tournament is a part, the highest one first. As long as the
+    /// season has not begun, this is one division, with the players who have entered it.
+    #[prost(message, repeated, tag = "5")]
+    pub divisions: ::prost::alloc::vec::Vec<LeagueDivision>,
+    /// In a league: who has moved since the season before, as in LeagueSeason.moves.
+    #[prost(message, repeated, tag = "6")]
+    pub moves: ::prost::alloc::vec::Vec<PlayerGroup>,
+}
+/// A division in a season of a league.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct LeagueDivision {
+    /// The name of the division.
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// Its tournament.
+    #[prost(string, tag = "2")]
+    pub tournament_id: ::prost::alloc::string::String,
+    /// Its players, the best ones of the season before first, newcomers last.
+    #[prost(string, repeated, tag = "3")]
+    pub players: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 /// A player's row of the table over a series.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -9379,7 +9447,8 @@ pub mod tournament_service_client {
         }
         /// Returns the table over a series (Schedule.every) after one of its tournaments: over this one and those before it, as
         /// its specification says (SeriesRules). Cancelled tournaments are left out, and so are those that have not ended; so is
-        /// a player that is disqualified from the start of one. A tournament that is in no series has a table of its own.
+        /// a player that is disqualified from the start of one. A tournament that is in no series has a table of its own. In a
+        /// league it also returns the divisions of the season, and who has moved between them.
         /// Refusals: TOURNAMENT_NOT_FOUND.
         pub async fn get_series(
             &mut self,
@@ -9732,7 +9801,8 @@ pub mod tournament_service_server {
         }
         /// Returns the table over a series (Schedule.every) after one of its tournaments: over this one and those before it, as
         /// its specification says (SeriesRules). Cancelled tournaments are left out, and so are those that have not ended; so is
-        /// a player that is disqualified from the start of one. A tournament that is in no series has a table of its own.
+        /// a player that is disqualified from the start of one. A tournament that is in no series has a table of its own. In a
+        /// league it also returns the divisions of the season, and who has moved between them.
         /// Refusals: TOURNAMENT_NOT_FOUND.
         async fn get_series(
             &self,

@@ -367,6 +367,8 @@ class TournamentSpec(_message.Message):
     ATTEMPTS_FIELD_NUMBER: _builtins.int
     SERIES_FIELD_NUMBER: _builtins.int
     GROUPS_FIELD_NUMBER: _builtins.int
+    LEAGUE_FIELD_NUMBER: _builtins.int
+    SEASON_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """For people, 1 to 100 characters."""
     format: Global___TournamentFormat.ValueType
@@ -435,6 +437,14 @@ class TournamentSpec(_message.Message):
     def groups(self) -> Global___PlayerGroups:
         """Categories of players, and the authors of several bots."""
 
+    @_builtins.property
+    def league(self) -> Global___LeagueRules:
+        """The divisions of a league, whose seasons are a series; refused without schedule.every."""
+
+    @_builtins.property
+    def season(self) -> Global___LeagueSeason:
+        """In an answer: which season and division of a league the tournament is. Refused in a request."""
+
     def __init__(
         self,
         *,
@@ -456,10 +466,12 @@ class TournamentSpec(_message.Message):
         attempts: _builtins.int | None = ...,
         series: Global___SeriesRules | None = ...,
         groups: Global___PlayerGroups | None = ...,
+        league: Global___LeagueRules | None = ...,
+        season: Global___LeagueSeason | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_at_once", b"_at_once", "_attempts", b"_attempts", "_paired", b"_paired", "_rated", b"_rated", "adjudication", b"adjudication", "at_once", b"at_once", "attempts", b"attempts", "entry", b"entry", "groups", b"groups", "openings", b"openings", "options", b"options", "paired", b"paired", "policy", b"policy", "rated", b"rated", "schedule", b"schedule", "series", b"series"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_at_once", b"_at_once", "_attempts", b"_attempts", "_paired", b"_paired", "_rated", b"_rated", "adjudication", b"adjudication", "at_once", b"at_once", "attempts", b"attempts", "entry", b"entry", "groups", b"groups", "league", b"league", "openings", b"openings", "options", b"options", "paired", b"paired", "policy", b"policy", "rated", b"rated", "schedule", b"schedule", "season", b"season", "series", b"series"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_at_once", b"_at_once", "_attempts", b"_attempts", "_paired", b"_paired", "_rated", b"_rated", "adjudication", b"adjudication", "at_once", b"at_once", "attempts", b"attempts", "entry", b"entry", "format", b"format", "games", b"games", "groups", b"groups", "name", b"name", "openings", b"openings", "options", b"options", "paired", b"paired", "policy", b"policy", "rated", b"rated", "schedule", b"schedule", "series", b"series", "tie_breaks", b"tie_breaks", "time", b"time", "time_odds", b"time_odds"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_at_once", b"_at_once", "_attempts", b"_attempts", "_paired", b"_paired", "_rated", b"_rated", "adjudication", b"adjudication", "at_once", b"at_once", "attempts", b"attempts", "entry", b"entry", "format", b"format", "games", b"games", "groups", b"groups", "league", b"league", "name", b"name", "openings", b"openings", "options", b"options", "paired", b"paired", "policy", b"policy", "rated", b"rated", "schedule", b"schedule", "season", b"season", "series", b"series", "tie_breaks", b"tie_breaks", "time", b"time", "time_odds", b"time_odds"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__at_once: _TypeAlias = _typing.Literal["at_once"]  # noqa: Y015
     _WhichOneofArgType__at_once: _TypeAlias = _typing.Literal["_at_once", b"_at_once"]  # noqa: Y015
@@ -965,6 +977,106 @@ class SeriesRules(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__last) -> _WhichOneofReturnType__last | None: ...
 
 Global___SeriesRules: _TypeAlias = SeriesRules  # noqa: Y015
+
+@_typing.final
+class LeagueRules(_message.Message):
+    """A league: each season has a tournament of each division. The tournaments of the highest division are a series, and
+    newcomers enter the next one of these. Before it starts by its time, or its organiser starts it, and once all
+    tournaments of the season before have ended, the players are placed: the tournaments of the lower divisions are
+    created, players are entered into the one of their division and withdrawn from the others, and all start. Members need
+    not enter again. Formats: round robin, Swiss, knockout, arena.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DIVISIONS_FIELD_NUMBER: _builtins.int
+    SIZE_FIELD_NUMBER: _builtins.int
+    MOVE_FIELD_NUMBER: _builtins.int
+    MISSING_FIELD_NUMBER: _builtins.int
+    size: _builtins.int
+    """How many players each division has, but the last one, which has all others: 2 to 1000; absent: 8."""
+    move: _builtins.int
+    """How many players go up, and how many down, between two neighbours after a season, at most half of the size; absent:
+    one.
+    """
+    missing: _builtins.int
+    """In how many seasons in a row a player without a played game drops out, at most 20; 0: never; absent: two."""
+    @_builtins.property
+    def divisions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The names of the divisions, the highest one first: none, or 2 to 20 different ones."""
+
+    def __init__(
+        self,
+        *,
+        divisions: _abc.Iterable[_builtins.str] | None = ...,
+        size: _builtins.int | None = ...,
+        move: _builtins.int | None = ...,
+        missing: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_missing", b"_missing", "_move", b"_move", "_size", b"_size", "missing", b"missing", "move", b"move", "size", b"size"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_missing", b"_missing", "_move", b"_move", "_size", b"_size", "divisions", b"divisions", "missing", b"missing", "move", b"move", "size", b"size"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__missing: _TypeAlias = _typing.Literal["missing"]  # noqa: Y015
+    _WhichOneofArgType__missing: _TypeAlias = _typing.Literal["_missing", b"_missing"]  # noqa: Y015
+    _WhichOneofReturnType__move: _TypeAlias = _typing.Literal["move"]  # noqa: Y015
+    _WhichOneofArgType__move: _TypeAlias = _typing.Literal["_move", b"_move"]  # noqa: Y015
+    _WhichOneofReturnType__size: _TypeAlias = _typing.Literal["size"]  # noqa: Y015
+    _WhichOneofArgType__size: _TypeAlias = _typing.Literal["_size", b"_size"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__missing) -> _WhichOneofReturnType__missing | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__move) -> _WhichOneofReturnType__move | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__size) -> _WhichOneofReturnType__size | None: ...
+
+Global___LeagueRules: _TypeAlias = LeagueRules  # noqa: Y015
+
+@_typing.final
+class LeagueSeason(_message.Message):
+    """A season of a league, as a tournament of it says it. The server fills it in."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BEFORE_FIELD_NUMBER: _builtins.int
+    DIVISION_FIELD_NUMBER: _builtins.int
+    FIRST_FIELD_NUMBER: _builtins.int
+    PLACES_FIELD_NUMBER: _builtins.int
+    MOVES_FIELD_NUMBER: _builtins.int
+    before: _builtins.int
+    """How many seasons there were before this one."""
+    division: _builtins.int
+    """The division: 0 for the highest one."""
+    first: _builtins.str
+    """The tournament of the highest division in this season; empty in that one itself."""
+    @_builtins.property
+    def places(self) -> _containers.RepeatedCompositeFieldContainer[Global___PlayerGroup]:
+        """Only in lower divisions: the players of each division by its name, the best ones of the season before first,
+        newcomers last.
+        """
+
+    @_builtins.property
+    def moves(self) -> _containers.RepeatedCompositeFieldContainer[Global___PlayerGroup]:
+        """Only in lower divisions: the players who have moved since the season before, by how: "promoted", "relegated",
+        "entered", "left" (withdrawn or disqualified), "dropped out" (missing).
+        """
+
+    def __init__(
+        self,
+        *,
+        before: _builtins.int = ...,
+        division: _builtins.int = ...,
+        first: _builtins.str = ...,
+        places: _abc.Iterable[Global___PlayerGroup] | None = ...,
+        moves: _abc.Iterable[Global___PlayerGroup] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["before", b"before", "division", b"division", "first", b"first", "moves", b"moves", "places", b"places"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LeagueSeason: _TypeAlias = LeagueSeason  # noqa: Y015
 
 @_typing.final
 class Adjudication(_message.Message):
@@ -2581,6 +2693,8 @@ class GetSeriesResponse(_message.Message):
     ROWS_FIELD_NUMBER: _builtins.int
     NEXT_TOURNAMENT_ID_FIELD_NUMBER: _builtins.int
     RULES_FIELD_NUMBER: _builtins.int
+    DIVISIONS_FIELD_NUMBER: _builtins.int
+    MOVES_FIELD_NUMBER: _builtins.int
     next_tournament_id: _builtins.str
     """The tournament of the series after the one that was asked for; empty if it is not made yet."""
     @_builtins.property
@@ -2595,6 +2709,16 @@ class GetSeriesResponse(_message.Message):
     def rules(self) -> Global___SeriesRules:
         """The rules of the table."""
 
+    @_builtins.property
+    def divisions(self) -> _containers.RepeatedCompositeFieldContainer[Global___LeagueDivision]:
+        """In a league: the divisions of the season of which the tournament is a part, the highest one first. As long as the
+        season has not begun, this is one division, with the players who have entered it.
+        """
+
+    @_builtins.property
+    def moves(self) -> _containers.RepeatedCompositeFieldContainer[Global___PlayerGroup]:
+        """In a league: who has moved since the season before, as in LeagueSeason.moves."""
+
     def __init__(
         self,
         *,
@@ -2602,14 +2726,48 @@ class GetSeriesResponse(_message.Message):
         rows: _abc.Iterable[Global___SeriesRow] | None = ...,
         next_tournament_id: _builtins.str = ...,
         rules: Global___SeriesRules | None = ...,
+        divisions: _abc.Iterable[Global___LeagueDivision] | None = ...,
+        moves: _abc.Iterable[Global___PlayerGroup] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["rules", b"rules"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_tournament_id", b"next_tournament_id", "rows", b"rows", "rules", b"rules", "tournaments", b"tournaments"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["divisions", b"divisions", "moves", b"moves", "next_tournament_id", b"next_tournament_id", "rows", b"rows", "rules", b"rules", "tournaments", b"tournaments"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetSeriesResponse: _TypeAlias = GetSeriesResponse  # noqa: Y015
+
+@_typing.final
+class LeagueDivision(_message.Message):
+    """A division in a season of a league."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    TOURNAMENT_ID_FIELD_NUMBER: _builtins.int
+    PLAYERS_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The name of the division."""
+    tournament_id: _builtins.str
+    """Its tournament."""
+    @_builtins.property
+    def players(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Its players, the best ones of the season before first, newcomers last."""
+
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        tournament_id: _builtins.str = ...,
+        players: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "players", b"players", "tournament_id", b"tournament_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LeagueDivision: _TypeAlias = LeagueDivision  # noqa: Y015
 
 @_typing.final
 class SeriesRow(_message.Message):

@@ -295,7 +295,8 @@ class TournamentServiceServicer:
     def GetSeries(self, request, context):
         """Returns the table over a series (Schedule.every) after one of its tournaments: over this one and those before it, as
         its specification says (SeriesRules). Cancelled tournaments are left out, and so are those that have not ended; so is
-        a player that is disqualified from the start of one. A tournament that is in no series has a table of its own.
+        a player that is disqualified from the start of one. A tournament that is in no series has a table of its own. In a
+        league it also returns the divisions of the season, and who has moved between them.
         Refusals: TOURNAMENT_NOT_FOUND.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

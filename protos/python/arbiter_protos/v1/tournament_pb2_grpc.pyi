@@ -117,7 +117,8 @@ class TournamentServiceStub:
     GetSeries: _grpc.UnaryUnaryMultiCallable[_tournament_pb2.GetSeriesRequest, _tournament_pb2.GetSeriesResponse]
     """Returns the table over a series (Schedule.every) after one of its tournaments: over this one and those before it, as
     its specification says (SeriesRules). Cancelled tournaments are left out, and so are those that have not ended; so is
-    a player that is disqualified from the start of one. A tournament that is in no series has a table of its own.
+    a player that is disqualified from the start of one. A tournament that is in no series has a table of its own. In a
+    league it also returns the divisions of the season, and who has moved between them.
     Refusals: TOURNAMENT_NOT_FOUND.
     """
     ExportTournament: _grpc.UnaryStreamMultiCallable[_tournament_pb2.ExportTournamentRequest, _tournament_pb2.ExportTournamentResponse]
@@ -232,7 +233,8 @@ class TournamentServiceAsyncStub(TournamentServiceStub):
     GetSeries: _aio.UnaryUnaryMultiCallable[_tournament_pb2.GetSeriesRequest, _tournament_pb2.GetSeriesResponse]  # type: ignore[assignment]
     """Returns the table over a series (Schedule.every) after one of its tournaments: over this one and those before it, as
     its specification says (SeriesRules). Cancelled tournaments are left out, and so are those that have not ended; so is
-    a player that is disqualified from the start of one. A tournament that is in no series has a table of its own.
+    a player that is disqualified from the start of one. A tournament that is in no series has a table of its own. In a
+    league it also returns the divisions of the season, and who has moved between them.
     Refusals: TOURNAMENT_NOT_FOUND.
     """
     ExportTournament: _aio.UnaryStreamMultiCallable[_tournament_pb2.ExportTournamentRequest, _tournament_pb2.ExportTournamentResponse]  # type: ignore[assignment]
@@ -434,7 +436,8 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_tournament_pb2.GetSeriesResponse, _abc.Awaitable[_tournament_pb2.GetSeriesResponse]]:
         """Returns the table over a series (Schedule.every) after one of its tournaments: over this one and those before it, as
         its specification says (SeriesRules). Cancelled tournaments are left out, and so are those that have not ended; so is
-        a player that is disqualified from the start of one. A tournament that is in no series has a table of its own.
+        a player that is disqualified from the start of one. A tournament that is in no series has a table of its own. In a
+        league it also returns the divisions of the season, and who has moved between them.
         Refusals: TOURNAMENT_NOT_FOUND.
         """
 
