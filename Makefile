@@ -144,7 +144,6 @@ format: setup ## format the code, and fix what ruff can fix
 	$(MDFORMAT)
 
 gen: setup ## generate the code of the protocol: Python, and Go, Rust and TypeScript where their tools are there
-	$(BIN)/pytest -q tests/test_sizes.py >/dev/null || $(BIN)/pytest -q tests/test_sizes.py
 	cd protos && ../$(BIN)/buf lint
 	$(BIN)/python protos/generate.py
 	@if command -v go >/dev/null; then $(BIN)/python clients/go/generate.py; \
