@@ -17,12 +17,13 @@ DELIMITERS: Final = ",;\t"
 
 
 class FileEntrant(NamedTuple):
-    """A line of the file. rating: 0 if it has none; byes: the rounds that the player sits out; team: '' for none."""
+    """A line of the file. rating: 0 if it has none; byes: rounds that the player sits out; team, category: or ''."""
 
     player: str
     rating: int = 0
     byes: tuple[int, ...] = ()
     team: str = ""
+    category: str = ""
 
 
 def _player(text: str) -> str:
@@ -43,15 +44,12 @@ def _byes(text: str) -> tuple[int, ...]:
     return tuple(int(each) for each in text.split())
 
 
-def _team(text: str) -> str:
-    return text
-
-
 COLUMNS: Final[Mapping[str, Callable[[str], Any]]] = {
     "player": _player,
     "rating": _rating,
     "byes": _byes,
-    "team": _team,
+    "team": str,
+    "category": str,
 }
 """The reader of each column; it raises ValueError, whose text says what is expected."""
 

@@ -92,6 +92,7 @@ def enter(
     rating: int = 0,
     bye: Annotated[list[int] | None, Parameter(negative=())] = None,
     team: str = "",
+    category: str = "",
     file: Path | None = None,
     connection: Connection | None = None,
 ) -> None:
@@ -103,12 +104,13 @@ def enter(
     ratings]
     :param bye: A round of a Swiss in which the player does not play; may be given several times.
     :param team: The team of the players, in a tournament of teams: in the order of its boards, then reserves.
-    :param file: Enter the players of a CSV file with the columns player, rating, byes and team, in its order; those who
-        have entered already are left out, so the command can be repeated.
+    :param category: A category of the players, which has standings of its own, beside those of the specification.
+    :param file: Enter the players of a CSV file with the columns player, rating, byes, team and category, in its order;
+        those who have entered already are left out, so the command can be repeated.
     """
-    if file is not None and (players or rating or bye or team):
-        raise Failure("--file names the players, with their ratings, byes and teams: leave out the others")
-    wanted = [FileEntrant(each, rating, tuple(bye or ()), team) for each in players or ("",)]
+    if file is not None and (players or rating or bye or team or category):
+        raise Failure("--file names the players, with their ratings, byes, teams and categories: leave out the others")
+    wanted = [FileEntrant(each, rating, tuple(bye or ()), team, category) for each in players or ("",)]
     if file is not None:
         wanted = read_entrants(file)
     with connected(connection) as client:
@@ -116,8 +118,10 @@ def enter(
         if file is not None:
             there = {each.player for each in client.get_tournament(tournament_id).entrants if not each.withdrawn}
             wanted = [each for each in wanted if each.player not in there]
-        for player, seeded_by, byes, of in wanted:
-            entrant = client.enter_tournament(tournament_id, player, byes=byes, rating=seeded_by, team=of)
+        for player, seeded_by, byes, of, among in wanted:
+            entrant = client.enter_tournament(
+                tournament_id, player, byes=byes, rating=seeded_by, team=of, category=among
+            )
             say(f"Entered {entrant.player}{f', version {entrant.version}' if entrant.version else ''}.")
 
 

@@ -38,8 +38,7 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
 
     async def GetMatch(self, request: pb.GetMatchRequest, context: Context) -> pb.GetMatchResponse:  # noqa: N802
         """Return a match's current state."""
-        match = await self._matches.get(call_of(context), request.match_id)
-        unrated_by = await self._matches.unrated_by(match)
+        match, unrated_by = await self._matches.get_and_ruling(call_of(context), request.match_id)
         return pb.GetMatchResponse(match=match_message(match, request.with_moves, unrated_by))
 
     async def ListMatches(  # noqa: N802

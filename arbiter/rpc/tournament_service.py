@@ -63,7 +63,7 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
         self, request: pb.EnterTournamentRequest, context: Context
     ) -> pb.EnterTournamentResponse:
         """Enter a player."""
-        entry = EntryRequest(request.player, request.rating, request.byes, request.team)
+        entry = EntryRequest(request.player, request.rating, request.byes, request.team, request.category)
         entrant = await self._tournaments.enter(call_of(context), _change(request), entry)
         return pb.EnterTournamentResponse(entrant=entrant_message(entrant))
 

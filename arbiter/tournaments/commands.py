@@ -19,7 +19,7 @@ class Enter:
     """Enter a player.
 
     rating: whole Elo points for seeding, 0 if unrated; byes: rounds that it asks to sit out. badge: whether this
-    version of its bot has passed the conformance kit. team: its team, '' for none.
+    version of its bot has passed the conformance kit. team, category: '' for none.
     """
 
     player: str
@@ -30,6 +30,7 @@ class Enter:
     byes: tuple[int, ...] = ()
     badge: bool = False
     team: str = ""
+    category: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,8 +94,10 @@ def _enter(tournament: Tournament, command: do.Enter, at: int) -> list[ev.Event]
     if bool(command.team) != bool(tournament.spec.boards):
         why = "it has no teams" if command.team else f"it is for teams: say which team {command.player} plays in"
         raise closed(tournament, why)
+    if command.category in tournament.spec.groups.authors:
+        raise argument_invalid(command.category, "category", "a name that no author has")
     how = (command.version, command.rating, command.byes, command.caller, command.request, command.team)
-    return [ev.Entered(at, command.player, *how)]
+    return [ev.Entered(at, command.player, *how, command.category)]
 
 
 def _check_entry(tournament: Tournament, player: str, version: str, badge: bool, at: int) -> None:
@@ -371,6 +373,7 @@ def _check_same(known: ev.Event, command: do.Request) -> None:
             "what",
             "note",
             "team",
+            "category",
             "report",
             "players",
         )

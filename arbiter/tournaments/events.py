@@ -63,7 +63,7 @@ class Created:
 class Entered:
     """A player entered. `rating` seeds it, whole Elo points (0: unrated); `byes` are rounds that it sits out.
 
-    team: of a tournament of teams, '' in others.
+    team: of a tournament of teams, '' in others. category: beside those of the specification.
     """
 
     kind: ClassVar[TournamentEventKind] = TournamentEventKind.ENTERED
@@ -75,6 +75,7 @@ class Entered:
     caller: Sparse[str]
     request: Sparse[str]
     team: Sparse[str] = ""
+    category: Sparse[str] = ""
 
 
 @dataclass(frozen=True, slots=True)

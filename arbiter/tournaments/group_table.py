@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from arbiter.errors import argument_invalid
-from arbiter.tournaments.groups import Groups
+from arbiter.tournaments.groups import Named
 from arbiter.tournaments.standings import StandingsRow, Table
 
 
-def table_of(table: Table, groups: Groups, category: str) -> Table:
-    """Return the standings of a category or of an author's bots, '' for all. Raises Refusal ARGUMENT_INVALID."""
+def table_of(table: Table, known: Named, category: str) -> Table:
+    """Return the standings of one of the known categories, '' for all. Raises Refusal ARGUMENT_INVALID."""
     if not category:
         return table
-    known = groups.tables
     if category not in known:
         allowed = f"one of {', '.join(known)}" if known else "left out: this tournament has no categories"
         raise argument_invalid(category, "category", allowed)

@@ -39,6 +39,8 @@ class Format(StrEnum):
 
 REARRANGED: Final = frozenset({Format.ROUND_ROBIN})
 """Formats whose rounds follow from tables, and in which an organiser can change pairs of a round by hand."""
+LEAGUES: Final = (Format.ROUND_ROBIN, Format.SWISS, Format.KNOCKOUT, Format.ARENA)
+"""Formats of a league's seasons."""
 
 
 class OpeningOrder(StrEnum):

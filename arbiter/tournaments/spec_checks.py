@@ -11,12 +11,11 @@ from arbiter.games import registry
 from arbiter.tournaments import formats
 from arbiter.tournaments.league_rules import LeagueRules
 from arbiter.tournaments.series_rules import SeriesRules
-from arbiter.tournaments.spec import Format, OpeningOrder, Spec, TieBreak
+from arbiter.tournaments.spec import LEAGUES, OpeningOrder, Spec, TieBreak
 
 _invalid: Final = partial(parameter_invalid, of="a tournament")
 
 BOOK_NAME: Final = re.compile(r"[A-Za-z0-9_+-][A-Za-z0-9._+-]{0,99}", re.ASCII)
-LEAGUES: Final = (Format.ROUND_ROBIN, Format.SWISS, Format.KNOCKOUT, Format.ARENA)  #: formats of leagues
 MOST_OF_AUTHOR: Final = 10  #: maximum bots of one author
 
 

@@ -17,6 +17,7 @@ from arbiter.tournaments import events as ev
 from arbiter.tournaments.by_hand import NOTHING, HandPairing
 from arbiter.tournaments.counting_result import Disqualified, counting_result
 from arbiter.tournaments.game_ends import DRAW, ELSEWHERE, LOSS, UNPLAYED, WALKOVER, WIN, GameResult
+from arbiter.tournaments.groups import Named
 from arbiter.tournaments.meetings import Meeting, Pair, ScheduledGame, make_meetings
 from arbiter.tournaments.old_games import Numbered, OldGames
 from arbiter.tournaments.report_history import history_of
@@ -37,7 +38,7 @@ class Entrant(NamedTuple):
     """A player of a tournament. `joined`: the first round in which it may be paired; `byes`: rounds that it sits out.
 
     left: if it has withdrawn, the last round that was paired before that. disqualified: then it has withdrawn too.
-    team: '' if this is no tournament of teams.
+    team: '' if this is no tournament of teams. category: that its entry names, or ''.
     """
 
     player: str
@@ -49,6 +50,7 @@ class Entrant(NamedTuple):
     left: int = 0
     disqualified: bool = False
     team: str = ""
+    category: str = ""
 
 
 class RunningGame(NamedTuple):
@@ -156,6 +158,15 @@ class Tournament:
     def id(self) -> str:
         """The tournament's id."""
         return self.created.tournament
+
+    @property
+    def categories(self) -> Named:
+        """The players of each category that has standings of its own: of the specification's, then of the entries'."""
+        found = {name: [*players] for name, players in self.spec.groups.tables.items()}
+        for each in self.entrants.values():
+            if each.category and each.player not in found.setdefault(each.category, []):
+                found[each.category].append(each.player)
+        return {name: tuple(players) for name, players in found.items()}
 
     @property
     def players(self) -> list[str]:
@@ -288,7 +299,7 @@ class Tournament:
     def _entered(self, event: ev.Entered) -> None:
         joined = self.rounds + 1
         self.entrants[event.player] = Entrant(
-            event.player, event.version, event.rating, joined, event.byes, team=event.team
+            event.player, event.version, event.rating, joined, event.byes, team=event.team, category=event.category
         )
         if self.seeds and event.player not in self.seeds:  # a returning player keeps its place
             self.seeds.append(event.player)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -59,10 +60,11 @@ def application(gate: Gate, settings: Settings, calls: ASGIApp | None = None, me
 def _pages(gate: Gate, settings: Settings, meter: Meter) -> Starlette:
     templates = Templates(gate)
     routes, refusals = _Routes(gate, templates, settings.limits), _Refusals(templates, meter)
+    most_s = 2 * settings.limits.rules_ms / 1_000
     return Starlette(
         routes=[
             *(
-                Route(path, _answering(handler, gate.waiting), methods=["GET"])
+                Route(path, _answering(with_rules(handler, most_s), gate.waiting), methods=["GET"])
                 for path, handler in routes.read().items()
             ),
             *(
@@ -88,6 +90,34 @@ def _answering(handler: Handler, waiting: Waiting) -> Handler:
             return await handler(request)
 
     return answer
+
+
+def with_rules(handler: Handler, most_s: float) -> Handler:
+    """Return a handler that waits for rules in another process, and begins again when they have answered.
+
+    It waits for `most_s` in all, and raises RulesAwaited after that.
+    """
+
+    async def answer(request: Request) -> Response:
+        until = asyncio.get_running_loop().time() + most_s
+        while True:
+            try:
+                return await handler(request)
+            except RulesAwaited as awaited:
+                try:
+                    async with asyncio.timeout_at(until):
+                        await _answered(awaited)
+                except TimeoutError:
+                    raise awaited from None
+
+    return answer
+
+
+async def _answered(awaited: RulesAwaited) -> None:
+    """Return as soon as rules in another process have answered."""
+    loop, there = asyncio.get_running_loop(), asyncio.Event()
+    awaited.then(lambda: None if loop.is_closed() else loop.call_soon_threadsafe(there.set))
+    await there.wait()
 
 
 class _Routes:

@@ -118,7 +118,7 @@ class OrganiserPages:
             case "change":
                 await tournaments.change_entry(call, change, _correction(sent))
             case "enter-all" | "withdraw-all" as act:
-                for entry in _entries(sent.get("names", ""), sent.get("team", "").strip()):
+                for entry in _entries(sent):
                     each = change._replace(request_id=f"{change.request_id} {entry.player}")
                     if act == "enter-all":
                         await tournaments.enter(call, each, entry)
@@ -155,17 +155,18 @@ def _format(word: str) -> Format:
     return Format(word) if word in tuple(Format) else next(iter(Format))
 
 
-def _entries(names: str, team: str) -> Sequence[EntryRequest]:
-    """Return the players of a team, named in a text, with the ratings for seeding that it gives.
+def _entries(sent: Mapping[str, str]) -> Sequence[EntryRequest]:
+    """Return the players that a form names, with the ratings for seeding, the team and the category that it gives.
 
-    team: '' for none. Raises ARGUMENT_INVALID.
+    Raises ARGUMENT_INVALID.
     """
-    words = names.replace(",", " ").split()
+    words = sent.get("names", "").replace(",", " ").split()
     if not 1 <= len(words) <= MOST_ENTERED:
         raise argument_invalid(
             f"{len(words)} names", "names", f"1 to {MOST_ENTERED} names of players, as alice bob=1800"
         )
-    return [_entry(word)._replace(team=team) for word in words]
+    team, category = (sent.get(name, "").strip() for name in ("team", "category"))
+    return [_entry(word)._replace(team=team, category=category) for word in words]
 
 
 def _correction(sent: Mapping[str, str]) -> EntryCorrection:

@@ -101,7 +101,7 @@ class TournamentPages:
             format_title=formats.of(tournament.spec).title,
             table=table,
             category=category,
-            categories=list(tournament.spec.groups.tables),
+            categories=list(tournament.categories),
             tie_breaks=[TIE_BREAKS[each.value] for each in table.tie_breaks],
             tie_break_names=TIE_BREAKS,
             scale=scale_of(table.rows),

@@ -41,7 +41,12 @@ def _created(event: ev.Created, message: pb.TournamentEvent) -> None:
 def _entered(event: ev.Entered, message: pb.TournamentEvent) -> None:
     message.entrant.CopyFrom(
         pb.EntrantEvent(
-            player=event.player, version=event.version, rating=event.rating, caller=event.caller, team=event.team
+            player=event.player,
+            version=event.version,
+            rating=event.rating,
+            caller=event.caller,
+            team=event.team,
+            category=event.category,
         )
     )
 

@@ -204,6 +204,7 @@ def entrant_message(entrant: Entrant) -> pb.Entrant:
         withdrawn=entrant.withdrawn,
         disqualified=entrant.disqualified,
         team=entrant.team,
+        category=entrant.category,
     )
 
 

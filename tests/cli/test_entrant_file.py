@@ -36,7 +36,10 @@ def test_what_spreadsheets_save_is_read(tmp_path: Path, data: str) -> None:
 @pytest.mark.parametrize(
     ("data", "complaint"),
     [
-        ("player,club\nann,A\n", "line 1, column 2: 'club' is no column here (player, rating, byes, team): remove it"),
+        (
+            "player,club\nann,A\n",
+            "column 2: 'club' is no column here (player, rating, byes, team, category): remove it",
+        ),
         ("rating\n1800\n", "line 1: the column player is missing"),
         ("player,player\nann,ben\n", "line 1, column 2: player is there twice"),
         (
@@ -68,13 +71,13 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 CHARACTERS = st.characters(exclude_categories=("C", "Z"), exclude_characters="'")
 NAMES = st.text(CHARACTERS, min_size=1, max_size=10)
-ENTRANTS = st.builds(FileEntrant, NAMES, st.integers(0, 4_000), st.lists(st.integers(1, 99)).map(tuple), NAMES)
+ENTRANTS = st.builds(FileEntrant, NAMES, st.integers(0, 4_000), st.lists(st.integers(1, 99)).map(tuple), NAMES, NAMES)
 
 
 @given(st.lists(ENTRANTS, min_size=1, max_size=5, unique_by=lambda each: each.player))
 def test_a_table_of_ours_reads_back(tmp_path_factory: pytest.TempPathFactory, entrants: list[FileEntrant]) -> None:
-    rows = [(each.player, each.rating, " ".join(map(str, each.byes)), each.team) for each in entrants]
-    text = table_text(TableForm.CSV, {"": Columns(("player", "rating", "byes", "team"), rows)})
+    rows = [(each.player, each.rating, " ".join(map(str, each.byes)), each.team, each.category) for each in entrants]
+    text = table_text(TableForm.CSV, {"": Columns(("player", "rating", "byes", "team", "category"), rows)})
     assert read(tmp_path_factory.mktemp("csv"), text) == entrants
 
 

@@ -214,6 +214,7 @@ ASKED: dict[tuple[str, str], list[str]] = {
     ("tournament enter", "--rating"): ["7"],
     ("tournament enter", "--bye"): ["7"],
     ("tournament enter", "--team"): ["red"],
+    ("tournament enter", "--category"): ["rust"],
     ("tournament change", "TOURNAMENT_ID"): ["t7"],
     ("tournament change", "PLAYER"): ["p0", "cat"],
     ("tournament change", "--rating"): ["7"],

@@ -11,9 +11,10 @@ import pytest
 
 from arbiter.errors import Reason, Refusal
 from arbiter.testing.random_tournaments import TournamentRun
+from arbiter.tournaments import commands as do
+from arbiter.tournaments import engine
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checker import violations
-from arbiter.tournaments.commands import Correct
 from arbiter.tournaments.corrections import Disqualify
 from arbiter.tournaments.group_table import table_of
 from arbiter.tournaments.groups import Groups, prize_places
@@ -84,7 +85,7 @@ def test_who_is_disqualified_leaves_its_prize_to_the_next_bot_of_its_author() ->
     run = TournamentRun(SPEC, 7, random.Random(2))
     run.play()
     winner = next(row.player for row in standings(run.tournament).rows if row.player in AUTHORS["Ada"])
-    run.act(Correct("organiser", "out", Disqualify(winner, from_start=True)))
+    run.act(do.Correct("organiser", "out", Disqualify(winner, from_start=True)))
     prizes = {row.player: row.prize_place for row in standings(run.tournament).rows}
     assert prizes[winner] == 0
     assert sum(bool(prizes[player]) for player in AUTHORS["Ada"]) == 1
@@ -95,15 +96,15 @@ def test_a_category_has_places_of_its_own() -> None:
     run = TournamentRun(replace(SPEC, groups=groups), 7, random.Random(4))
     run.play()
     table = standings(run.tournament)
-    assert table_of(table, groups, "") == table
+    assert table_of(table, groups.tables, "") == table
     for name, players in groups.tables.items():
-        rows = table_of(table, groups, name).rows
+        rows = table_of(table, groups.tables, name).rows
         assert [row.player for row in rows] == [row.player for row in table.rows if row.player in players]
         for at, row in enumerate(rows):
             before = sum(other.place < whole(table.rows, row) for other in table.rows if other.player in players)
             assert row.place == before + 1, at
     with pytest.raises(Refusal, match="one of rust, new, Ada, Grace") as caught:
-        table_of(table, groups, "go")
+        table_of(table, groups.tables, "go")
     assert caught.value.reason is Reason.ARGUMENT_INVALID
 
 
@@ -111,10 +112,31 @@ def whole(rows: tuple[object, ...], row: object) -> int:
     return next(each.place for each in rows if each.player == row.player)  # type: ignore[attr-defined, no-any-return]
 
 
+def test_an_entry_may_name_a_category_beside_those_of_the_specification() -> None:
+    groups = replace(SPEC.groups, categories={"rust": ("ann",)})
+    tournament, _ = engine.create("t1", replace(SPEC, groups=groups), "organiser", "make", 0)
+
+    def act(command: do.Command) -> Refusal | None:
+        decision = engine.decide(tournament, command, 1)
+        for event in decision.events:
+            tournament.apply(event)
+        return decision.refusal
+
+    for player, category in (("ann", "rust"), ("ben", "rust"), ("cat", "go"), ("dan", "")):
+        assert act(do.Enter(player, "organiser", f"enter {player}", category=category)) is None
+    assert tournament.categories == {"rust": ("ann", "ben"), **AUTHORS, "go": ("cat",)}
+    act(do.Withdraw("ben", "organiser", "out"))
+    act(do.Enter("ben", "organiser", "in", category="go"))
+    assert tournament.categories["go"] == ("ben", "cat")
+    refused = act(do.Enter("eve", "organiser", "e", category="Ada"))
+    assert refused is not None
+    assert "a name that no author has" in refused.message
+
+
 def test_players_of_a_category_that_are_level_share_its_place() -> None:
     groups = Groups(categories={"rust": ("p001", "p002", "p003")})
     run = TournamentRun(replace(SPEC, groups=groups), 4, random.Random(1))
-    rows = table_of(standings(run.tournament), groups, "rust").rows
+    rows = table_of(standings(run.tournament), groups.tables, "rust").rows
     assert [row.place for row in rows] == [1, 1, 1], "nobody has played"
 
 

@@ -110,7 +110,8 @@ def check(tournament: Tournament, table: Table) -> None:
         assert each.games == each.wins + each.draws + each.losses
         assert each.game_points == 2 * each.wins + each.draws
         lost = points_not_counted(tournament, each.player)
-        assert each.points == (each.meeting_points if spec.format is Format.SWISS else each.game_points - lost)
+        by_meetings = spec.format is Format.SWISS and not spec.boards
+        assert each.points == (each.meeting_points if by_meetings else each.game_points - lost)
         assert len(each.values) == len(table.tie_breaks)
         assert each.withdrawn == tournament.entrants[each.player].withdrawn
     decided = [m for m in tournament.meetings if m.first != m.second and tournament.decided(m)]

@@ -206,7 +206,7 @@ def _tournaments(served: Site, live: Sequence[Match]) -> None:
     async def get(call: object, name: str) -> Any:
         return runs[name].tournament
 
-    async def table(call: object, name: str) -> Any:
+    async def table(call: object, name: str, category: str) -> Any:
         return name, standings(runs[name].tournament)
 
     found = served.gate.matches.get
@@ -269,7 +269,9 @@ async def taken(browser: Browser, shown: Gallery, picture: Picture) -> bytes:
     )
     page = await context.new_page()
     await page.clock.install(time=(NOON_MS) / 1000)
-    await page.goto(picture.path)
+    answered = await page.goto(picture.path)
+    assert answered is not None
+    assert answered.ok, f"{picture.path}: {answered.status}"
     for image in await page.locator("img[loading=lazy]").all():
         await image.scroll_into_view_if_needed()
         await image.evaluate("image => image.decode()")

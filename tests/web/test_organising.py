@@ -186,14 +186,18 @@ async def test_an_organiser_reads_before_the_start_that_openings_come_again(page
 
 async def test_an_organiser_enters_the_players_of_a_team(page: Site) -> None:
     await sign_in(page, "org", *ORGANISER)
-    for name in ("alice", "bob"):
+    for name in ("alice", "bob", "carol"):
         await page.server.caller(name)
     where = await make(page, format="round_robin", options__boards="1")
     refused = await post(page, where, act="enter-all", names="alice", request="none")
     assert "it is for teams" in Elements(refused.text).words
     entered = await post(page, where, act="enter-all", names="alice bob=1800", team=" red ", request="red")
     assert entered.status_code == 303
-    assert "alice of red, bob of red (1800)" in " ".join(Elements((await page.get(where)).text).words.split())
+    entered = await post(page, where, act="enter-all", names="carol", team="red", category="new", request="new")
+    assert entered.status_code == 303
+    assert "alice of red, bob of red (1800), carol of red in new" in " ".join(
+        Elements((await page.get(where)).text).words.split()
+    )
     assert "Enter my bot" not in (await page.get(where)).text
 
 

@@ -116,7 +116,7 @@ async def test_the_files_of_the_page(
         return tournament
 
     async def of(call: object, name: str, category: str = "") -> tuple[str, Table]:
-        return name, table_of(table, groups, category)
+        return name, table_of(table, groups.tables, category)
 
     async with site(tmp_path) as served:
         monkeypatch.setattr(served.gate.tournaments, "get", get)

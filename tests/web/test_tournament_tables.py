@@ -103,7 +103,7 @@ async def shown(
     async def get(call: object, name: str) -> Tournament:
         return tournament
 
-    async def table(call: object, name: str) -> tuple[str, Table]:
+    async def table(call: object, name: str, category: str) -> tuple[str, Table]:
         return name, standings(tournament, ratings)
 
     async def match(call: object, name: str) -> SimpleNamespace:

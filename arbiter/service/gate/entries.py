@@ -9,20 +9,21 @@ from arbiter.errors import argument_invalid
 from arbiter.plain_text import check_plain
 
 LAST_ROUND: Final = 100  #: the last round that a player may ask to sit out
-LONGEST_TEAM: Final = 40  #: maximum characters of the name of a team
+LONGEST_GROUP: Final = 40  #: maximum characters of the name of a team, and of a category
 
 
 class EntryRequest(NamedTuple):
     """A request to enter.
 
-    player: '' for the caller. rating: whole Elo points to seed by, 0 for its own. byes: rounds to sit out. team: '' for
-    none.
+    player: '' for the caller. rating: whole Elo points to seed by, 0 for its own. byes: rounds to sit out. team and
+    category: '' for none.
     """
 
     player: str = ""
     rating: int = 0
     byes: Sequence[int] = ()
     team: str = ""
+    category: str = ""
 
 
 class EntryCorrection(NamedTuple):
@@ -44,6 +45,12 @@ def byes_of(rounds: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted(set(rounds)))
 
 
-def team_of(entry: EntryRequest) -> str:
-    """Return the team of a request to enter, '' for none. Raises Refusal ARGUMENT_INVALID."""
-    return check_plain(entry.team, "team", LONGEST_TEAM)
+def groups_of(entry: EntryRequest, organises: bool) -> tuple[str, str]:
+    """Return the team and the category of a request to enter, '' for none. Raises Refusal ARGUMENT_INVALID.
+
+    organises: whether the caller is the organiser, who alone may name them.
+    """
+    for value, name, players in ((entry.team, "team", "teams"), (entry.category, "category", "categories")):
+        if check_plain(value, name, LONGEST_GROUP) and not organises:
+            raise argument_invalid(value, name, f"nothing; the organiser enters the players of {players}")
+    return entry.team, entry.category

@@ -172,15 +172,14 @@ class MatchGate:
             self._admission.charge(caller, match.revision)
             return match
 
-    async def unrated_by(self, match: Match) -> int:
-        """Return the number of the ruling by which a match that `get` has returned does not count, 0 without one.
+    async def get_and_ruling(self, call: Call, match_id: str) -> tuple[Match, int]:
+        """Return a match, and the number of the ruling by which it does not count for ratings, 0 without one.
 
-        Raises Refusal STORE_UNAVAILABLE, RECORD_DAMAGED.
+        Raises what `get` raises, and Refusal STORE_UNAVAILABLE, RECORD_DAMAGED.
         """
-        if match.result is None or not match.created.rated:
-            return 0
-        found = await self._rulings.on_match(match.id)
-        return found[0] if found is not None else 0
+        match = await self.get(call, match_id)
+        ruled = await self._rulings.on_match(match.id) if match.result is not None and match.created.rated else None
+        return match, ruled[0] if ruled is not None else 0
 
     async def list(self, call: Call, wanted: MatchQuery, page: PageRequest) -> Page[Listed]:
         """Return a page of matches, newest first. Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID."""

@@ -17,7 +17,7 @@ from arbiter.matches.requests import check_request_id
 from arbiter.plain_text import check_plain
 from arbiter.ratings.rulings import Command, Decision, Selection
 from arbiter.service.gate.admission import Admission, Call
-from arbiter.service.gate.entries import EntryCorrection, EntryRequest, byes_of, team_of
+from arbiter.service.gate.entries import EntryCorrection, EntryRequest, byes_of, groups_of
 from arbiter.service.gate.pages import Page, PageRequest, number_of, page_of, size_of
 from arbiter.service.gate.rights import Action, Relation, allowed, check_relation
 from arbiter.service.gate.streams import OpenStreams
@@ -127,9 +127,8 @@ class TournamentGate:
         action = Action.ENTER_TOURNAMENT
         caller, tournament, name = await self._of_entrant(call, action, change, entry.player)
         _check_rating(caller, tournament, action, entry.rating)
-        byes, team = byes_of(entry.byes), team_of(entry)
-        if team and not allowed(caller, action, relation_to(caller, tournament, Relation.OWN_TOURNAMENT)):
-            raise argument_invalid(team, "team", "nothing; the organiser enters the players of teams")
+        organises = allowed(caller, action, relation_to(caller, tournament, Relation.OWN_TOURNAMENT))
+        byes, (team, category) = byes_of(entry.byes), groups_of(entry, organises)
         known = tournament.requests.get((caller.player, change.request_id))
         if isinstance(known, Entered) and known.player == name:  # a repeated request: as at the first time
             version, seeding, badge = known.version, known.rating, True
@@ -139,7 +138,7 @@ class TournamentGate:
             version, badge = player.bot_version, player.badged
             seeding = await self._seeding(name, tournament.spec.games)
         rating = entry.rating or seeding
-        command = do.Enter(name, caller.player, change.request_id, version, rating, byes, badge, team)
+        command = do.Enter(name, caller.player, change.request_id, version, rating, byes, badge, team, category)
         return (await self._tournaments.act(tournament.id, command)).entrants[name]
 
     async def _seeding(self, name: str, games: Sequence[str]) -> int:
@@ -347,7 +346,7 @@ class TournamentGate:
         caller = await self._admission.caller(call, Action.GET_STANDINGS)
         tournament = await self._tournaments.get(tournament_id)
         self._admission.charge(caller, len(tournament.entrants))
-        return tournament.id, table_of(await self._tables.of(tournament), tournament.spec.groups, category)
+        return tournament.id, table_of(await self._tables.of(tournament), tournament.categories, category)
 
     @asynccontextmanager
     async def file(self, call: Call, tournament_id: str) -> AsyncIterator[AsyncIterator[bytes]]:

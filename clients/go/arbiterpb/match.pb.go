@@ -3612,7 +3612,9 @@ type EntrantEvent struct {
 	// The caller: the player or the organiser.
 	Caller string `protobuf:"bytes,4,opt,name=caller,proto3" json:"caller,omitempty"`
 	// The team that it entered for; empty if there are no teams.
-	Team          string `protobuf:"bytes,5,opt,name=team,proto3" json:"team,omitempty"`
+	Team string `protobuf:"bytes,5,opt,name=team,proto3" json:"team,omitempty"`
+	// The category that its entry names; or empty.
+	Category      string `protobuf:"bytes,6,opt,name=category,proto3" json:"category,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3678,6 +3680,13 @@ func (x *EntrantEvent) GetCaller() string {
 func (x *EntrantEvent) GetTeam() string {
 	if x != nil {
 		return x.Team
+	}
+	return ""
+}
+
+func (x *EntrantEvent) GetCategory() string {
+	if x != nil {
+		return x.Category
 	}
 	return ""
 }
@@ -6440,13 +6449,14 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"\x05games\x18\x02 \x03(\tR\x05games\x12!\n" +
 	"\ftime_control\x18\x03 \x01(\tR\vtimeControl\x12\x14\n" +
 	"\x05rated\x18\x04 \x01(\bR\x05rated\x12\x18\n" +
-	"\acreator\x18\x05 \x01(\tR\acreator\"\x84\x01\n" +
+	"\acreator\x18\x05 \x01(\tR\acreator\"\xa0\x01\n" +
 	"\fEntrantEvent\x12\x16\n" +
 	"\x06player\x18\x01 \x01(\tR\x06player\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x16\n" +
 	"\x06rating\x18\x03 \x01(\x05R\x06rating\x12\x16\n" +
 	"\x06caller\x18\x04 \x01(\tR\x06caller\x12\x12\n" +
-	"\x04team\x18\x05 \x01(\tR\x04team\"\x84\x01\n" +
+	"\x04team\x18\x05 \x01(\tR\x04team\x12\x1a\n" +
+	"\bcategory\x18\x06 \x01(\tR\bcategory\"\x84\x01\n" +
 	"\fEntryChanged\x12\x16\n" +
 	"\x06player\x18\x01 \x01(\tR\x06player\x12\x16\n" +
 	"\x06rating\x18\x02 \x01(\x05R\x06rating\x12\x12\n" +

@@ -2024,7 +2024,9 @@ type Entrant struct {
 	// Whether it is disqualified.
 	Disqualified bool `protobuf:"varint,7,opt,name=disqualified,proto3" json:"disqualified,omitempty"`
 	// Its team; empty if this is no tournament of teams.
-	Team          string `protobuf:"bytes,8,opt,name=team,proto3" json:"team,omitempty"`
+	Team string `protobuf:"bytes,8,opt,name=team,proto3" json:"team,omitempty"`
+	// The category that its entry names, beside those of the specification; or empty.
+	Category      string `protobuf:"bytes,9,opt,name=category,proto3" json:"category,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2111,6 +2113,13 @@ func (x *Entrant) GetDisqualified() bool {
 func (x *Entrant) GetTeam() string {
 	if x != nil {
 		return x.Team
+	}
+	return ""
+}
+
+func (x *Entrant) GetCategory() string {
+	if x != nil {
+		return x.Category
 	}
 	return ""
 }
@@ -2632,7 +2641,10 @@ type EnterTournamentRequest struct {
 	// own rating at the tournament's games, if it has one.
 	Rating int32 `protobuf:"varint,5,opt,name=rating,proto3" json:"rating,omitempty"`
 	// In a tournament of teams its team, 1 to 40 printable characters; only the organiser enters players there. Else empty.
-	Team          string `protobuf:"bytes,6,opt,name=team,proto3" json:"team,omitempty"`
+	Team string `protobuf:"bytes,6,opt,name=team,proto3" json:"team,omitempty"`
+	// A category of which it is one, 1 to 40 printable characters, beside those of the specification; only the organiser may
+	// set it. Empty: none.
+	Category      string `protobuf:"bytes,7,opt,name=category,proto3" json:"category,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2705,6 +2717,13 @@ func (x *EnterTournamentRequest) GetRating() int32 {
 func (x *EnterTournamentRequest) GetTeam() string {
 	if x != nil {
 		return x.Team
+	}
+	return ""
+}
+
+func (x *EnterTournamentRequest) GetCategory() string {
+	if x != nil {
+		return x.Category
 	}
 	return ""
 }
@@ -6240,7 +6259,7 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\v_abandon_msB\x0e\n" +
 	"\f_move_cap_msB\f\n" +
 	"\n" +
-	"_resume_ms\"\xd5\x01\n" +
+	"_resume_ms\"\xf1\x01\n" +
 	"\aEntrant\x12\x16\n" +
 	"\x06player\x18\x01 \x01(\tR\x06player\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x16\n" +
@@ -6249,7 +6268,8 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x04byes\x18\x05 \x03(\x05R\x04byes\x12\x1c\n" +
 	"\twithdrawn\x18\x06 \x01(\bR\twithdrawn\x12\"\n" +
 	"\fdisqualified\x18\a \x01(\bR\fdisqualified\x12\x12\n" +
-	"\x04team\x18\b \x01(\tR\x04team\"\xa1\x01\n" +
+	"\x04team\x18\b \x01(\tR\x04team\x12\x1a\n" +
+	"\bcategory\x18\t \x01(\tR\bcategory\"\xa1\x01\n" +
 	"\x0eTournamentGame\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x14\n" +
 	"\x05round\x18\x02 \x01(\x05R\x05round\x12\x18\n" +
@@ -6300,7 +6320,7 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x18CreateTournamentResponse\x126\n" +
 	"\n" +
 	"tournament\x18\x01 \x01(\v2\x16.arbiter.v1.TournamentR\n" +
-	"tournament\"\xb4\x01\n" +
+	"tournament\"\xd0\x01\n" +
 	"\x16EnterTournamentRequest\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tR\trequestId\x12#\n" +
@@ -6308,7 +6328,8 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\x06player\x18\x03 \x01(\tR\x06player\x12\x12\n" +
 	"\x04byes\x18\x04 \x03(\x05R\x04byes\x12\x16\n" +
 	"\x06rating\x18\x05 \x01(\x05R\x06rating\x12\x12\n" +
-	"\x04team\x18\x06 \x01(\tR\x04team\"H\n" +
+	"\x04team\x18\x06 \x01(\tR\x04team\x12\x1a\n" +
+	"\bcategory\x18\a \x01(\tR\bcategory\"H\n" +
 	"\x17EnterTournamentResponse\x12-\n" +
 	"\aentrant\x18\x01 \x01(\v2\x13.arbiter.v1.EntrantR\aentrant\"{\n" +
 	"\x1dWithdrawFromTournamentRequest\x12\x1d\n" +

@@ -51,14 +51,15 @@ class TournamentCalls(Calls):
         byes: Iterable[int] = (),
         rating: int = 0,
         team: str = "",
+        category: str = "",
         request_id: str = "",
     ) -> Entrant:
         """Enter the caller, or as the tournament's creator any player.
 
         rating: for seeding, by the creator only; 0: the player's own rating. byes: rounds of a Swiss in which it does
-        not play. team: in a tournament of teams, where only the creator enters players. Refusals:
-        TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED, PLAYER_NOT_FOUND, PLAYER_SUSPENDED, ARGUMENT_INVALID,
-        REQUEST_ID_REUSED, SCOPE_MISSING.
+        not play. team: in a tournament of teams, where only the creator enters players. category: with standings of its
+        own, by the creator only. Refusals: TOURNAMENT_NOT_FOUND, TOURNAMENT_CLOSED, PLAYER_NOT_FOUND, PLAYER_SUSPENDED,
+        ARGUMENT_INVALID, REQUEST_ID_REUSED, SCOPE_MISSING.
         """
         request = pb.EnterTournamentRequest(
             request_id=request_id or new_request_id(),
@@ -67,6 +68,7 @@ class TournamentCalls(Calls):
             byes=byes,
             rating=rating,
             team=team,
+            category=category,
         )
         answer = await self.connection.ask(self.connection.tournaments.EnterTournament, request)
         return read(Entrant, answer.entrant)

@@ -251,7 +251,10 @@ class TournamentSpec:
 
 @dataclass(frozen=True, slots=True)
 class Entrant:
-    """A player of a tournament. rating: for seeding; joined: the first round in which it may be paired; team: or ''."""
+    """A player of a tournament. rating: for seeding; joined: the first round in which it may be paired.
+
+    team: '' if there are none; category: that its entry names, or ''.
+    """
 
     player: str
     version: str
@@ -261,6 +264,7 @@ class Entrant:
     withdrawn: bool
     disqualified: bool = False
     team: str = ""
+    category: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,13 +23,14 @@ class TournamentCreated:
 
 @dataclass(frozen=True, slots=True)
 class EntrantEvent:
-    """A player entered or withdrew: see the event's kind. version, rating, team: at its entry."""
+    """A player entered or withdrew: see the event's kind. version, rating, team, category: at its entry."""
 
     player: str
     version: str
     rating: int
     caller: str
     team: str = ""
+    category: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1943,6 +1943,9 @@ pub struct EntrantEvent {
     /// The team that it entered for; empty if there are no teams.
     #[prost(string, tag = "5")]
     pub team: ::prost::alloc::string::String,
+    /// The category that its entry names; or empty.
+    #[prost(string, tag = "6")]
+    pub category: ::prost::alloc::string::String,
 }
 /// The entry of a player was changed: what holds from now on.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -7712,6 +7715,9 @@ pub struct Entrant {
     /// Its team; empty if this is no tournament of teams.
     #[prost(string, tag = "8")]
     pub team: ::prost::alloc::string::String,
+    /// The category that its entry names, beside those of the specification; or empty.
+    #[prost(string, tag = "9")]
+    pub category: ::prost::alloc::string::String,
 }
 /// A game under way.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -7862,6 +7868,10 @@ pub struct EnterTournamentRequest {
     /// In a tournament of teams its team, 1 to 40 printable characters; only the organiser enters players there. Else empty.
     #[prost(string, tag = "6")]
     pub team: ::prost::alloc::string::String,
+    /// A category of which it is one, 1 to 40 printable characters, beside those of the specification; only the organiser may
+    /// set it. Empty: none.
+    #[prost(string, tag = "7")]
+    pub category: ::prost::alloc::string::String,
 }
 /// The player has entered.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

@@ -1752,6 +1752,7 @@ class EntrantEvent(_message.Message):
     RATING_FIELD_NUMBER: _builtins.int
     CALLER_FIELD_NUMBER: _builtins.int
     TEAM_FIELD_NUMBER: _builtins.int
+    CATEGORY_FIELD_NUMBER: _builtins.int
     player: _builtins.str
     """The player."""
     version: _builtins.str
@@ -1762,6 +1763,8 @@ class EntrantEvent(_message.Message):
     """The caller: the player or the organiser."""
     team: _builtins.str
     """The team that it entered for; empty if there are no teams."""
+    category: _builtins.str
+    """The category that its entry names; or empty."""
     def __init__(
         self,
         *,
@@ -1770,10 +1773,11 @@ class EntrantEvent(_message.Message):
         rating: _builtins.int = ...,
         caller: _builtins.str = ...,
         team: _builtins.str = ...,
+        category: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["caller", b"caller", "player", b"player", "rating", b"rating", "team", b"team", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["caller", b"caller", "category", b"category", "player", b"player", "rating", b"rating", "team", b"team", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -1235,6 +1235,7 @@ class Entrant(_message.Message):
     WITHDRAWN_FIELD_NUMBER: _builtins.int
     DISQUALIFIED_FIELD_NUMBER: _builtins.int
     TEAM_FIELD_NUMBER: _builtins.int
+    CATEGORY_FIELD_NUMBER: _builtins.int
     player: _builtins.str
     """The player."""
     version: _builtins.str
@@ -1249,6 +1250,8 @@ class Entrant(_message.Message):
     """Whether it is disqualified."""
     team: _builtins.str
     """Its team; empty if this is no tournament of teams."""
+    category: _builtins.str
+    """The category that its entry names, beside those of the specification; or empty."""
     @_builtins.property
     def byes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """Rounds of a Swiss that it sits out for half a point each."""
@@ -1264,10 +1267,11 @@ class Entrant(_message.Message):
         withdrawn: _builtins.bool = ...,
         disqualified: _builtins.bool = ...,
         team: _builtins.str = ...,
+        category: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["byes", b"byes", "disqualified", b"disqualified", "joined", b"joined", "player", b"player", "rating", b"rating", "team", b"team", "version", b"version", "withdrawn", b"withdrawn"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["byes", b"byes", "category", b"category", "disqualified", b"disqualified", "joined", b"joined", "player", b"player", "rating", b"rating", "team", b"team", "version", b"version", "withdrawn", b"withdrawn"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1532,6 +1536,7 @@ class EnterTournamentRequest(_message.Message):
     BYES_FIELD_NUMBER: _builtins.int
     RATING_FIELD_NUMBER: _builtins.int
     TEAM_FIELD_NUMBER: _builtins.int
+    CATEGORY_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
     """Chosen by the caller, 1 to 100 characters."""
     tournament_id: _builtins.str
@@ -1544,6 +1549,10 @@ class EnterTournamentRequest(_message.Message):
     """
     team: _builtins.str
     """In a tournament of teams its team, 1 to 40 printable characters; only the organiser enters players there. Else empty."""
+    category: _builtins.str
+    """A category of which it is one, 1 to 40 printable characters, beside those of the specification; only the organiser may
+    set it. Empty: none.
+    """
     @_builtins.property
     def byes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """Rounds of a Swiss that it asks to sit out, each 1 to 100."""
@@ -1557,10 +1566,11 @@ class EnterTournamentRequest(_message.Message):
         byes: _abc.Iterable[_builtins.int] | None = ...,
         rating: _builtins.int = ...,
         team: _builtins.str = ...,
+        category: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["byes", b"byes", "player", b"player", "rating", b"rating", "request_id", b"request_id", "team", b"team", "tournament_id", b"tournament_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["byes", b"byes", "category", b"category", "player", b"player", "rating", b"rating", "request_id", b"request_id", "team", b"team", "tournament_id", b"tournament_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
