@@ -37,7 +37,7 @@ def test_empty_fields_are_read_back(event: ev.Event) -> None:
 #: names in the log of a tournament, by kind: most events are stored with the names of their fields
 FIELDS = {
     "tournament_created": ("tournament", "spec", "creator", "request"),
-    "entered": ("player", "version", "rating", "byes", "caller", "request", "team"),
+    "entered": ("player", "version", "rating", "byes", "caller", "request", "team", "category"),
     "withdrawn": ("player", "caller", "request"),
     "entry_changed": ("player", "rating", "byes", "caller", "request", "version"),
     "start_missed": ("players", "needed"),
