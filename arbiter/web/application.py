@@ -106,14 +106,14 @@ def with_rules(handler: Handler, most_s: float) -> Handler:
             except RulesAwaited as awaited:
                 try:
                     async with asyncio.timeout_at(until):
-                        await _answered(awaited)
+                        await _until_answered(awaited)
                 except TimeoutError:
                     raise awaited from None
 
     return answer
 
 
-async def _answered(awaited: RulesAwaited) -> None:
+async def _until_answered(awaited: RulesAwaited) -> None:
     """Return as soon as rules in another process have answered."""
     loop, there = asyncio.get_running_loop(), asyncio.Event()
     awaited.then(lambda: None if loop.is_closed() else loop.call_soon_threadsafe(there.set))
