@@ -23,7 +23,6 @@ from typing import Any
 import structlog
 
 from arbiter.bench.processes import answer, order
-from arbiter.bench.stages import Stopwatch
 from arbiter.bootstrap import open_world, serving
 from arbiter.config import load
 from arbiter.matches.match import Match
@@ -76,8 +75,11 @@ async def run(
 ) -> None:
     """Serve until there are no more orders."""
     notes = Measurements(shared)
-    stopwatch = Stopwatch() if profile else None
-    if stopwatch is not None:
+    stopwatch = None
+    if profile:
+        from arbiter.bench.stages import Stopwatch  # it builds every game, which a server does not do at its start
+
+        stopwatch = Stopwatch()
         stopwatch.install()
     settings = load(
         None,
