@@ -18,7 +18,7 @@ FUZZED := tests/rpc/test_fuzz.py tests/games/test_fuzz.py tests/matches/test_fuz
 MDFORMAT := git ls-files '*.md' ':!arbiter/games/texts' | xargs $(BIN)/mdformat --wrap 120 --compact-tables --number
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native dist demo quick quick-tests test whole-test every-test compiled-tests check every-check format gen golden pictures capacity coverage bench soak clean $(addprefix soak-,goldens simulation servers marked compiled kills seeds players properties fuzzing clocks budget)
+.PHONY: help setup native dist demo quick quick-tests test whole-test every-test compiled-tests check every-check format gen golden pictures capacity coverage bench soak clean $(addprefix soak-,goldens simulation servers marked compiled kills seeds players minutes properties fuzzing clocks budget)
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -191,7 +191,7 @@ KILLS ?= 1000
 SEEDS ?= 2000
 MINUTES ?= 10
 PLAYERS ?= 500
-SOAK := goldens simulation servers marked $(if $(NATIVE),compiled) kills seeds players properties fuzzing clocks budget
+SOAK := goldens simulation servers marked $(if $(NATIVE),compiled) kills seeds players minutes properties fuzzing clocks budget
 soak: $(if $(NATIVE),native,setup) ## run the long tests: make soak KILLS=1000 SEEDS=2000 MINUTES=10 PLAYERS=500; what has passed is left out
 	$(BIN)/python -m tests.needs
 	@$(MAKE) --no-print-directory --keep-going $(addprefix soak-,$(SOAK))
@@ -208,7 +208,8 @@ soak-simulation:
 soak-servers:
 	$(call soaked,servers,$(BIN)/arbiter simulate --replicas 3 --seed 1000 --seeds 1000000 --minutes $(MINUTES))
 soak-marked:
-	$(call soaked,marked,$(BIN)/pytest --soak -m "soak and not kills and not seeds and not players" --timeout 0)
+	$(call soaked,marked,$(BIN)/pytest --soak -m "soak and not kills and not seeds and not players and not minutes" \
+	  --timeout 0)
 soak-compiled:
 	$(call soaked,compiled,$(NATIVE) $(BIN)/pytest -m "not interpreted" $(COMPILED_MODULES) tests/e2e/test_kill.py \
 	  --kills 13 --timeout 0)
@@ -218,6 +219,8 @@ soak-seeds:
 	$(call soaked,seeds,$(BIN)/pytest --soak -m seeds --seeds $(SEEDS) --timeout 0)
 soak-players:
 	$(call soaked,players,$(BIN)/pytest --soak -m players --players $(PLAYERS) --timeout 0)
+soak-minutes: # its output says how much memory a server has, early and late
+	$(call soaked,minutes,$(BIN)/pytest --soak -m minutes --minutes $(MINUTES) -s --timeout 0)
 soak-properties:
 	$(call soaked,properties,$(BIN)/pytest -m "hypothesis and not toolchain" --hypothesis-profile whole --timeout 0)
 soak-fuzzing:

@@ -47,7 +47,8 @@ settings.load_profile("short")
 
 
 MARKS = ("toolchain", "long")
-SCALES = ("kills", "seeds", "players")  #: fixtures that say how long a test is; a test that uses one is marked so
+SCALES = ("kills", "seeds", "players", "minutes")
+"""Fixtures that say how long a test is; a test that uses one is marked so."""
 SHORT_PATH = pytest.StashKey[str]()  #: the programs that a short test finds
 
 
@@ -64,6 +65,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--kills", type=int, default=5, help="how often a server process is killed")
     group.addoption("--seeds", type=int, default=20, help="how many seeds are simulated")
     group.addoption("--players", type=int, default=100, help="how many players the largest tournament has")
+    group.addoption("--minutes", type=int, default=1, help="how long everything happens in one run")
     group.addoption("--soak", action="store_true", help="run tests marked `soak` too")
 
 
@@ -119,6 +121,12 @@ def seeds(request: pytest.FixtureRequest) -> int:
 def players(request: pytest.FixtureRequest) -> int:
     """Return how many players the largest tournament has."""
     return int(request.config.getoption("--players"))
+
+
+@pytest.fixture(scope="session")
+def minutes(request: pytest.FixtureRequest) -> int:
+    """Return for how many minutes everything happens in one run."""
+    return int(request.config.getoption("--minutes"))
 
 
 @pytest.hookimpl(wrapper=True)

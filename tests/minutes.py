@@ -30,6 +30,7 @@ PARTS = {
     "soak-kills": "`make soak-kills`",
     "soak-seeds": "`make soak-seeds`",
     "soak-players": "`make soak-players`",
+    "soak-minutes": "`make soak-minutes`",
     "soak-properties": "`make soak-properties`",
     "soak-fuzzing": "`make soak-fuzzing`",
     "soak-clocks": "`make soak-clocks`",

@@ -40,6 +40,12 @@ class CrashingServer:
         self._serving = 0
         self._killed_within = ""
 
+    @property
+    def resident_kib(self) -> int:
+        """How much of the memory of this run's process is in RAM, in KiB (VmRSS of proc_pid_status(5))."""
+        status = Path(f"/proc/{self._serving}/status").read_text()
+        return int(status.split("VmRSS:")[1].split()[0])
+
     async def begin(self, plan: CrashPlan) -> bool:
         """Start a run; return whether it accepts calls, or was killed before that."""
         assert self._process.stdin is not None
