@@ -79,7 +79,11 @@ def test_long_forms_are_found(text: str, has: bool) -> None:
 @pytest.mark.long
 def test_a_test_that_takes_seeds_is_marked() -> None:
     command = [sys.executable, "-m", "pytest", "--collect-only", "-qq", "-n", "0", "-m", "seeds"]
-    files = ["tests/ratings/test_compare.py", "tests/ratings/test_difference.py", "tests/tournaments/test_standings.py"]
+    files = [
+        "tests/ratings/test_comparison.py",
+        "tests/ratings/test_difference.py",
+        "tests/tournaments/test_standings.py",
+    ]
     said = subprocess.run([*command, *files], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     one_each, the_fixture = said.split()[1:4:2], said.split()[-1]
     assert one_each == ["1", "1"], said

@@ -16,9 +16,9 @@ import jsonschema
 import pytest
 import yaml
 
-from arbiter.bootstrap.serving import DRAIN_GRACE_S
+from arbiter.bootstrap.running_server import DRAIN_GRACE_S
 from arbiter.bootstrap.tracing import LAST_S
-from arbiter.bus.addresses import servers_of
+from arbiter.bus.nats_addresses import servers_of
 from arbiter.config import load
 from arbiter.rpc.health import LIVENESS
 from arbiter.rpc.play_stream import FAREWELL_S

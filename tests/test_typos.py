@@ -30,7 +30,7 @@ class Typo(NamedTuple):
 
 
 STORE: Final = "arbiter/store"
-SHARING: Final = "arbiter/bootstrap/sharing.py"
+SHARING: Final = "arbiter/bootstrap/shared_parts.py"
 SIMULATION: Final = "arbiter/testing/simulation"
 KIT: Final = "tests/conformance/test_kit.py"
 CLIENT: Final = "clients/python/tests/test_stopping.py"
@@ -71,7 +71,7 @@ TYPOS: Final = (
         "arbiter/bootstrap/traced_messages.py",
         "def message(",
         "def mesage(",
-        "arbiter/bootstrap/serving.py",
+        "arbiter/bootstrap/running_server.py",
         "note:     message",
     ),
     Typo(

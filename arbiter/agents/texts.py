@@ -14,7 +14,7 @@ import arbiter_client as arb
 from resvg_py import svg_to_bytes
 
 from arbiter.drawing.svg import svg
-from arbiter.drawing.terminal import draw
+from arbiter.drawing.text_drawing import draw
 from arbiter.errors import Refusal
 from arbiter.games import registry
 from arbiter.games.line import follow

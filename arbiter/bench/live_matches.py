@@ -12,11 +12,11 @@ from arbiter.matches import creation, evolution, transitions
 from arbiter.matches.commands import Arrive, Create, Play
 from arbiter.matches.events import Created, Event
 from arbiter.matches.record import seal, seal_first
-from arbiter.runtime.clock import SystemClock
 from arbiter.runtime.ids import SystemIds
+from arbiter.runtime.system_clock import SystemClock
 from arbiter.service.ports.environment import Ids
 from arbiter.service.ports.journal import Append, Journal, Record, Subject
-from arbiter.service.record.matches import summary_of
+from arbiter.service.record.match_log import summary_of
 
 AT_ONCE: Final = 50  #: matches that are being stored at the same time
 

@@ -21,16 +21,16 @@ from arbiter.matches.events import Created, Event
 from arbiter.matches.match import Match
 from arbiter.matches.policy import Policy
 from arbiter.matches.record import Sealed, seal, seal_first
-from arbiter.runtime.clock import SystemClock
 from arbiter.runtime.ids import SystemIds
+from arbiter.runtime.system_clock import SystemClock
 from arbiter.service.ports.journal import Append, Record, Subject
 from arbiter.service.ports.snapshots import Snapshot
-from arbiter.service.record.matches import end_of, summary_of
+from arbiter.service.record.match_log import end_of, summary_of
 from arbiter.service.record.snapshots import take_snapshot
-from arbiter.service.record.tournaments import Chain
-from arbiter.service.record.tournaments import summary_of as tournament_summary_of
-from arbiter.service.tournaments.matches import creation as create_command
-from arbiter.service.tournaments.matches import report
+from arbiter.service.record.tournament_log import Chain
+from arbiter.service.record.tournament_log import summary_of as tournament_summary_of
+from arbiter.service.tournaments.game_matches import creation as create_command
+from arbiter.service.tournaments.game_matches import report
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine
 from arbiter.tournaments.book_order import Opening

@@ -2,11 +2,12 @@
 
 from arbiter.bootstrap.archiving import Archived, archive_store, count_archivable
 from arbiter.bootstrap.backup import Copied, backup_store, restore_store
+from arbiter.bootstrap.disk_growth import growth_of_logs
 from arbiter.bootstrap.examination import examine
 from arbiter.bootstrap.exporting import Exporting, open_export
 from arbiter.bootstrap.findings import Finding, Grade
-from arbiter.bootstrap.growth import growth_of_logs
-from arbiter.bootstrap.serving import RunningServer, api_servers, gate_of, serving, started
+from arbiter.bootstrap.operator_tokens import create_token, create_tokens, replace_token
+from arbiter.bootstrap.running_server import RunningServer, api_servers, gate_of, serving, started
 from arbiter.bootstrap.store import (
     Store,
     check_store,
@@ -16,7 +17,6 @@ from arbiter.bootstrap.store import (
     rebuild_store,
     shown_store,
 )
-from arbiter.bootstrap.tokens import create_token, create_tokens, replace_token
 from arbiter.bootstrap.wiring import Arbiter, wire
 from arbiter.bootstrap.world import NO_JUDGES, World, open_world
 from arbiter.service.players.accounts import ADMIN

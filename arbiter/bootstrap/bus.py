@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from arbiter.bus.addresses import servers_of
 from arbiter.bus.messages import DOMAIN, Envelopes
+from arbiter.bus.nats_addresses import servers_of
 from arbiter.config import Settings
 from arbiter.errors import OperatorError
 from arbiter.keys.key_ring import KeyRing

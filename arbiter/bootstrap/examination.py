@@ -19,11 +19,11 @@ from google.protobuf.internal import api_implementation
 
 from arbiter import __version__
 from arbiter.bootstrap.bus import make_bus
-from arbiter.bootstrap.certificates import as_served, in_files
+from arbiter.bootstrap.certificate_findings import as_served, in_files
+from arbiter.bootstrap.disk_growth import LEAST_BYTES, growth_of_store
 from arbiter.bootstrap.findings import Finding, Grade
-from arbiter.bootstrap.growth import LEAST_BYTES, growth_of_store
 from arbiter.bootstrap.tracing import tracing
-from arbiter.bus.addresses import shown as shown_bus
+from arbiter.bus.nats_addresses import shown as shown_bus
 from arbiter.config import Settings
 from arbiter.errors import OperatorError
 from arbiter.games import registry

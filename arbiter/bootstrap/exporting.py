@@ -20,9 +20,9 @@ from arbiter.matches.signing import PublicKey
 from arbiter.service.lookup import findable
 from arbiter.service.matches.transcripts import signature_of
 from arbiter.service.ports.journal import Filter, Journal, RecordDamaged, StoredRecord, Subject
-from arbiter.service.ratings.rulings import ruling_file
-from arbiter.service.record.matches import Loading, end_of_record, load_match
-from arbiter.service.record.tournaments import load
+from arbiter.service.ratings.ruling_on_ratings import ruling_file
+from arbiter.service.record.match_log import Loading, end_of_record, load_match
+from arbiter.service.record.tournament_log import load
 from arbiter.store.database import opened
 from arbiter.tournaments import events as ev
 
@@ -103,7 +103,7 @@ class Exporting(NamedTuple):
         tournament, or if it has not ended, RecordDamaged, StoreFailed.
         """
         # numpy takes a while to load, and no other export needs it
-        from arbiter.service.ratings.worker import InProcessRating
+        from arbiter.service.ratings.rating_work import InProcessRating
         from arbiter.service.tournaments.exported import exported
 
         records = await self.journal.read(tournament_id, subject=Subject.TOURNAMENT) if findable(tournament_id) else []

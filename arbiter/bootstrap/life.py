@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, NoReturn, Protocol
 from structlog import get_logger as log
 
 from arbiter.bootstrap.world import World
-from arbiter.service.matches.registry import MatchRegistry
+from arbiter.service.matches.match_registry import MatchRegistry
 from arbiter.service.sharing.replica import Replica
 from arbiter.service.sharing.timekeeping import keep_time
 

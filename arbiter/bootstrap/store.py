@@ -32,7 +32,7 @@ from arbiter.store.looking import look
 from arbiter.store.reader import Reader
 from arbiter.store.records import head, keys_of_seals
 from arbiter.store.replicas import SqlReplicas
-from arbiter.store.rulings import last as last_ruling
+from arbiter.store.ruling_table import last as last_ruling
 from arbiter.store.sealing import seal_records
 from arbiter.store.signing_keys import SharedKeys
 from arbiter.store.snapshots import SqlSnapshots

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from arbiter.matches.signing import CheckSignature
+from arbiter.service.ratings.rating_work import InProcessRating
 from arbiter.service.ratings.ruling_file import RulingsError
 from arbiter.service.ratings.ruling_file import read as read_rulings
-from arbiter.service.ratings.worker import InProcessRating
-from arbiter.service.tournaments.verification import TournamentError, Transcripts, VerifiedTournament, verify
+from arbiter.service.tournaments.tournament_verification import TournamentError, Transcripts, VerifiedTournament, verify
 
 __all__ = ["RulingsError", "TournamentError", "read_rulings", "verify_tournament"]
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from structlog import get_logger as log
 
 from arbiter.bootstrap.life import Life
-from arbiter.bootstrap.sharing import AloneParts, Begun, SharingParts
+from arbiter.bootstrap.shared_parts import AloneParts, Begun, SharingParts
 from arbiter.bootstrap.world import World
 from arbiter.config import Settings
 from arbiter.errors import OperatorError, Refusal
@@ -21,8 +21,8 @@ from arbiter.ratings import anchors
 from arbiter.runtime.web_hook_sender import HttpSender
 from arbiter.service.alone import OtherServers
 from arbiter.service.cut_off import CutOff, CutOffListener
+from arbiter.service.gate.open_streams import OpenStreams
 from arbiter.service.gate.readiness import Readiness
-from arbiter.service.gate.streams import OpenStreams
 from arbiter.service.gate.use_cases import UseCases
 from arbiter.service.matches.attendance import Attendance
 from arbiter.service.matches.comment_keys import CommentKeys
@@ -30,9 +30,9 @@ from arbiter.service.matches.creating import Creation
 from arbiter.service.matches.decisions import Decisions
 from arbiter.service.matches.live import EndedMatches, LiveMatches
 from arbiter.service.matches.live_match import AdoptionListener, FailureListener, MatchListener, MatchListeners
+from arbiter.service.matches.match_registry import MatchRegistry
 from arbiter.service.matches.reading import MatchReader
 from arbiter.service.matches.recovery import Recovery
-from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.matches.revival import Revival, RevivalListener
 from arbiter.service.matches.stall_detector import StallDetector
 from arbiter.service.matches.transcripts import Transcripts
@@ -40,7 +40,7 @@ from arbiter.service.observing.feed import Feed
 from arbiter.service.play.acts import PlayActs
 from arbiter.service.play.catch_up import CatchUp, FirstItems
 from arbiter.service.play.challenges import Challenges
-from arbiter.service.play.connections import Connections
+from arbiter.service.play.connected_players import Connections
 from arbiter.service.play.delivery import Delivery
 from arbiter.service.play.move_lists import MoveLists
 from arbiter.service.play.session import Item, Session
@@ -52,20 +52,20 @@ from arbiter.service.ports.journal import Journal
 from arbiter.service.ports.meter import NO_METER
 from arbiter.service.ports.notices import NoticeListener
 from arbiter.service.ports.rules import RulesWorker
-from arbiter.service.ratings.ratings import Ratings
-from arbiter.service.ratings.rulings import RatingRulings
+from arbiter.service.ratings.rating_queries import Ratings
+from arbiter.service.ratings.ruling_on_ratings import RatingRulings
 from arbiter.service.sharing.following import Follower
 from arbiter.service.sharing.following import Listener as LogListener
 from arbiter.service.sharing.replica import Replica
-from arbiter.service.tournaments.calls import TournamentCalls
+from arbiter.service.tournaments.calls_to_bots import TournamentCalls
 from arbiter.service.tournaments.capacity import Capacity
 from arbiter.service.tournaments.deliveries import Deliveries
-from arbiter.service.tournaments.files import TournamentFiles
-from arbiter.service.tournaments.log import Listener as TournamentListener
-from arbiter.service.tournaments.ports import Dependencies
-from arbiter.service.tournaments.registry import TournamentRegistry
+from arbiter.service.tournaments.live_log import Listener as TournamentListener
 from arbiter.service.tournaments.series_tables import SeriesTables
 from arbiter.service.tournaments.standings_cache import StandingsCache
+from arbiter.service.tournaments.tournament_files import TournamentFiles
+from arbiter.service.tournaments.tournament_ports import Dependencies
+from arbiter.service.tournaments.tournament_registry import TournamentRegistry
 from arbiter.service.tournaments.web_hooks import TournamentWebHooks
 
 

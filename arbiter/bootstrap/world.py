@@ -16,23 +16,23 @@ from arbiter.config import Settings
 from arbiter.errors import OperatorError
 from arbiter.event_json.canonical import RecordError
 from arbiter.matches.record import read
-from arbiter.runtime.clock import FollowingClock, SystemClock
 from arbiter.runtime.ids import SystemIds
+from arbiter.runtime.system_clock import FollowingClock, SystemClock
 from arbiter.service.matches.transcripts import Signer
 from arbiter.service.ports.bus import Bus
 from arbiter.service.ports.environment import Clock, Ids
 from arbiter.service.ports.journal import Journal, StoreDamaged, StoredRecord, StoreFailed, Subject
 from arbiter.service.ports.meter import NO_METER
 from arbiter.service.ports.rules import RulesWorker
-from arbiter.service.ratings.ports import RatingWorker
-from arbiter.service.record import tournaments as tournament_log
+from arbiter.service.ratings.rating_ports import RatingWorker
+from arbiter.service.record import tournament_log
 from arbiter.service.tournaments.adjudicators import Adjudicators, InProcessAdjudicators
-from arbiter.service.tournaments.ports import PairingWorker
+from arbiter.service.tournaments.tournament_ports import PairingWorker
 from arbiter.store.writer import Committed
-from arbiter.workers.adjudicators import AdjudicatorProcess
+from arbiter.workers.adjudicator_worker import AdjudicatorProcess
 from arbiter.workers.pairing import PairingProcess
 from arbiter.workers.plugin_games import plugins_apart
-from arbiter.workers.rating import RatingProcess
+from arbiter.workers.rating_worker import RatingProcess
 from arbiter.workers.rules_pool import RulesPool
 
 if TYPE_CHECKING:

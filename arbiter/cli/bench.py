@@ -451,7 +451,7 @@ def ratios(*files: Path, output: AnyTableOptions | None = None) -> None:
 
     :param files: The files.
     """
-    from arbiter.bench.summary import rows_of
+    from arbiter.bench.ratios import rows_of
 
     kept = []
     for file in files:

@@ -101,7 +101,7 @@ def _expect_cut_connections() -> None:
 
 def _check(bot: str, folder: Path | None, badge: str, partial: bool) -> None:
     """Raise OperatorError for a command that is not one, and for a badge if not all clauses have to pass."""
-    from arbiter.conformance.bot import words_of
+    from arbiter.conformance.bot_under_test import words_of
 
     words_of(bot, folder)
     if badge and partial:

@@ -31,7 +31,7 @@ from arbiter.cli.terminal import (
 )
 from arbiter.config import Limits, load
 from arbiter.drawing.svg import svg
-from arbiter.drawing.terminal import draw
+from arbiter.drawing.text_drawing import draw
 from arbiter.games import registry
 from arbiter.games.console import run as run_console
 from arbiter.games.contract import AnyGame, Basis, value_text

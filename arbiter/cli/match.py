@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import arbiter_client as arb
 from cyclopts import App, Parameter
 
-from arbiter.cli import ids, words
+from arbiter.cli import short_ids, words
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
@@ -16,7 +16,7 @@ from arbiter.cli.game_import import games_in, imported
 from arbiter.cli.table_options import AnyTableOptions
 from arbiter.cli.terminal import clock_text, instant, on_terminal, say, table, write_drawing, write_line
 from arbiter.drawing.caption import start_name
-from arbiter.drawing.terminal import draw
+from arbiter.drawing.text_drawing import draw
 from arbiter.errors import Refusal
 from arbiter.games import registry
 from arbiter.games.line import Line, follow, listed
@@ -121,7 +121,7 @@ def show(match_id: str, /, *, ply: int | None = None, connection: Connection | N
     :param ply: Show the board after so many moves, 0 for the start. [default: after the last one]
     """
     with connected(connection) as client:
-        match_id = ids.match_id(client, match_id)
+        match_id = short_ids.match_id(client, match_id)
         match = client.get_match(match_id, with_moves=True)
     if ply is not None and not 0 <= ply <= match.ply:
         raise Failure(f"{match.match_id} has no ply {ply}: it has had {counted(match.ply, 'move')}")
@@ -217,7 +217,7 @@ def abort(match_id: str, /, *, note: str = "", connection: Connection | None = N
     :param note: The reason; it is recorded.
     """
     with connected(connection) as client:
-        match_id = ids.match_id(client, match_id)
+        match_id = short_ids.match_id(client, match_id)
         match = client.abort_match(match_id, note)
     say(f"{match_id}: {words.phase(match)}")
 
@@ -240,6 +240,6 @@ def adjudicate(
     kinds = {"draw": arb.ResultKind.DRAW, "void": arb.ResultKind.VOID}
     seat = int(winner) if winner in ("1", "2") else 0
     with connected(connection) as client:
-        match_id = ids.match_id(client, match_id)
+        match_id = short_ids.match_id(client, match_id)
         match = client.adjudicate_match(match_id, kinds.get(winner, arb.ResultKind.WIN), note, seat)
     say(f"{match_id}: {words.phase(match)}")

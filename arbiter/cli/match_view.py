@@ -12,14 +12,14 @@ from rich.text import Text
 
 from arbiter.cli import words
 from arbiter.cli.terminal import clock_text
-from arbiter.drawing.terminal import draw
+from arbiter.drawing.text_drawing import draw
 from arbiter.errors import Refusal
 from arbiter.games import registry
 from arbiter.games.contract import AnyGame, Step
 from arbiter.games.line import follow, written
 
 SHOWN_LINES: Final = 4  #: how many of the latest events are shown below the board
-COLOURS: Final = ("yellow", "cyan")  #: of the seats, as in `arbiter.drawing.terminal`
+COLOURS: Final = ("yellow", "cyan")  #: of the seats, as in `arbiter.drawing.text_drawing`
 
 
 @dataclass(frozen=True, slots=True)

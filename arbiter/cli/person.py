@@ -17,7 +17,7 @@ from arbiter.cli import words
 from arbiter.cli.games import print_rules
 from arbiter.cli.person_input import Typing
 from arbiter.cli.terminal import clock_text, on_terminal, say, say_lines, write_drawing
-from arbiter.drawing.terminal import draw
+from arbiter.drawing.text_drawing import draw
 from arbiter.errors import Refusal
 from arbiter.games import registry
 from arbiter.games.line import follow, listed, written

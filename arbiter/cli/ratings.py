@@ -24,12 +24,12 @@ from arbiter.event_json.canonical import MalformedRecordError
 from arbiter.games import registry
 from arbiter.matches.signing import write_keys
 from arbiter.ratings.anchors import checked
-from arbiter.ratings.answers import AnchoredPlayer, Estimate, RatingList
 from arbiter.ratings.arranged import GivenUp, SuspiciousPattern, arranged
 from arbiter.ratings.counts import identity, named
 from arbiter.ratings.farmed import DatedResult, farmed
+from arbiter.ratings.rated_matches import ACROSS_GAMES, Result, counts_of, rated
 from arbiter.ratings.rating_list import rating_list
-from arbiter.ratings.record import ACROSS_GAMES, Result, counts_of, rated
+from arbiter.ratings.rating_results import AnchoredPlayer, Estimate, RatingList
 from arbiter.ratings.rulings import Rulings
 
 app = App(name="ratings", help="Export the record, recompute ratings, look for arranged games, rule.")

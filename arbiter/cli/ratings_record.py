@@ -17,7 +17,7 @@ from arbiter.matches import transcript
 from arbiter.matches.events import Cause, Ended
 from arbiter.matches.signing import CheckSignature, checking
 from arbiter.matches.transcript import TranscriptError, Verified
-from arbiter.ratings.record import Result, result_of
+from arbiter.ratings.rated_matches import Result, result_of
 from arbiter.ratings.rulings import Rulings
 
 UNPLAYED: Final = frozenset({Cause.RESIGNATION, Cause.TIME, Cause.ABSENCE, Cause.RULE_VIOLATION})

@@ -23,7 +23,7 @@ from arbiter.cli.failure import FAILED
 from arbiter.cli.terminal import say
 from arbiter.config import Settings
 from arbiter.errors import OperatorError
-from arbiter.runtime.addresses import alone_at
+from arbiter.runtime.address_lock import alone_at
 from arbiter.runtime.own_postgres import LOOK_S, OwnPostgres
 from arbiter.runtime.supervision import EndedEarly, KeptProcess
 

@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal
 import arbiter_client as arb
 from cyclopts import App, Parameter
 
-from arbiter.cli import ids
+from arbiter.cli import short_ids
 from arbiter.cli import tournament_view as view
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.entrant_file import FileEntrant, read_entrants
@@ -114,7 +114,7 @@ def enter(
     if file is not None:
         wanted = read_entrants(file)
     with connected(connection) as client:
-        tournament_id = ids.tournament_id(client, tournament_id)
+        tournament_id = short_ids.tournament_id(client, tournament_id)
         if file is not None:
             there = {each.player for each in client.get_tournament(tournament_id).entrants if not each.withdrawn}
             wanted = [each for each in wanted if each.player not in there]
@@ -133,7 +133,7 @@ def withdraw(tournament_id: str, player: str = "", /, *, connection: Connection 
     :param player: The player. [default: the caller]
     """
     with connected(connection) as client:
-        tournament_id = ids.tournament_id(client, tournament_id)
+        tournament_id = short_ids.tournament_id(client, tournament_id)
         say(f"Withdrew {client.withdraw_from_tournament(tournament_id, player).player}.")
 
 
@@ -160,7 +160,7 @@ def change(
     :param no_byes: The player plays in all rounds to come.
     """
     with connected(connection) as client:
-        tournament_id = ids.tournament_id(client, tournament_id)
+        tournament_id = short_ids.tournament_id(client, tournament_id)
         byes = [] if no_byes else bye
         if byes is not None:
             found = client.get_tournament(tournament_id)
@@ -179,7 +179,7 @@ def start(tournament_id: str, /, *, connection: Connection | None = None) -> Non
     :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     """
     with connected(connection) as client:
-        tournament_id = ids.tournament_id(client, tournament_id)
+        tournament_id = short_ids.tournament_id(client, tournament_id)
         started = client.start_tournament(tournament_id)
     say(view.state(started))
     for caution in started.cautions:
@@ -213,7 +213,7 @@ def import_report(
         who[name.strip()] = here.strip()
     with connected(connection) as client:
         report = read_text(file)
-        tournament_id = ids.tournament_id(client, tournament_id)
+        tournament_id = short_ids.tournament_id(client, tournament_id)
         say(view.state(client.go_on_from_report(tournament_id, report, who)))
 
 
@@ -224,7 +224,7 @@ def pause(tournament_id: str, /, *, connection: Connection | None = None) -> Non
     :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     """
     with connected(connection) as client:
-        tournament_id = ids.tournament_id(client, tournament_id)
+        tournament_id = short_ids.tournament_id(client, tournament_id)
         say(view.state(client.pause_tournament(tournament_id)))
 
 
@@ -235,7 +235,7 @@ def resume(tournament_id: str, /, *, connection: Connection | None = None) -> No
     :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     """
     with connected(connection) as client:
-        tournament_id = ids.tournament_id(client, tournament_id)
+        tournament_id = short_ids.tournament_id(client, tournament_id)
         say(view.state(client.resume_tournament(tournament_id)))
 
 
@@ -255,7 +255,7 @@ def cancel(
     :param series_goes_on: The next tournament of its series takes place all the same: one date is left out.
     """
     with connected(connection) as client:
-        tournament_id = ids.tournament_id(client, tournament_id)
+        tournament_id = short_ids.tournament_id(client, tournament_id)
         say(view.state(client.cancel_tournament(tournament_id, note, series_goes_on=series_goes_on)))
 
 
@@ -305,7 +305,7 @@ def show(tournament_id: str, /, *, output: AnyTableOptions | None = None, connec
     :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     """
     with connected(connection) as client:
-        tournament_id = ids.tournament_id(client, tournament_id)
+        tournament_id = short_ids.tournament_id(client, tournament_id)
         found = client.get_tournament(tournament_id)
     remark(f"{tournament_id}: {view.in_short(found)}, by {found.creator}", output)
     remark(view.state(found), output)
@@ -344,7 +344,7 @@ def standings(
     :param category: Only the players of this category, or the bots of this author, with places among themselves.
     """
     with connected(connection) as client:
-        tournament_id = ids.tournament_id(client, tournament_id)
+        tournament_id = short_ids.tournament_id(client, tournament_id)
         found = client.get_standings(tournament_id, category)
     people, decimal = for_people(output), output is not None and output.form() is not None
     tables(view.shown_tables(found, people, decimal), "Nobody has entered.", output)
@@ -364,7 +364,7 @@ def series(
     :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     """
     with connected(connection) as client:
-        tournament_id = ids.tournament_id(client, tournament_id)
+        tournament_id = short_ids.tournament_id(client, tournament_id)
         found = client.get_series(tournament_id)
     people = for_people(output)
     for number, each in enumerate(found.tournaments, 1) if people else ():
@@ -384,7 +384,7 @@ def watch(tournament_id: str, /, *, connection: Connection | None = None) -> Non
     :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     """
     with connected(connection) as client:
-        tournament_id = ids.tournament_id(client, tournament_id)
+        tournament_id = short_ids.tournament_id(client, tournament_id)
         if on_terminal():
             watch_live(client, tournament_id)
         else:

@@ -12,14 +12,14 @@ import arbiter_client as arb
 from arbiter_client.values.correction import Decision
 from cyclopts import Parameter
 
-from arbiter.cli import ids
+from arbiter.cli import short_ids
 from arbiter.cli import tournament_view as view
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import Failure
 from arbiter.cli.table_options import AnyTableOptions
 from arbiter.cli.terminal import remark
 from arbiter.cli.tournament import app
-from arbiter.tournaments.rulings import RESULTS
+from arbiter.tournaments.game_rulings import RESULTS
 
 ResultsName = Literal["stand", "forfeit", "void"]
 
@@ -62,7 +62,7 @@ def rule(
     how = decision or DecisionOptions()
     with connected(connection) as client:
         ruled = client.rule_on_game(
-            ids.tournament_id(client, tournament_id),
+            short_ids.tournament_id(client, tournament_id),
             game,
             arb.RulingDecision[ruling.name],
             points,
@@ -330,7 +330,7 @@ def _correct(
     how = options or DecisionOptions()
     with connected(connection) as client:
         made = client.correct_tournament(
-            ids.tournament_id(client, tournament_id),
+            short_ids.tournament_id(client, tournament_id),
             what,
             note=how.note,
             revision=how.revision,

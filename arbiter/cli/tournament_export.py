@@ -7,7 +7,7 @@ from pathlib import Path
 
 import arbiter_client as arb
 
-from arbiter.cli import ids
+from arbiter.cli import short_ids
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
@@ -25,7 +25,7 @@ def export(tournament_id: str, folder: Path, /, *, connection: Connection | None
     :param folder: The folder; it is created if it does not exist.
     """
     with connected(connection) as client:
-        tournament_id = ids.tournament_id(client, tournament_id)
+        tournament_id = short_ids.tournament_id(client, tournament_id)
         if client.get_tournament(tournament_id).phase is not arb.TournamentPhase.ENDED:
             raise Failure(f"tournament {tournament_id} has not ended: only then it is signed")
         log = client.export_tournament(tournament_id)

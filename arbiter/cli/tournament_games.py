@@ -9,7 +9,7 @@ from typing import Annotated, Final, NamedTuple
 
 from cyclopts import Parameter
 
-from arbiter.cli import ids
+from arbiter.cli import short_ids
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
@@ -21,7 +21,7 @@ from arbiter.matches.pgn import write
 from arbiter.matches.transcript import split
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.codec import read_event
-from arbiter.tournaments.rulings import in_words
+from arbiter.tournaments.game_rulings import in_words
 from arbiter.tournaments.tournament import Tournament, replay
 
 RESULTS: Final[Mapping[tuple[int, ...], str]] = {(2, 0): "1-0", (0, 2): "0-1", (1, 1): "1/2-1/2"}
@@ -52,7 +52,7 @@ def games(
     :param out: Write to this file instead of standard output.
     """
     with connected(connection) as client:
-        tournament = tournament_of(client.export_tournament(ids.tournament_id(client, tournament_id)))
+        tournament = tournament_of(client.export_tournament(short_ids.tournament_id(client, tournament_id)))
         played, left_out = played_games(tournament)
         with _output(out) as put:
             for number, game in enumerate(played):

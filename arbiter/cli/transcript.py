@@ -9,13 +9,13 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from arbiter.cli import ids
+from arbiter.cli import short_ids
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import on_terminal, say, write_text
 from arbiter.cli.verify import read_file
-from arbiter.drawing.terminal import draw
+from arbiter.drawing.text_drawing import draw
 from arbiter.errors import Refusal
 from arbiter.event_json.canonical import RecordError
 from arbiter.games import registry
@@ -68,7 +68,7 @@ def transcript(
     else:
         assert match_id is not None
         with connected(connection) as client:
-            lines = client.transcript(ids.match_id(client, match_id))
+            lines = client.transcript(short_ids.match_id(client, match_id))
     form = pgn_text if pgn else sgf_text if sgf else notation.write if text else None
     _write(lines if form is None else _as_text(lines, form), out)
     if out is not None:

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from rich.console import RenderableType
 from rich.live import Live
 
-from arbiter.cli import ids, match_view, stepping, words
+from arbiter.cli import match_view, short_ids, stepping, words
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import PlainConsole, on_terminal, write_line, write_text
@@ -50,7 +50,7 @@ def watch(
         if all_:
             _watch_all(client, "0" if from_start else "", label)
             return
-        match = client.get_match(ids.match_id(client, match_id))
+        match = client.get_match(short_ids.match_id(client, match_id))
         match_id = match.match_id
         if match.result is not None and (ply is not None or (on_terminal() and sys.stdin.isatty())):
             stepping.step_through(client, match, ply)

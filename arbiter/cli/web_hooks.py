@@ -5,7 +5,7 @@ from __future__ import annotations
 import arbiter_client as arb
 from cyclopts import App
 
-from arbiter.cli import ids
+from arbiter.cli import short_ids
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.table_options import AnyTableOptions
 from arbiter.cli.terminal import instant, on_terminal, say, table, write_line
@@ -24,7 +24,7 @@ def create(tournament_id: str, url: str, /, *, connection: Connection | None = N
     :param url: The address, such as https://example.org/hook.
     """
     with connected(connection) as client:
-        made = client.create_web_hook(ids.tournament_id(client, tournament_id), url)
+        made = client.create_web_hook(short_ids.tournament_id(client, tournament_id), url)
     if on_terminal():
         say(f"Made web hook {made.web_hook.web_hook_id}. Its secret, shown only now:", "dim")
     write_line(made.secret)
@@ -39,7 +39,7 @@ def list_(
     :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     """
     with connected(connection) as client:
-        found = client.list_web_hooks(ids.tournament_id(client, tournament_id))
+        found = client.list_web_hooks(short_ids.tournament_id(client, tournament_id))
     rows = [(each.web_hook_id, each.url, each.delivered_revision, state(each), each.error) for each in found]
     table(("web hook", "address", "revision", "state", "last error"), rows, "This tournament has no web hooks.", output)
 
@@ -52,7 +52,7 @@ def retry(tournament_id: str, web_hook_id: str, /, *, connection: Connection | N
     :param web_hook_id: The web hook, as `list` shows it.
     """
     with connected(connection) as client:
-        found = client.retry_web_hook(ids.tournament_id(client, tournament_id), web_hook_id)
+        found = client.retry_web_hook(short_ids.tournament_id(client, tournament_id), web_hook_id)
     say(f"The next attempt of {found.web_hook_id} is made now.")
 
 
@@ -64,7 +64,7 @@ def delete(tournament_id: str, web_hook_id: str, /, *, connection: Connection | 
     :param web_hook_id: The web hook, as `list` shows it.
     """
     with connected(connection) as client:
-        found = client.delete_web_hook(ids.tournament_id(client, tournament_id), web_hook_id)
+        found = client.delete_web_hook(short_ids.tournament_id(client, tournament_id), web_hook_id)
     say(f"Removed {found.web_hook_id}.")
 
 

@@ -24,7 +24,7 @@ from arbiter.tournaments.corrections import (
 )
 from arbiter.tournaments.corrections import in_words as correction_in_words
 from arbiter.tournaments.game_ends import GameResult
-from arbiter.tournaments.rulings import in_words
+from arbiter.tournaments.game_rulings import in_words
 
 PHASES = {
     arb.Phase.PENDING: "waiting for players",

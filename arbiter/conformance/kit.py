@@ -19,10 +19,10 @@ from typing import Final
 import grpc
 import structlog
 
-from arbiter.conformance.bot import Launch, TestedBot
-from arbiter.conformance.certificates import certificates
+from arbiter.conformance.bot_under_test import Launch, TestedBot
 from arbiter.conformance.clauses import Clause
 from arbiter.conformance.failures import Failed, NotApplicable
+from arbiter.conformance.loopback_certificates import certificates
 from arbiter.conformance.running_arbiter import RunningArbiter, running_arbiter
 from arbiter.conformance.testbed import Testbed
 from arbiter.conformance.trace import TraceLine

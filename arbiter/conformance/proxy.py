@@ -18,7 +18,7 @@ from google.protobuf.message import DecodeError
 
 from arbiter.conformance.trace import OpenedStream, Trace
 from arbiter.errors import Refusal
-from arbiter.wire.refusals import refusal_status
+from arbiter.wire.refusal_messages import refusal_status
 
 PLAY: Final = "/arbiter.v1.PlayService/Play"
 LARGEST_BYTES: Final = 64 * 1024 * 1024

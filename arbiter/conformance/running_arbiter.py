@@ -8,13 +8,13 @@ from typing import Final
 
 from arbiter.bootstrap import Arbiter, Store, World, serving
 from arbiter.config import Settings, load
-from arbiter.runtime.clock import SystemClock
 from arbiter.runtime.ids import SystemIds
 from arbiter.runtime.loopback import free_port
+from arbiter.runtime.system_clock import SystemClock
 from arbiter.service.players.accounts import Caller, Scope
 from arbiter.service.ports.environment import Clock
-from arbiter.service.ratings.worker import InProcessRating
-from arbiter.service.tournaments.ports import InProcessPairing
+from arbiter.service.ratings.rating_work import InProcessRating
+from arbiter.service.tournaments.tournament_ports import InProcessPairing
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, NoKeys
 from arbiter.workers.rules_pool import RulesPool
 

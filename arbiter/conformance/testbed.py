@@ -20,8 +20,8 @@ from typing import Any, Final, Self
 import grpc
 from arbiter_protos.v1 import play_pb2
 
-from arbiter.conformance.bot import Launch, TestedBot
 from arbiter.conformance.bot_match import OPPONENT, ORGANISER, BotMatch
+from arbiter.conformance.bot_under_test import Launch, TestedBot
 from arbiter.conformance.failures import Failed, NotApplicable
 from arbiter.conformance.proxy import Down, ProxiedStream, Proxy
 from arbiter.conformance.running_arbiter import RunningArbiter
@@ -36,7 +36,7 @@ from arbiter.matches.policy import ClockStart
 from arbiter.service.play.challenges import Terms
 from arbiter.service.players.accounts import Caller
 from arbiter.testing.network import Network
-from arbiter.wire.refusals import refusal_status
+from arbiter.wire.refusal_messages import refusal_status
 
 START_S: Final = 30.0  #: time limit for a bot to start and send its hello
 TIDY_S: Final = 10.0  #: time limit to process the ends of a situation's matches

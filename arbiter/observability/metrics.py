@@ -1,8 +1,8 @@
 """Metrics for Prometheus: what a running server counts and measures, and the small HTTP server that shows it.
 
-What is counted on the path of a move is in `arbiter.observability.counts`. The library reads it when somebody asks, in
-a thread of its own, which answers even while the event loop stands still. Two figures of one answer may be a few events
-apart.
+What is counted on the path of a move is in `arbiter.observability.move_counts`. The library reads it when somebody
+asks, in a thread of its own, which answers even while the event loop stands still. Two figures of one answer may be a
+few events apart.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from prometheus_client.registry import Collector
 from arbiter.config import Limits, Settings
 from arbiter.errors import OperatorError, Reason, Refusal
 from arbiter.matches.events import Cause
-from arbiter.observability.counts import LONG_SECONDS, SIZES, Distribution, MatchCounter
+from arbiter.observability.move_counts import LONG_SECONDS, SIZES, Distribution, MatchCounter
 from arbiter.runtime.certificates import ServedCertificate
 from arbiter.service.gate.addresses import host_and_port
 from arbiter.service.matches.live_match import MatchListener

@@ -18,8 +18,8 @@ from math import isfinite
 from typing import Final
 
 from arbiter.errors import argument_invalid
-from arbiter.ratings.answers import AnchoredPlayer, Estimate
 from arbiter.ratings.counts import VERSION_MARK, named
+from arbiter.ratings.rating_results import AnchoredPlayer, Estimate
 
 CONTRADICTED: Final = 3.0  #: standard deviations
 

@@ -22,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from arbiter.errors import argument_invalid
-from arbiter.ratings.answers import ScoreInterval
 from arbiter.ratings.pairs import SCORES, Pairs, elo, expected_score, moments
+from arbiter.ratings.rating_results import ScoreInterval
 
 _invalid: Final = partial(argument_invalid, of="a confidence sequence")
 

@@ -34,7 +34,7 @@ from arbiter.ratings.arranged import ALPHA, LEAST_GAMES, TILTS, FindingKind, Sus
 from arbiter.ratings.counts import named
 from arbiter.ratings.fit import FittedRatings, fit
 from arbiter.ratings.model import Prior
-from arbiter.ratings.record import Result, counts_of, rated
+from arbiter.ratings.rated_matches import Result, counts_of, rated
 
 GAP: Final = 2  #: maximum number of games against others between two games of a series
 ALLOWED: Final = 100.0  #: Elo by which a bot may be better against one opponent than its rating says

@@ -42,12 +42,12 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from arbiter.errors import Reason, Refusal
-from arbiter.ratings.answers import Estimate
 from arbiter.ratings.counts import Counts
 from arbiter.ratings.covariance import Uncertainty
 from arbiter.ratings.model import ELO_PER_NAT, Posterior, Prior
 from arbiter.ratings.normal import Normal, maximum, nearest_normal
 from arbiter.ratings.outcomes import Vector
+from arbiter.ratings.rating_results import Estimate
 
 Z95: Final = 1.959963984540054
 """The normal deviate with 95 % of the probability within ±."""

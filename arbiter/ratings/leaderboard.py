@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from typing import Final
 
-from arbiter.ratings.answers import Row
 from arbiter.ratings.fit import FittedRatings
-from arbiter.ratings.record import Forfeits
+from arbiter.ratings.rated_matches import Forfeits
+from arbiter.ratings.rating_results import Row
 
 PROVISIONAL_ELO: Final = 300.0  #: the widest interval, end to end, of a rating that is not provisional
 ESTABLISHED: Final = 0.95  #: the minimum probability of superiority for an established order

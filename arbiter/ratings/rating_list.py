@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from arbiter.ratings.anchors import Anchors, compared, fixed
-from arbiter.ratings.answers import Estimate, RatingList, RatingPoint
 from arbiter.ratings.counts import Counts, chains, named
 from arbiter.ratings.fit import FittedRatings, fit
 from arbiter.ratings.leaderboard import leaderboard
-from arbiter.ratings.record import Result, counts_of, forfeits_of
+from arbiter.ratings.rated_matches import Result, counts_of, forfeits_of
+from arbiter.ratings.rating_results import Estimate, RatingList, RatingPoint
 
 
 def rating_list(results: Sequence[Result], anchors: Anchors, game: str | None = None) -> RatingList:

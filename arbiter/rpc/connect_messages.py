@@ -14,7 +14,7 @@ from protobuf.wkt import Struct
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, argument_invalid
-from arbiter.wire.refusals import code_of, refusal_message
+from arbiter.wire.refusal_messages import code_of, refusal_message
 
 _JSON_SPACE: Final = b" \t\n\r"  #: what RFC 8259 allows around a JSON text
 JSON_KEPT: Final = 512  #: messages of streams whose JSON is kept: every observer of a match gets the same ones

@@ -10,9 +10,9 @@ from arbiter_protos.v1 import game_pb2_grpc
 from arbiter.config import Limits
 from arbiter.rpc.servicing import Context, MessageWriter, call_of, chunks
 from arbiter.rpc.unread import Unread
-from arbiter.service.gate.games import GameGate
-from arbiter.service.gate.pages import PageRequest
-from arbiter.wire.games import at_of, game_message, legal_moves_parts, line_of, line_parts, summary_message
+from arbiter.service.gate.game_calls import GameGate
+from arbiter.service.gate.paging import PageRequest
+from arbiter.wire.game_messages import at_of, game_message, legal_moves_parts, line_of, line_parts, summary_message
 
 
 class GameServicer(game_pb2_grpc.GameServiceServicer):

@@ -17,7 +17,7 @@ from arbiter.rpc.unread import Unread
 from arbiter.service.gate.gate import Refusing, Waiting
 from arbiter.service.ports.log import Logger
 from arbiter.service.ports.meter import NO_METER, Meter
-from arbiter.wire.refusals import refusal_status
+from arbiter.wire.refusal_messages import refusal_status
 
 GONE_S = 1.0  #: time in which gRPC cancels a call after a failed write, if its client has left
 

@@ -12,11 +12,11 @@ from arbiter.rpc.move_stream import MoveStream
 from arbiter.rpc.observe import Observations
 from arbiter.rpc.servicing import Context, MessageWriter, call_of, in_portions
 from arbiter.rpc.unread import Unread
-from arbiter.service.gate.matches import MatchGate
-from arbiter.service.gate.pages import PageRequest
+from arbiter.service.gate.match_calls import MatchGate
+from arbiter.service.gate.paging import PageRequest
 from arbiter.service.ports.meter import NO_METER, Meter
+from arbiter.wire.match_messages import comment_of, listed_message, match_message, receipt_message
 from arbiter.wire.match_requests import new_match_of, result_kind_of, wanted_of
-from arbiter.wire.matches import comment_of, listed_message, match_message, receipt_message
 
 
 class MatchServicer(match_pb2_grpc.MatchServiceServicer):

@@ -14,9 +14,9 @@ from arbiter_protos.v1 import match_pb2 as pb
 
 from arbiter.errors import Refusal
 from arbiter.rpc.servicing import AT_ONCE, Context, MessageWriter, let_end, next_message
-from arbiter.service.gate.matches import MoveAnswer, PlayerMoves
+from arbiter.service.gate.match_calls import MoveAnswer, PlayerMoves
 from arbiter.service.ports.meter import Meter
-from arbiter.wire.matches import answer_message, comment_of
+from arbiter.wire.match_messages import answer_message, comment_of
 
 
 class MoveStream:

@@ -11,11 +11,11 @@ from arbiter.rpc.live_events import LiveEvents
 from arbiter.rpc.servicing import Context, MessageWriter, call_of
 from arbiter.rpc.unread import Unread
 from arbiter.rpc.writes import unread
-from arbiter.service.gate.matches import MatchGate, OfAll, OfMatch, Watched
+from arbiter.service.gate.match_calls import MatchGate, OfAll, OfMatch, Watched
 from arbiter.service.observing.feed import Reached, Stream
 from arbiter.service.ports.journal import Subject
 from arbiter.service.record.published import Published
-from arbiter.wire.matches import event_message
+from arbiter.wire.match_messages import event_message
 from arbiter.wire.tournament_events import tournament_event_message
 
 

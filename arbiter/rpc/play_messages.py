@@ -10,8 +10,8 @@ from arbiter.service.play.acts import PlayActs
 from arbiter.service.play.delivery import Delivery
 from arbiter.service.play.session import PingItem, Session, TurnItem
 from arbiter.service.ports.environment import Clock
-from arbiter.wire.matches import comment_of
-from arbiter.wire.play import item_bytes
+from arbiter.wire.match_messages import comment_of
+from arbiter.wire.play_items import item_bytes
 
 MESSAGE_BYTES = 1_000_000  #: approximate size in bytes at which a new message begins
 

@@ -20,7 +20,7 @@ from arbiter.service.play.session import Session
 from arbiter.service.play.sessions import Sessions
 from arbiter.service.players.accounts import Caller
 from arbiter.service.ports.environment import Clock
-from arbiter.wire.play import hello_of
+from arbiter.wire.play_items import hello_of
 from arbiter.wire.version import CAPABILITIES, PROTOCOL_VERSION, SOFTWARE, check_version
 
 FAREWELL_S = 2.0  #: time to send the queued items when a stream ends

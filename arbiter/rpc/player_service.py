@@ -6,11 +6,11 @@ from arbiter_protos.v1 import player_pb2 as pb
 from arbiter_protos.v1 import player_pb2_grpc
 
 from arbiter.rpc.servicing import Context, call_of
-from arbiter.service.gate.accounts import AccountGate
-from arbiter.service.gate.pages import PageRequest
-from arbiter.service.gate.players import PlayerGate
-from arbiter.wire.matches import match_message
-from arbiter.wire.players import (
+from arbiter.service.gate.account_calls import AccountGate
+from arbiter.service.gate.paging import PageRequest
+from arbiter.service.gate.player_calls import PlayerGate
+from arbiter.wire.match_messages import match_message
+from arbiter.wire.player_messages import (
     challenge_message,
     change_of,
     player_message,

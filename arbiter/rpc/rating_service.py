@@ -10,9 +10,9 @@ from arbiter_protos.v1 import rating_pb2_grpc
 from arbiter.config import Limits
 from arbiter.rpc.servicing import Context, MessageWriter, call_of
 from arbiter.rpc.unread import Unread
-from arbiter.service.gate.pages import PageRequest
-from arbiter.service.gate.ratings import RatingGate
-from arbiter.wire.ratings import (
+from arbiter.service.gate.paging import PageRequest
+from arbiter.service.gate.rating_calls import RatingGate
+from arbiter.wire.rating_messages import (
     board_message,
     comparison_message,
     contest_of,

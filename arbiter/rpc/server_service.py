@@ -7,7 +7,7 @@ from arbiter_protos.v1 import server_pb2_grpc
 
 from arbiter import __version__
 from arbiter.rpc.servicing import Context
-from arbiter.service.gate.server import ServerGate
+from arbiter.service.gate.server_calls import ServerGate
 from arbiter.wire.version import CAPABILITIES, PROTOCOL_VERSION, SOFTWARE
 
 

@@ -11,13 +11,13 @@ from arbiter.config import Limits
 from arbiter.rpc.servicing import Context, MessageWriter, call_of
 from arbiter.rpc.unread import Unread
 from arbiter.service.gate.entries import EntryRequest
-from arbiter.service.gate.pages import PageRequest
+from arbiter.service.gate.paging import PageRequest
 from arbiter.service.gate.reports import ReportGate
-from arbiter.service.gate.series import SeriesGate
-from arbiter.service.gate.tournaments import Change, TournamentGate
-from arbiter.service.gate.web_hooks import WebHookGate
-from arbiter.wire.corrections import correct_of, later_message, place_change_message, round_message, ruling_of
-from arbiter.wire.tournaments import (
+from arbiter.service.gate.series_calls import SeriesGate
+from arbiter.service.gate.tournament_calls import Change, TournamentGate
+from arbiter.service.gate.web_hook_calls import WebHookGate
+from arbiter.wire.correction_messages import correct_of, later_message, place_change_message, round_message, ruling_of
+from arbiter.wire.tournament_messages import (
     correction_of,
     entrant_message,
     series_message,

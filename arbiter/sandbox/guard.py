@@ -30,7 +30,7 @@ from arbiter.sandbox.bubblewrap import KNOWN
 from arbiter.sandbox.cgroup import Cgroup
 from arbiter.sandbox.launch import tie
 from arbiter.sandbox.limits import DEADLY, MIB, ResourceLimits, descendants, exact_memory, in_words, usage
-from arbiter.sandbox.relay import relayed
+from arbiter.sandbox.loopback_relay import relayed
 from arbiter.sandbox.seccomp import program
 
 LOOK_EVERY_S: Final = 0.25

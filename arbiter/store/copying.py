@@ -8,7 +8,7 @@ from typing import Final
 from sqlalchemy import Connection, Engine, Table, func, select
 
 from arbiter.errors import OperatorError
-from arbiter.store import records, rulings, tables
+from arbiter.store import records, ruling_table, tables
 from arbiter.store.database import named, shown_engine
 from arbiter.store.dialects import dialect_of
 
@@ -48,7 +48,7 @@ def copy(
                     done += len(part)
                     progress(done, total)
             head = records.head(writing)
-            copied(head, rulings.last(writing))
+            copied(head, ruling_table.last(writing))
         reading.rollback()
     return head
 

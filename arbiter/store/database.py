@@ -12,7 +12,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from arbiter.errors import OperatorError
 from arbiter.service.ports.journal import StoreTooNew
-from arbiter.store import failure, migrations, tables
+from arbiter.store import database_errors, migrations, tables
 from arbiter.store.dialects import DIALECTS, dialect_of
 from arbiter.store.dialects.postgres_locks import IN_USE_ALONE
 
@@ -52,7 +52,7 @@ def opened(url: str, alone: bool = False, existing: bool = False, shared: bool =
                         nullcontext() if alone else dialect.held(engine, shared=_may_be_changed_beside_servers(engine))
                     ):
                         _bring_up_to_date(engine)
-                except failure.HeldElsewhere:  # maybe by a server that starts too, and does the same
+                except database_errors.HeldElsewhere:  # maybe by a server that starts too, and does the same
                     if not patience and version_of(engine) != newest():
                         raise
             if shared:
@@ -106,14 +106,14 @@ def named(place: URL) -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
-        advice = failure.advice(error)
-        said = " ".join(failure.whole(error).split())
-        detail = f" ({said})" if said != failure.reason(error) else ""
+        advice = database_errors.advice(error)
+        said = " ".join(database_errors.whole(error).split())
+        detail = f" ({said})" if said != database_errors.reason(error) else ""
         raise OperatorError(
-            f"the store {_shown(place)} can't be used: {failure.reason(error)}{detail}"
+            f"the store {_shown(place)} can't be used: {database_errors.reason(error)}{detail}"
             + (f": {advice}" if advice else "")
         ) from None
-    except failure.HeldElsewhere as error:
+    except database_errors.HeldElsewhere as error:
         if str(error) == IN_USE_ALONE:
             raise OperatorError(
                 f"another program needs the store {_shown(place)} for itself (a migration, a rebuild, a restore, or an "
@@ -128,7 +128,7 @@ def named(place: URL) -> Iterator[None]:
         raise OperatorError(f"the store {_shown(place)} can't be used: {error}") from None
     except WRONG_VALUE as error:  # such as a message of SQLite's about damaged text, which is no UTF-8
         raise OperatorError(
-            f"the store {_shown(place)} can't be used: it is damaged ({error!r:.200}): {failure.DAMAGED_ADVICE}"
+            f"the store {_shown(place)} can't be used: it is damaged ({error!r:.200}): {database_errors.DAMAGED_ADVICE}"
         ) from None
 
 
@@ -215,7 +215,8 @@ def _named_version(engine: Engine) -> Iterator[None]:
         yield
     except CommandError as error:
         raise OperatorError(
-            f"the version of the store {_shown(engine.url)} is none that there was ({error}): {failure.DAMAGED_ADVICE}"
+            f"the version of the store {_shown(engine.url)} is none that there was ({error}): "
+            f"{database_errors.DAMAGED_ADVICE}"
         ) from None
 
 

@@ -36,13 +36,13 @@ from arbiter.service.ports.journal import (
     Tally,
     TournamentSummary,
 )
-from arbiter.service.record import tournaments as tournament_log
-from arbiter.service.record.matches import end_of, summary_of
-from arbiter.store import archive, records, rulings, snapshots, tables
+from arbiter.service.record import tournament_log
+from arbiter.service.record.match_log import end_of, summary_of
+from arbiter.store import archive, records, ruling_table, snapshots, tables
 from arbiter.store.database import WRONG_VALUE, named
+from arbiter.store.database_errors import reason
 from arbiter.store.dialects import dialect_of
 from arbiter.store.directory import player_columns, unreadable
-from arbiter.store.failure import reason
 from arbiter.store.gaps import gaps
 from arbiter.store.summaries import end_columns, row_columns
 
@@ -125,7 +125,7 @@ def _missing(connection: Connection, check_size: CheckSize | None, seals: Seals 
     """Yield the gaps in the log: at its end, and between its records; and at the end of that of rulings on ratings."""
     try:
         if check_size is not None:
-            check_size(records.head(connection), rulings.last(connection))
+            check_size(records.head(connection), ruling_table.last(connection))
     except OperatorError as error:
         yield str(error)
     try:
@@ -216,7 +216,7 @@ def _unrated(connection: Connection, seals: Seals | None) -> tuple[dict[str, int
     """Return the matches that do not count, each with its ruling on ratings, and what is wrong with the rulings."""
     found = Rulings()
     try:
-        for record in rulings.stored(connection, seals):
+        for record in ruling_table.stored(connection, seals):
             found.follow(record.body)
     except StoreDamaged as error:
         return {}, [error.why]

@@ -43,7 +43,7 @@ from arbiter.service.ports.journal import (
     TournamentSummary,
     UnfinishedMatch,
 )
-from arbiter.store import archive, records, rulings, tables
+from arbiter.store import archive, records, ruling_table, tables
 from arbiter.store.appending import LoneLog, SharedLog
 from arbiter.store.changes import changes_of
 from arbiter.store.dialects import Sqlite, dialect_of
@@ -54,7 +54,7 @@ from arbiter.store.summaries import read_row
 from arbiter.store.writer import Writer, settle
 
 
-class SqlJournal(rulings.SqlRulings):
+class SqlJournal(ruling_table.SqlRulings):
     """The journal in a database.
 
     An append succeeds only if its revision does not exist yet (the unique key of match and revision), the revision
@@ -301,7 +301,7 @@ class SqlJournal(rulings.SqlRulings):
         query = select(func.sum(tally.games)).where(*wanted)
 
         def run(connection: Connection) -> RatedGames:
-            last = rulings.last(connection)
+            last = ruling_table.last(connection)
             return RatedGames(int(connection.execute(query).scalar() or 0), last)
 
         return await self._reader.read(run)
@@ -433,5 +433,5 @@ def _check_open(connection: Connection, open_limits: OpenLimits) -> None:
 def _rated(game: str) -> list[ColumnElement[bool]]:
     """Return the SQL conditions for matches that count for ratings, of one variant ('': of all)."""
     match = tables.match.c
-    wanted = [*rulings.rated_condition(), match.ruling == 0]
+    wanted = [*ruling_table.rated_condition(), match.ruling == 0]
     return [*wanted, match.game == game] if game else wanted

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Engine, bindparam, select
 from arbiter.store.database import engine_of, named, newest, place_of, version_of
 from arbiter.store.dialects import dialect_of
 from arbiter.store.records import head, keys_of_seals
-from arbiter.store.rulings import last as last_ruling
+from arbiter.store.ruling_table import last as last_ruling
 from arbiter.store.tables import event
 
 ROUND_TRIPS: Final = 9  #: that are timed

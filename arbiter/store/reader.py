@@ -14,8 +14,8 @@ from arbiter.errors import shortened
 from arbiter.service.ports.journal import StoreDamaged, StoreFailed
 from arbiter.service.ports.log import Logger
 from arbiter.store.database import WRONG_VALUE
+from arbiter.store.database_errors import damaged, reason, whole
 from arbiter.store.dialects import dialect_of
-from arbiter.store.failure import damaged, reason, whole
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from typing import Final
 from sqlalchemy import Engine, bindparam, select
 
 from arbiter.service.ports.journal import Seals
-from arbiter.store import archive, records, rulings, tables
+from arbiter.store import archive, records, ruling_table, tables
 from arbiter.store.dialects import dialect_of
 
 _AT_ONCE: Final = 2_000  #: records in one transaction
@@ -48,7 +48,7 @@ def _seal_rulings(engine: Engine, seals: Seals, everything: bool) -> int:
     change = ruling.update().where(ruling.c.number == bindparam("place")).values(seal=bindparam("mark"))
     with engine.begin() as connection:
         unsealed = {row.number for row in connection.execute(select(ruling)) if everything or row.seal is None}
-        found = [each for each in rulings.stored(connection, None) if each.sequence in unsealed]
+        found = [each for each in ruling_table.stored(connection, None) if each.sequence in unsealed]
         seal = seals.sealer()
         if found:
             connection.execute(change, [{"place": record.sequence, "mark": seal(*record)} for record in found])

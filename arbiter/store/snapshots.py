@@ -12,7 +12,7 @@ from sqlalchemy.types import NullType
 from arbiter.event_json.canonical import RecordError
 from arbiter.service.ports.journal import Seals, StoredRecord, StoreFailed, Subject
 from arbiter.service.ports.snapshots import EVERY, Snapshot
-from arbiter.service.record import tournaments as tournament_log
+from arbiter.service.record import tournament_log
 from arbiter.service.record.snapshots import difference, fits, go_on_from
 from arbiter.store import records, tables
 from arbiter.store.reader import Reader

@@ -11,8 +11,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from arbiter.service.ports.environment import TimeReading
 from arbiter.service.ports.journal import StoreFailed
+from arbiter.store.database_errors import reason
 from arbiter.store.dialects import POSTGRES
-from arbiter.store.failure import reason
 
 ROUND_TRIPS: Final = 5  #: readings of the clock for one result; the fastest one counts
 

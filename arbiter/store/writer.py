@@ -26,8 +26,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from arbiter.service.ports.journal import JournalConflict, StoreFailed
 from arbiter.service.ports.log import Logger
+from arbiter.store.database_errors import deadlocked, lost, reason, whole
 from arbiter.store.dialects import dialect_of
-from arbiter.store.failure import deadlocked, lost, reason, whole
 from arbiter.store.jobs import Claim, Item, Job, Refused, RowsOf, T, Then, Transaction, WriteAll, settle_all
 from arbiter.store.unlocked import UnlockedCommits
 

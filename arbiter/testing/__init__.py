@@ -3,7 +3,7 @@
 Virtual time
 - `clock`: `virtually` decorates a test that runs in virtual time, `run` runs a coroutine so, and `settle` lets all
   happen that can; `VirtualLoop`, `VirtualClock`; `Stuck` is raised if a run can never finish
-- `processes`: a `Process` in a `ProcessLoop` can be killed between any two steps; `run_processes`, `end_all`
+- `virtual_processes`: each `Process` in a `ProcessLoop` can be killed at any step; `run_processes`, `end_all`
 
 Games
 - `laws`: `check` plays a game at random and applies every law, of which each is a function too:

@@ -17,9 +17,9 @@ from arbiter.service.matches.live_match import Answer
 from arbiter.service.matches.transcripts import Signer
 from arbiter.service.play.session import AnswerItem, EndedItem, Extras, Hello, Item, Session, TurnItem
 from arbiter.service.players.accounts import Caller, Scope
-from arbiter.service.ratings.worker import InProcessRating
+from arbiter.service.ratings.rating_work import InProcessRating
 from arbiter.service.tournaments.adjudicators import Adjudicators
-from arbiter.service.tournaments.ports import InProcessPairing
+from arbiter.service.tournaments.tournament_ports import InProcessPairing
 from arbiter.testing.clock import VirtualClock, settle
 from arbiter.testing.faults import FaultyJournal
 from arbiter.testing.memory import CountingIds, MemoryBroker, MemoryDirectory, MemoryJournal, NoKeys, PlainRules

@@ -23,7 +23,7 @@ from arbiter.tournaments.corrections import (
     Results,
 )
 from arbiter.tournaments.events import Decision
-from arbiter.tournaments.rulings import RESULTS
+from arbiter.tournaments.game_rulings import RESULTS
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
 
 OF_PAIRINGS = 0.6  #: the share of corrections that are about pairings

@@ -10,12 +10,12 @@ import grpc
 
 from arbiter.bootstrap import RunningServer, Store, World, serving
 from arbiter.config import Limits, Settings, load
-from arbiter.runtime.clock import SystemClock
 from arbiter.runtime.ids import SystemIds
 from arbiter.runtime.loopback import free_port
+from arbiter.runtime.system_clock import SystemClock
 from arbiter.service.players.accounts import Caller, Scope
-from arbiter.service.ratings.worker import InProcessRating
-from arbiter.service.tournaments.ports import InProcessPairing
+from arbiter.service.ratings.rating_work import InProcessRating
+from arbiter.service.tournaments.tournament_ports import InProcessPairing
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, NoKeys, PlainRules
 
 PATIENT_MS: Final = 60_000  #: without a beat of the server, before it takes itself for held up

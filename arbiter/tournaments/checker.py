@@ -17,7 +17,7 @@ from collections.abc import Iterable
 
 from arbiter.tournaments import checks, trf
 from arbiter.tournaments import events as ev
-from arbiter.tournaments.checks.decisions import Decisions
+from arbiter.tournaments.checks.correction_checks import Decisions
 from arbiter.tournaments.checks.hand_pairings import is_by_hand, undone
 from arbiter.tournaments.checks.history import EarlierRounds, is_void
 from arbiter.tournaments.checks.openings import OpeningsCheck

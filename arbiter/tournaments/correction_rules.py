@@ -38,7 +38,7 @@ from arbiter.tournaments.corrections import (
     Results,
 )
 from arbiter.tournaments.formats.pairer import Pairer
-from arbiter.tournaments.rulings import tie_has_gone_on
+from arbiter.tournaments.game_rulings import tie_has_gone_on
 from arbiter.tournaments.spec import REARRANGED
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
 

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from arbiter.errors import Reason, Refusal, argument_invalid, parameter_invalid, with_article
 from arbiter.tournaments import commands as do
-from arbiter.tournaments import correction_rules, formats, rulings
+from arbiter.tournaments import correction_rules, formats, game_rulings
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.entry import EntryChange, why_not, wrong_byes
 from arbiter.tournaments.game_reports import report
@@ -250,10 +250,10 @@ def _tick(tournament: Tournament, command: do.Tick, at: int) -> list[ev.Event]:
 
 
 def _rule(tournament: Tournament, command: do.Rule, at: int) -> list[ev.Event]:
-    if not rulings.are_valid(command.decision, command.points):
+    if not game_rulings.are_valid(command.decision, command.points):
         allowed = "half points of seat 1 and seat 2 that add up to 2 at most, and none with another decision"
         raise argument_invalid(list(command.points), "points", allowed)
-    refused = rulings.why_not(tournament, command)
+    refused = game_rulings.why_not(tournament, command)
     if refused:
         raise closed(tournament, refused)
     if 0 < command.revision < tournament.changed[command.game]:

@@ -21,7 +21,7 @@ And this is what the result of a game means:
 | won because the other did not come, or has withdrawn | 1 : 0 | a forfeit: the two have not met | does not count | who has won, and why |
 | neither has won: both did not come, or have withdrawn, or all matches were void | 0 : 0 | a forfeit of both | does not count | both lost |
 
-An organiser may rule on a game that has a result (`arbiter.tournaments.rulings`). From then on the ruling counts:
+An organiser may rule on a game that has a result (`arbiter.tournaments.game_rulings`). From then on the ruling counts:
 
 | ruling | points | tie-breaks, pairing | ratings |
 | --- | --- | --- | --- |

@@ -12,11 +12,11 @@ from collections import defaultdict
 from typing import Final, NamedTuple
 
 from arbiter.tournaments import formats
-from arbiter.tournaments.copying import copied
 from arbiter.tournaments.corrections import Correction, Forbid, Hold, OfPairing, Replay
 from arbiter.tournaments.game_ends import GameResult, Winner
 from arbiter.tournaments.meetings import Pair
 from arbiter.tournaments.old_games import Numbered
+from arbiter.tournaments.state_copy import copied
 from arbiter.tournaments.tournament import Tournament
 
 

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from arbiter.tournaments.game_ends import DRAW, LOSS, WIN
 from arbiter.tournaments.spec import TieBreak, options_in
-from arbiter.tournaments.teams import TeamMatch, members, numbered, on_boards, team_matches
+from arbiter.tournaments.team_boards import TeamMatch, members, numbered, on_boards, team_matches
 from arbiter.tournaments.tie_breaks import QUARTERS, Encounter, EncounterKind, Scores
 from arbiter.tournaments.tournament import Tournament
 

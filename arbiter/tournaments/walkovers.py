@@ -19,8 +19,8 @@ from __future__ import annotations
 from typing import Final
 
 from arbiter.tournaments import events as ev
-from arbiter.tournaments.copying import copied
 from arbiter.tournaments.game_ends import ABSENCE, WALKOVER, without
+from arbiter.tournaments.state_copy import copied
 from arbiter.tournaments.tournament import Tournament
 
 _LEAVING: Final = (ev.Withdrawn, ev.Corrected)

@@ -19,24 +19,24 @@ from arbiter.config import Limits, Settings
 from arbiter.errors import Refusal, RulesAwaited, RulesFailed, failure_of
 from arbiter.service.gate.gate import Gate, Waiting
 from arbiter.service.ports.meter import NO_METER, Meter
-from arbiter.web.accounts import AccountPages
 from arbiter.web.assets import assets
 from arbiter.web.calendars import Calendars
+from arbiter.web.call_paths import WithCalls
 from arbiter.web.callers import HEADERS, session_of, set_cookie, status_of
-from arbiter.web.calls import WithCalls
 from arbiter.web.feeds import Feeds
-from arbiter.web.live import Live
 from arbiter.web.match_pages import MatchPages
 from arbiter.web.organising import OrganiserPages
 from arbiter.web.own_bot import OwnBotPages
+from arbiter.web.page_updates import Live
 from arbiter.web.pages import Pages
-from arbiter.web.play import PlayPages
+from arbiter.web.play_pages import PlayPages
 from arbiter.web.proxied import PublicAddress
 from arbiter.web.rating_pages import RatingPages
-from arbiter.web.rating_rulings import RulingPages
 from arbiter.web.rendering import VISITOR, Templates
+from arbiter.web.ruling_page import RulingPages
+from arbiter.web.signing_in import AccountPages
 from arbiter.web.table_files import TableFiles
-from arbiter.web.tokens import TokenPages
+from arbiter.web.token_pages import TokenPages
 from arbiter.web.tournament_pages import TournamentPages
 from arbiter.web.visits import Visits
 

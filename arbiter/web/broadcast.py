@@ -18,7 +18,7 @@ from typing import Final
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
-from arbiter.service.gate.matches import MatchGate
+from arbiter.service.gate.match_calls import MatchGate
 from arbiter.service.observing.feed import Stream
 from arbiter.service.record.published import Published
 from arbiter.web.channels import Channel, Message, Subscriber, Watch, is_beginning

@@ -16,8 +16,8 @@ from starlette.responses import Response
 from arbiter.plain_text import plain
 from arbiter.service.gate.admission import Call
 from arbiter.service.gate.gate import Gate
-from arbiter.service.gate.pages import PageRequest
-from arbiter.service.gate.tournaments import TournamentQuery
+from arbiter.service.gate.paging import PageRequest
+from arbiter.service.gate.tournament_calls import TournamentQuery
 from arbiter.service.tournaments.rhythm import next_start
 from arbiter.tournaments import formats
 from arbiter.tournaments.tournament import Tournament, TournamentPhase

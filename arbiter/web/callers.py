@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from arbiter.errors import Refusal
 from arbiter.service.gate.admission import Call
-from arbiter.wire.refusals import code_of
+from arbiter.wire.refusal_messages import code_of
 
 STATUSES: Final[Mapping[str, int]] = {
     "INVALID_ARGUMENT": 400,

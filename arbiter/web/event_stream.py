@@ -19,9 +19,9 @@ from starlette.types import Receive, Scope, Send
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.web.broadcast import Broadcast
+from arbiter.web.browser_connections import DIRECT, Direct, disconnected
 from arbiter.web.callers import HEADERS, status_of
 from arbiter.web.channels import Message, Subscriber, Watch
-from arbiter.web.connections import DIRECT, Direct, disconnected
 
 RETRY: Final = b"retry: 1000\n\n"
 PASSING: Final = (Reason.STORE_UNAVAILABLE, Reason.DRAINING)  #: refusals after which the same request is soon answered

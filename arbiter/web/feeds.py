@@ -19,13 +19,13 @@ from starlette.responses import Response
 
 from arbiter.plain_text import plain
 from arbiter.service.gate.admission import Call
-from arbiter.service.gate.games import seats
+from arbiter.service.gate.game_calls import seats
 from arbiter.service.gate.gate import Gate
-from arbiter.service.gate.matches import MatchQuery
-from arbiter.service.gate.pages import PageRequest
+from arbiter.service.gate.match_calls import MatchQuery
+from arbiter.service.gate.paging import PageRequest
 from arbiter.service.ports.journal import MatchSummary
 from arbiter.tournaments.corrections import in_words
-from arbiter.tournaments.rulings import in_words as ruling_in_words
+from arbiter.tournaments.game_rulings import in_words as ruling_in_words
 from arbiter.tournaments.tournament import Tournament
 from arbiter.web.callers import call_of
 from arbiter.web.states import result_words

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from arbiter.errors import Refusal
-from arbiter.web.connections import DIRECT, Direct, disconnected
+from arbiter.web.browser_connections import DIRECT, Direct, disconnected
 
 JSON_LINES: Final = "application/jsonl"
 

@@ -20,8 +20,8 @@ from arbiter.games.contract import Game
 from arbiter.games.line import numbers_itself, written
 from arbiter.matches.match import Match
 from arbiter.service.gate.gate import Gate
-from arbiter.service.gate.matches import MatchQuery
-from arbiter.service.gate.pages import PageRequest
+from arbiter.service.gate.match_calls import MatchQuery
+from arbiter.service.gate.paging import PageRequest
 from arbiter.service.ports.directory import Challenge
 from arbiter.web.boards import Shown, has_shapes, meanings, sprite
 from arbiter.web.callers import call_of, picture

@@ -15,11 +15,11 @@ from arbiter.errors import Refusal, argument_invalid
 from arbiter.service.gate.admission import Call
 from arbiter.service.gate.entries import EntryCorrection, EntryRequest
 from arbiter.service.gate.gate import Gate
-from arbiter.service.gate.pages import PageRequest
-from arbiter.service.gate.tournaments import Change, TournamentQuery
+from arbiter.service.gate.paging import PageRequest
+from arbiter.service.gate.tournament_calls import Change, TournamentQuery
 from arbiter.tournaments.spec import Format
 from arbiter.web.callers import call_of, status_of
-from arbiter.web.corrections import correction_of, is_number, ruling_of
+from arbiter.web.correction_forms import correction_of, is_number, ruling_of
 from arbiter.web.forms import fields
 from arbiter.web.rendering import Templates
 from arbiter.web.spec_form import FORMATS, place_of, sections, spec_of

@@ -11,8 +11,8 @@ from starlette.responses import RedirectResponse, Response
 from arbiter.games.contract import Facts
 from arbiter.matches.match import Match
 from arbiter.service.gate.gate import Gate
-from arbiter.service.gate.matches import MatchQuery
-from arbiter.service.gate.pages import PageRequest
+from arbiter.service.gate.match_calls import MatchQuery
+from arbiter.service.gate.paging import PageRequest
 from arbiter.web.callers import call_of
 from arbiter.web.rendering import Templates
 

@@ -13,15 +13,15 @@ from starlette.responses import JSONResponse, Response
 from arbiter.games.contract import AnyGame
 from arbiter.matches.match import Match
 from arbiter.service.gate.gate import Gate
-from arbiter.service.gate.matches import MatchQuery
-from arbiter.service.gate.pages import PageRequest
-from arbiter.service.gate.tournaments import TournamentQuery
+from arbiter.service.gate.match_calls import MatchQuery
+from arbiter.service.gate.paging import PageRequest
+from arbiter.service.gate.tournament_calls import TournamentQuery
 from arbiter.web.boards import board, ground_of, has_shapes, meanings, shown, sprite
 from arbiter.web.callers import call_of
 from arbiter.web.grids import MOST, grid
 from arbiter.web.rating_pages import places
 from arbiter.web.rendering import Templates
-from arbiter.web.rules import rules_page
+from arbiter.web.rule_pages import rules_page
 from arbiter.web.tournament_pages import PHASES
 
 SHORT: Final = 10  #: rows of each list on the front page

@@ -11,14 +11,14 @@ from starlette.responses import RedirectResponse, Response
 from arbiter.drawing.chart import Curve, Mark, chart_svg
 from arbiter.errors import Refusal, argument_invalid
 from arbiter.games.contract import Facts
-from arbiter.ratings.answers import Row
-from arbiter.service.gate.accounts import AccountChange
+from arbiter.ratings.rating_results import Row
+from arbiter.service.gate.account_calls import AccountChange
 from arbiter.service.gate.gate import Gate
-from arbiter.service.gate.matches import MatchQuery
-from arbiter.service.gate.pages import PageRequest
+from arbiter.service.gate.match_calls import MatchQuery
+from arbiter.service.gate.paging import PageRequest
 from arbiter.web.callers import call_of, picture
 from arbiter.web.forms import fields
-from arbiter.web.players import form, results, ticks
+from arbiter.web.player_pages import form, results, ticks
 from arbiter.web.rendering import Templates, day
 
 CURVES: Final = 6  #: players in the chart of a leaderboard's history

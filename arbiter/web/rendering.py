@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.match import Match
 from arbiter.plain_text import plain, plain_json
-from arbiter.service.gate.games import seats
+from arbiter.service.gate.game_calls import seats
 from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.rights import Action, within
 from arbiter.service.ports.journal import MatchSummary
@@ -24,7 +24,7 @@ from arbiter.tournaments.standings import quarters_text
 from arbiter.web.assets import assets
 from arbiter.web.callers import call_of, session_of
 from arbiter.web.forms import form_token
-from arbiter.web.rules import inline
+from arbiter.web.rule_pages import inline
 from arbiter.web.states import result_words
 from arbiter.web.tournament_tables import points
 

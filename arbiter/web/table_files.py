@@ -21,10 +21,10 @@ from starlette.responses import Response
 from arbiter.service.gate.gate import Gate
 from arbiter.service.tournaments.series_tables import Series
 from arbiter.table_text import Cell, Columns, TableForm, table_text
-from arbiter.tournaments import reporting, trf
-from arbiter.tournaments.copying import copied
-from arbiter.tournaments.rulings import change_in_words
+from arbiter.tournaments import trf, trf_report
+from arbiter.tournaments.game_rulings import change_in_words
 from arbiter.tournaments.standings import StandingsRow, Table
+from arbiter.tournaments.state_copy import copied
 from arbiter.tournaments.team_standings import TeamTable
 from arbiter.tournaments.tournament import Tournament
 from arbiter.web.callers import call_of
@@ -207,7 +207,7 @@ class TableFiles:
         """Return a Swiss or a round robin that has begun as a report for other pairing programs."""
         call, name = call_of(request), request.path_params["tournament"]
         tournament = await self._gate.tournaments.get(call, name)
-        if not reporting.is_reported(tournament):
+        if not trf_report.is_reported(tournament):
             raise HTTPException(404, "there are reports of a Swiss and of a round robin, from their start on")
         _, table = await self._gate.tournaments.standings(call, name)
         text = await asyncio.to_thread(_report_text, copied(tournament), table)
@@ -227,7 +227,7 @@ def _text(form: TableForm, name: str, tournament: Tournament, table: Table, roun
 
 
 def _report_text(tournament: Tournament, table: Table) -> str:
-    return trf.write(reporting.report_of(tournament, table))
+    return trf.write(trf_report.report_of(tournament, table))
 
 
 def _points(row: StandingsRow) -> float:

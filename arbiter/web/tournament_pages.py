@@ -13,17 +13,17 @@ from arbiter.errors import Refusal
 from arbiter.service.gate.gate import Gate
 from arbiter.service.tournaments.deciding import Decided
 from arbiter.table_text import TableForm
-from arbiter.tournaments import formats, reporting
+from arbiter.tournaments import formats, trf_report
 from arbiter.tournaments.corrections import in_words
 from arbiter.tournaments.entry import EntryChange, allowed
+from arbiter.tournaments.game_rulings import RESULTS
+from arbiter.tournaments.game_rulings import in_words as ruling_in_words
 from arbiter.tournaments.league import in_words as in_words_of_league
-from arbiter.tournaments.rulings import RESULTS
-from arbiter.tournaments.rulings import in_words as ruling_in_words
 from arbiter.tournaments.standings import StandingsRow
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
 from arbiter.web.brackets import bracket
 from arbiter.web.callers import call_of, status_of
-from arbiter.web.corrections import NOTHING, choices
+from arbiter.web.correction_forms import NOTHING, choices
 from arbiter.web.file_stream import FileStream
 from arbiter.web.grids import MOST, BoardGrid, grid
 from arbiter.web.rendering import Templates
@@ -95,7 +95,7 @@ class TournamentPages:
             rulings=RULINGS if tournament.results and not formats.of(tournament.spec).ends_by_test else (),
             tournament=tournament,
             files=[name for name in TABLES if table.teams is not None or name != "teams"],
-            reported=reporting.is_reported(tournament),
+            reported=trf_report.is_reported(tournament),
             forms=[form.value for form in TableForm],
             phases=PHASES,
             format_title=formats.of(tournament.spec).title,

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
-from arbiter.service.gate.games import seats
+from arbiter.service.gate.game_calls import seats
 from arbiter.tournaments import formats
 from arbiter.tournaments.early_leavers import early_leavers
 from arbiter.tournaments.game_ends import GameResult
+from arbiter.tournaments.game_rulings import change_in_words
 from arbiter.tournaments.meetings import ScheduledGame
-from arbiter.tournaments.rulings import change_in_words
 from arbiter.tournaments.standings import ended_games, points_text
 from arbiter.tournaments.tournament import Tournament
 

@@ -8,7 +8,7 @@ from arbiter_protos.v1 import match_pb2 as pb
 
 from arbiter.matches.commands import ResultKind
 from arbiter.matches.policy import ClockStart
-from arbiter.service.gate.matches import MatchQuery, NewMatch
+from arbiter.service.gate.match_calls import MatchQuery, NewMatch
 
 _RESULTS: Final = {
     pb.RESULT_KIND_WIN: ResultKind.WIN,

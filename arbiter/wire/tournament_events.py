@@ -9,7 +9,7 @@ from arbiter_protos.v1 import match_pb2 as pb
 
 from arbiter.service.record.published import Published
 from arbiter.tournaments import events as ev
-from arbiter.wire.corrections import correction_message
+from arbiter.wire.correction_messages import correction_message
 
 
 def tournament_event_message(published: Published) -> pb.TournamentEvent:

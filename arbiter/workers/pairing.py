@@ -12,11 +12,11 @@ from typing import Any, Final, NamedTuple
 from arbiter.service.ports.journal import Journal, StoredRecord, Subject
 from arbiter.service.ports.meter import NO_METER, Meter
 from arbiter.service.ports.snapshots import NoSnapshots, Snapshot, Snapshots
-from arbiter.service.record import tournaments as tournament_log
+from arbiter.service.record import tournament_log
 from arbiter.service.record.snapshots import go_on_from, snapshot_and_rest, take_snapshot
-from arbiter.service.record.tournaments import Chain, StoredLog
+from arbiter.service.record.tournament_log import Chain, StoredLog
 from arbiter.service.tournaments.books import BookFacts, BookProblem, Books, NoBooks, checked_facts, opening_of
-from arbiter.service.tournaments.ports import PairingFailed
+from arbiter.service.tournaments.tournament_ports import PairingFailed
 from arbiter.tournaments import formats
 from arbiter.tournaments.book_order import Opening
 from arbiter.tournaments.commands import Arrange
@@ -34,7 +34,7 @@ LONGEST_S: Final = 600.0  #: time limit of a job; only a job that never ends tak
 
 
 class PairingProcess:
-    """A worker process behind the port `arbiter.service.tournaments.ports.PairingWorker`.
+    """A worker process behind the port `arbiter.service.tournaments.tournament_ports.PairingWorker`.
 
     The worker keeps the state of the tournaments, so that a job has to send only the new records.
     """

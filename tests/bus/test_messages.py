@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arbiter.bus.addresses import servers_of, shown
 from arbiter.bus.messages import Envelopes
+from arbiter.bus.nats_addresses import servers_of, shown
 from arbiter.errors import OperatorError
 from arbiter.service.ports.bus import Message, Report, StreamOpened
 from arbiter.service.ports.journal import StoredRecord, Subject

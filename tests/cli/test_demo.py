@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from arbiter.cli.demo.plan import BOTS
-from arbiter.cli.tournament_run.processes import SERVER_MODULE
+from arbiter.cli.tournament_run.run_processes import SERVER_MODULE
 from tests.cli.command import COMMAND, WAIT_S, Arbiter, clean_environment, page
 from tests.processes import children, descendants, wait_for_end
 

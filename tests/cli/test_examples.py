@@ -14,7 +14,7 @@ from typing import Final
 
 import pytest
 
-from arbiter.cli.tournament_run.processes import SERVER_MODULE
+from arbiter.cli.tournament_run.run_processes import SERVER_MODULE
 from arbiter.tournaments.spec import Format
 from tests.cli.command import WAIT_S, Arbiter
 from tests.cli.test_tournament_run import begin, heard, standings

@@ -23,7 +23,7 @@ from arbiter.cli.parquet import table
 from arbiter.config import load
 from arbiter.matches.transcript import split
 from arbiter.service.ports.journal import Append, Record, StoredRecord, Subject
-from arbiter.service.record.matches import end_of, load_match, summary_of
+from arbiter.service.record.match_log import end_of, load_match, summary_of
 from tests.cli.command import Arbiter
 from tests.documents import block
 

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from arbiter.drawing.terminal import draw
+from arbiter.drawing.text_drawing import draw
 from arbiter.games import registry
 from arbiter.games.rule_sheet import examples
 from tests.cli.command import Arbiter

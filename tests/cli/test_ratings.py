@@ -16,7 +16,7 @@ from arbiter_client.bots.random import RandomBot
 from arbiter.cli import compare, rating, ratings, ratings_view
 from arbiter.cli.ratings_record import VerifiedMatch
 from arbiter.cli.ratings_view import COLUMNS
-from arbiter.ratings.record import Result
+from arbiter.ratings.rated_matches import Result
 from tests.cli.command import Arbiter, Server
 from tests.documents import block, commands
 from tests.processes import empty_store

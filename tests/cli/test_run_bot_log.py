@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from arbiter.cli.tournament_run import processes
+from arbiter.cli.tournament_run import run_processes
 from arbiter.cli.tournament_run.bot_log import HOLD_MS, LONGEST_LINE, BotLog
 from arbiter.cli.tournament_run.folder import Folder
-from arbiter.cli.tournament_run.processes import Processes
+from arbiter.cli.tournament_run.run_processes import Processes
 
 
 @pytest.fixture
@@ -164,8 +164,8 @@ def test_matches_are_in_folders_by_the_day_on_which_they_began(bot_log: BotLog) 
 
 async def test_output_is_removed_after_so_many_days(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     day_ms = 86_400_000
-    monkeypatch.setattr(processes, "HOLD_MS", 0)
-    monkeypatch.setattr(processes, "now_ms", lambda: 20 * day_ms)
+    monkeypatch.setattr(run_processes, "HOLD_MS", 0)
+    monkeypatch.setattr(run_processes, "now_ms", lambda: 20 * day_ms)
     folder = Folder(tmp_path, "plan.toml")
     run = Processes(folder, 0, 0, {}, dict.fromkeys(("ann", "ben")), None, print)  # type: ignore[arg-type]
     for days, left in ((0, {0, 15, 17, 18, 20}), (2, {18, 20})):

@@ -21,7 +21,7 @@ from arbiter.tournaments.series_table import PlayerResult, series_table
 from arbiter.tournaments.spec import Format, Spec
 from arbiter.tournaments.tournament import Tournament
 from arbiter.web.table_files import series_columns
-from arbiter.wire.tournaments import series_message
+from arbiter.wire.tournament_messages import series_message
 from tests.cli.command import WAIT_S, Arbiter, Server
 from tests.documents import block, commands
 

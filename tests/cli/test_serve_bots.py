@@ -12,7 +12,7 @@ import pytest
 from arbiter.cli import bundled_bot, serve_bots
 from arbiter.cli.serve_bots import NOTE
 from arbiter.matches.match import Match
-from arbiter.service.gate.players import PlayerGate
+from arbiter.service.gate.player_calls import PlayerGate
 from arbiter.service.players.accounts import Caller, Scope
 from arbiter.testing.served import served
 

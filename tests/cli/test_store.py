@@ -10,8 +10,8 @@ import pytest
 from arbiter.bootstrap import open_record, open_store
 from arbiter.config import load
 from arbiter.service.ports.journal import Append
-from arbiter.service.record import tournaments as tournament_log
-from arbiter.service.record.tournaments import Chain
+from arbiter.service.record import tournament_log
+from arbiter.service.record.tournament_log import Chain
 from arbiter.tournaments import engine
 from arbiter.tournaments.spec import Format, Spec
 from tests.cli.command import Arbiter

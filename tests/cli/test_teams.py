@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from arbiter.cli.tournament_run.processes import SERVER_MODULE
+from arbiter.cli.tournament_run.run_processes import SERVER_MODULE
 from tests.cli.command import WAIT_S, Arbiter, Server
 from tests.cli.test_examples import AWAY, EXAMPLES, PATIENCE, away
 from tests.cli.test_tournament_run import begin, heard

@@ -24,8 +24,8 @@ from arbiter.cli.failure import INTERRUPTED, Failure
 from arbiter.cli.metrics_text import Interval, Sample, read
 from arbiter.cli.top import picture, top
 from arbiter.config import load
-from arbiter.observability.counts import SECONDS, Distribution
 from arbiter.observability.metrics import Metrics, shown
+from arbiter.observability.move_counts import SECONDS, Distribution
 from arbiter.runtime.loopback import free_port
 from tests.cli.command import COMMAND, WAIT_S, Server, clean_environment
 from tests.processes import empty_store

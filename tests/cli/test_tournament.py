@@ -15,7 +15,7 @@ from rich.console import Console
 from arbiter.cli import tournament_view as view
 from arbiter.cli import tournament_watch, words
 from arbiter.cli.tournament_spec import read_all
-from arbiter.wire.tournaments import spec_message, spec_of
+from arbiter.wire.tournament_messages import spec_message, spec_of
 from tests.cli.command import WAIT_S, Arbiter, Server
 from tests.cli.corrections import correct
 from tests.documents import block, commands

@@ -13,7 +13,7 @@ from subprocess import PIPE
 
 import pytest
 
-from arbiter.cli.tournament_run.processes import SERVER_MODULE
+from arbiter.cli.tournament_run.run_processes import SERVER_MODULE
 from arbiter.sandbox.bubblewrap import SPAWNER
 from tests.cli.command import COMMAND, WAIT_S, Arbiter, clean_environment
 from tests.clients.toolchains import require

@@ -20,7 +20,7 @@ from arbiter.tournaments.corrections import Disqualify, Replay, Results
 from arbiter.tournaments.spec import Format
 from tests.cli.command import WAIT_S, Arbiter, Server
 from tests.tournaments.test_corrections import correct
-from tests.tournaments.test_rulings import rule, run_of
+from tests.tournaments.test_game_rulings import rule, run_of
 
 
 def cup() -> TournamentRun:

@@ -23,7 +23,7 @@ from arbiter_client.bots.random import RandomBot
 from arbiter.cli.tournament_bots import BotEntry
 from arbiter.cli.tournament_run.command import PLAN
 from arbiter.cli.tournament_run.folder import begin as begin_run
-from arbiter.cli.tournament_run.processes import SERVER_MODULE
+from arbiter.cli.tournament_run.run_processes import SERVER_MODULE
 from arbiter.cli.tournament_run.running_tournament import RunningTournament
 from arbiter.cli.tournament_run.screen import PlainOutput
 from arbiter.cli.tournament_spec import spec_value

@@ -9,7 +9,7 @@ from pathlib import Path
 import arbiter_client as arb
 import pytest
 
-from arbiter.conformance.certificates import certificates
+from arbiter.conformance.loopback_certificates import certificates
 from arbiter.games import registry
 from arbiter.keys.key_ring import holds
 from arbiter.matches import transcript

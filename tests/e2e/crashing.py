@@ -33,8 +33,8 @@ from sqlalchemy import Connection, Engine, event, text
 from arbiter.bootstrap import World, open_world, serving
 from arbiter.config import Settings, load
 from arbiter.matches.events import EventKind
-from arbiter.runtime.clock import SystemClock
 from arbiter.runtime.grpc_events import new_loop
+from arbiter.runtime.system_clock import SystemClock
 from arbiter.runtime.tied import tie
 from arbiter.service.ports.journal import Append, Journal, Stored
 from arbiter.testing.faults import FaultyJournal

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arbiter.drawing.svg import svg
-from arbiter.drawing.terminal import draw
+from arbiter.drawing.text_drawing import draw
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
 from arbiter.games.console import run

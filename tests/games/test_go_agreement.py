@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from arbiter.drawing import terminal
+from arbiter.drawing import text_drawing
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
 from arbiter.games.line import follow
@@ -187,7 +187,7 @@ def test_people_read_it_and_any_stone_of_a_chain_is_clicked() -> None:
         (GAME.board.names[cell], text) for text, (number,) in found["moves"] for _, cell, _ in [found["picks"][number]]
     }
     assert {("a1", "dead-a1"), ("c3", "dead-a1"), ("h2", "dead-h1"), ("d4", "dead-a4")} <= clicks
-    shown = terminal.draw(GAME, GAME.play(begun, "dead-h1"))
+    shown = text_drawing.draw(GAME, GAME.play(begun, "dead-h1"))
     assert "Black to mark dead stones, agree or dispute" in shown
     assert "×: marked as dead" in shown
     assert shown.count("s×") == 2

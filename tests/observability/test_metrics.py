@@ -26,8 +26,8 @@ from arbiter.errors import OperatorError
 from arbiter.games.registry import game
 from arbiter.matches.events import Moved
 from arbiter.matches.record import check_chain
-from arbiter.observability.counts import SECONDS, Distribution
 from arbiter.observability.metrics import Metrics, shown
+from arbiter.observability.move_counts import SECONDS, Distribution
 from arbiter.runtime.build import is_compiled
 from arbiter.runtime.loopback import free_port
 from arbiter.service.players.accounts import Scope

@@ -375,7 +375,7 @@ def test_an_option_changes_what_a_server_is_asked(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(module_of(command), "connected", connected)
     for kind in ("match_id", "tournament_id"):
-        monkeypatch.setattr(f"arbiter.cli.ids.{kind}", lambda client, given: given)
+        monkeypatch.setattr(f"arbiter.cli.short_ids.{kind}", lambda client, given: given)
     value = ASKED[command, option]
     words, positional = command.split(), required(command)
     plain = call_of([*words, *positional])

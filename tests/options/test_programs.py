@@ -324,7 +324,7 @@ def test_a_match_that_is_over_is_shown_from_the_ply_of_the_option(monkeypatch: p
         yield SimpleNamespace(get_match=lambda match_id: over)
 
     monkeypatch.setattr("arbiter.cli.watch.connected", connected)
-    monkeypatch.setattr("arbiter.cli.ids.match_id", lambda client, given: given)
+    monkeypatch.setattr("arbiter.cli.short_ids.match_id", lambda client, given: given)
     monkeypatch.setattr("arbiter.cli.watch.stepping.step_through", reaching("from a ply"))
     monkeypatch.setattr("arbiter.cli.watch._watch_plainly", reaching("from now on"))
     assert [call_of(["watch", "m1", *ply])[0] for ply in ((), ("--ply", "3"))] == ["from now on", "from a ply"]

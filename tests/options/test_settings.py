@@ -24,12 +24,12 @@ from arbiter.cli import serve_here, serve_processes, store
 from arbiter.config import Credit, Matches, Settings
 from arbiter.config import Limits as Bounds
 from arbiter.matches.events import Interrupted
-from arbiter.rpc import server as rpc_server
+from arbiter.rpc import grpc_server as rpc_server
 from arbiter.rpc.move_stream import MoveStream
 from arbiter.rpc.unread import Unread
 from arbiter.runtime.loopback import free_port
 from arbiter.runtime.supervision import EndedEarly
-from arbiter.service.gate.pages import PageRequest, size_of
+from arbiter.service.gate.paging import PageRequest, size_of
 from arbiter.service.observing.fanout import Subscription
 from arbiter.service.play.stalls import LOOK_MS, watch_for_stalls
 from arbiter.service.ports.meter import NO_METER

@@ -9,8 +9,8 @@ from typing import Any, Final
 import pytest
 
 from arbiter.matches.adjudication import AdjudicationRules
-from arbiter.service.tournaments.matches import rules_of
-from arbiter.service.tournaments.trial import PairTest
+from arbiter.service.tournaments.game_matches import rules_of
+from arbiter.service.tournaments.trial_test import PairTest
 from arbiter.testing.clock import virtually
 from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments import engine

@@ -8,9 +8,9 @@ import pytest
 
 from arbiter.errors import Reason, Refusal
 from arbiter.ratings.anchors import checked, fixed
-from arbiter.ratings.answers import AnchoredPlayer
+from arbiter.ratings.rated_matches import Result
 from arbiter.ratings.rating_list import rating_list
-from arbiter.ratings.record import Result
+from arbiter.ratings.rating_results import AnchoredPlayer
 
 PLAYERS = ("ann@1", "ann@2", "ben", "cat@1", "dan")
 

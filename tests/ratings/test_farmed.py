@@ -12,7 +12,7 @@ import pytest
 from arbiter.ratings.arranged import LEAST_GAMES, FindingKind, SuspiciousPattern
 from arbiter.ratings.farmed import DatedResult, all_series, farmed
 from arbiter.ratings.model import ELO_PER_NAT
-from arbiter.ratings.record import Result
+from arbiter.ratings.rated_matches import Result
 
 PLAYERS = 12
 SPREAD = 250.0  #: of the strengths, in Elo

@@ -22,7 +22,7 @@ from google.rpc import status_pb2
 from arbiter.errors import Reason
 from arbiter.service.players.accounts import Scope
 from arbiter.testing.served import Served
-from arbiter.wire.refusals import CODES
+from arbiter.wire.refusal_messages import CODES
 
 Metadata = list[tuple[str, str]]
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from arbiter.errors import Reason
 from arbiter.testing.served import Served
-from arbiter.wire.refusals import CODES
+from arbiter.wire.refusal_messages import CODES
 from tests.fuzz import sendable, texts
 from tests.rpc.calls import Metadata, refusal_in
 

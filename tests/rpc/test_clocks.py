@@ -19,7 +19,7 @@ from arbiter_protos.v1 import match_pb2
 from arbiter.bootstrap import World
 from arbiter.config import Credit, Settings
 from arbiter.matches.clock import CreditRules, credit
-from arbiter.runtime.clock import SystemClock
+from arbiter.runtime.system_clock import SystemClock
 from arbiter.service.players.accounts import Scope
 from arbiter.service.ports.journal import Append
 from arbiter.testing.memory import MemoryJournal

@@ -19,7 +19,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 from arbiter.config import Limits
 from arbiter.rpc.connect_messages import BinaryCodec, Encoded, JsonCodec
-from arbiter.rpc.server import SERVICE_DESCRIPTORS
+from arbiter.rpc.grpc_server import SERVICE_DESCRIPTORS
 from arbiter.runtime.loopback import free_port
 from arbiter.service.players.accounts import Scope
 from arbiter.testing.served import Served, served

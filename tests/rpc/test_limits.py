@@ -15,7 +15,7 @@ from arbiter.bootstrap import World
 from arbiter.config import Credit, Limits, Matches, Settings
 from arbiter.errors import Reason
 from arbiter.games.registry import game
-from arbiter.rpc.server import METADATA_BYTES
+from arbiter.rpc.grpc_server import METADATA_BYTES
 from arbiter.rpc.unread import Unread
 from arbiter.service.ports.rules import ListedMove, Listing
 from arbiter.testing.memory import PlainRules

@@ -13,11 +13,11 @@ from arbiter_protos.v1 import rating_pb2 as pb
 
 from arbiter.errors import OperatorError, Reason, Refusal
 from arbiter.matches.commands import Adjudicate, Arrive, Create, Play, Resign, ResultKind
-from arbiter.ratings.record import ACROSS_GAMES
+from arbiter.ratings.rated_matches import ACROSS_GAMES
 from arbiter.service.matches.live import SEATS
 from arbiter.service.players.accounts import Scope
 from arbiter.testing.served import Served, served
-from arbiter.wire.ratings import REPEATED
+from arbiter.wire.rating_messages import REPEATED
 from tests.rpc.calls import Stubs, refused
 from tests.rpc.servers import ONE_OR_TWO, Servers, served_by
 from tests.rpc.test_matches import signing

@@ -18,8 +18,8 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from arbiter.bootstrap import Store, World, serving
 from arbiter.config import Limits, Settings, load
 from arbiter.errors import OperatorError, Reason
+from arbiter.rpc.grpc_server import SERVICES, RpcServer
 from arbiter.rpc.health import LIVENESS, Health
-from arbiter.rpc.server import SERVICES, RpcServer
 from arbiter.runtime.loopback import free_port
 from arbiter.service.cut_off import CutOff
 from arbiter.service.gate.readiness import Readiness

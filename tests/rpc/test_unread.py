@@ -21,7 +21,7 @@ from arbiter.bench.h2 import WINDOW, RawCall
 from arbiter.config import Limits
 from arbiter.rpc import play_stream, servicing
 from arbiter.rpc.unread import Unread
-from arbiter.service.gate.streams import OpenStreams
+from arbiter.service.gate.open_streams import OpenStreams
 from arbiter.testing.served import served
 from arbiter.tournaments.spec import Format, Spec
 from tests.rpc.calls import Metadata, Stubs

@@ -13,7 +13,7 @@ import structlog
 from arbiter_protos.v1 import server_pb2, server_pb2_grpc
 from structlog.testing import capture_logs
 
-from arbiter.bootstrap import Grade, certificates, open_world
+from arbiter.bootstrap import Grade, certificate_findings, open_world
 from arbiter.config import Settings, load
 from arbiter.errors import OperatorError
 from arbiter.runtime import certificates as runtime_certificates
@@ -73,7 +73,7 @@ async def test_a_new_certificate_is_served_to_new_clients_everywhere_while_other
             addresses = (server.running.page, server.running.metrics)
             assert [await asyncio.to_thread(presented, each) for each in addresses] == [first.certificate] * 2
             files(tmp_path, second)
-            found = await asyncio.to_thread(lambda: list(certificates.as_served(settings)))
+            found = await asyncio.to_thread(lambda: list(certificate_findings.as_served(settings)))
             assert [each.grade for each in found] == [Grade.WRONG] * 3
             assert all("another certificate" in each.text and "SIGHUP" in each.advice for each in found)
             assert certificate.renew(LOG)
@@ -82,10 +82,10 @@ async def test_a_new_certificate_is_served_to_new_clients_everywhere_while_other
             assert await asks(listen, grpc.ssl_channel_credentials(second.certificate))
             assert not await asks(listen, grpc.ssl_channel_credentials(first.certificate))
             await old.GetServerInfo(server_pb2.GetServerInfoRequest())
-        found = await asyncio.to_thread(lambda: list(certificates.as_served(settings)))
+        found = await asyncio.to_thread(lambda: list(certificate_findings.as_served(settings)))
         assert [each.grade for each in found] == [Grade.NOTE] * 3, "it expires in an hour"
         stranger = load(None, listen=f"127.0.0.1:{free_port()}", **given)
-        (found_nothing,) = await asyncio.to_thread(lambda: list(certificates.as_served(stranger)))
+        (found_nothing,) = await asyncio.to_thread(lambda: list(certificate_findings.as_served(stranger)))
         assert found_nothing.grade is Grade.NOTE
         assert "presents none" in found_nothing.text
 
@@ -147,6 +147,6 @@ def test_a_certificate_that_expires_soon_is_said_once_a_day(tmp_path: Path) -> N
 
 def test_a_server_without_tls_has_none(tmp_path: Path) -> None:
     assert ServedCertificate.of(Settings()) is None
-    assert list(certificates.as_served(Settings())) == []
+    assert list(certificate_findings.as_served(Settings())) == []
     with pytest.raises(OperatorError, match="both a certificate and its key"):
         ServedCertificate.of(load(None, tls_client_authority=tmp_path / "clients.pem"))

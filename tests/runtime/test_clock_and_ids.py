@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from arbiter.runtime import clock as clock_module
-from arbiter.runtime.clock import SystemClock
+from arbiter.runtime import system_clock as clock_module
 from arbiter.runtime.ids import SystemIds
+from arbiter.runtime.system_clock import SystemClock
 
 
 class Instant:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arbiter.runtime.clock import FollowingClock
+from arbiter.runtime.system_clock import FollowingClock
 from arbiter.service.ports.environment import TimeReading
 
 MS = 1_000_000

@@ -14,9 +14,9 @@ from arbiter.errors import Reason, Refusal
 from arbiter.matches.events import EventKind
 from arbiter.matches.match import Match, Phase
 from arbiter.ratings.rulings import Rulings
-from arbiter.runtime.clock import FollowingClock
+from arbiter.runtime.system_clock import FollowingClock
 from arbiter.service.cut_off import CutOff
-from arbiter.service.gate import players as gate_of_players
+from arbiter.service.gate import player_calls as gate_of_players
 from arbiter.service.matches.decisions import Decisions
 from arbiter.service.play.challenges import Challenges
 from arbiter.service.play.delivery import Delivery
@@ -26,14 +26,14 @@ from arbiter.service.players.accounts import Accounts
 from arbiter.service.ports.journal import Append, Record, StoredRecord, StoreFailed, Subject
 from arbiter.service.ports.notices import Notice
 from arbiter.service.ports.replicas import Taken
-from arbiter.service.record import tournaments as tournament_log
+from arbiter.service.record import tournament_log
 from arbiter.service.record.published import Published
 from arbiter.service.sharing import news, replica
 from arbiter.service.sharing.following import Follower
-from arbiter.service.sharing.sharing import Sharing
+from arbiter.service.sharing.shared_server import Sharing
 from arbiter.service.tournaments.driver import TournamentDriver
 from arbiter.service.tournaments.ended import EndedTournaments
-from arbiter.service.tournaments.registry import TournamentRegistry
+from arbiter.service.tournaments.tournament_registry import TournamentRegistry
 from arbiter.testing.memory import MemoryJournal, MemoryReplicas
 from arbiter.testing.simulation import run
 from arbiter.testing.simulation.invariants.corrections import NO_OTHER, ONCE, RATINGS, SUSPENDED

@@ -24,17 +24,17 @@ from arbiter.rpc import servicing
 from arbiter.rpc.servicing import MessageWriter
 from arbiter.rpc.unread import Unread
 from arbiter.service.gate.admission import Admission, Call
-from arbiter.service.gate.matches import MatchGate, OfMatch, Watched
+from arbiter.service.gate.match_calls import MatchGate, OfMatch, Watched
 from arbiter.service.gate.rights import Action
 from arbiter.service.matches.decisions import Decisions
 from arbiter.service.matches.live_match import LiveMatch
-from arbiter.service.matches.registry import MatchRegistry
+from arbiter.service.matches.match_registry import MatchRegistry
 from arbiter.service.matches.revival import Revival
 from arbiter.service.matches.stall_detector import StallDetector
 from arbiter.service.observing.feed import Feed, Reached, Stream
 from arbiter.service.observing.relay import Relay
 from arbiter.service.play.catch_up import CatchUp
-from arbiter.service.play.connections import Connections
+from arbiter.service.play.connected_players import Connections
 from arbiter.service.play.delivery import Delivery
 from arbiter.service.play.session import Asked, Hello, Session
 from arbiter.service.play.waits import Waits

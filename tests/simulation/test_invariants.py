@@ -13,7 +13,7 @@ import pytest
 from arbiter.errors import Reason
 from arbiter.matches.requests import Receipt
 from arbiter.service.ports.directory import Challenge
-from arbiter.service.record.tournaments import Chain, StoredLog
+from arbiter.service.record.tournament_log import Chain, StoredLog
 from arbiter.testing.clock import NOON_MS
 from arbiter.testing.guarantees import Bookmarked
 from arbiter.testing.random_tournaments import TournamentRun

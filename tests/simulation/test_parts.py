@@ -26,9 +26,9 @@ from arbiter.testing.clock import settle, virtually
 from arbiter.testing.memory import MemoryBroker, MemoryJournal, MemoryReplicas
 from arbiter.testing.simulation.disk import Disk
 from arbiter.testing.simulation.log_lock import LogLock
-from arbiter.testing.simulation.network import Calls, Delays, Link
 from arbiter.testing.simulation.observations import LogHold
 from arbiter.testing.simulation.plan import Fault
+from arbiter.testing.simulation.simulated_network import Calls, Delays, Link
 from arbiter.testing.simulation.store_line import (
     DirectoryOverLine,
     Line,

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from arbiter.service.record.tournaments import Chain, StoredLog
-from arbiter.service.tournaments.trial import PairTest
+from arbiter.service.record.tournament_log import Chain, StoredLog
+from arbiter.service.tournaments.trial_test import PairTest
 from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.testing.simulation.invariants import RunEvidence
 from arbiter.testing.simulation.invariants.ends import absent
-from arbiter.testing.simulation.invariants.evidence import RecordedEvent
+from arbiter.testing.simulation.invariants.run_evidence import RecordedEvent
 from arbiter.testing.simulation.invariants.tournaments import (
     VOID,
     games_are_matches,

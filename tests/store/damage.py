@@ -12,13 +12,13 @@ from typing import Any
 from arbiter.bootstrap import World, check_store, open_record, open_store, started, wire
 from arbiter.config import Settings, load
 from arbiter.errors import OperatorError, Reason, Refusal
-from arbiter.runtime.clock import SystemClock
+from arbiter.runtime.system_clock import SystemClock
 from arbiter.service.ports.directory import Challenge, Player, Token
 from arbiter.service.ports.journal import Append
-from arbiter.service.ratings.worker import InProcessRating
-from arbiter.service.record import tournaments as tournament_log
-from arbiter.service.record.tournaments import Chain
-from arbiter.service.tournaments.ports import InProcessPairing
+from arbiter.service.ratings.rating_work import InProcessRating
+from arbiter.service.record import tournament_log
+from arbiter.service.record.tournament_log import Chain
+from arbiter.service.tournaments.tournament_ports import InProcessPairing
 from arbiter.testing.memory import CountingIds, PlainRules
 from arbiter.tournaments import engine
 from arbiter.tournaments.spec import Format, Spec

@@ -23,7 +23,7 @@ from arbiter.matches.commands import (
 from arbiter.matches.events import Event
 from arbiter.matches.record import Sealed
 from arbiter.service.ports.journal import Append, Record, Subject
-from arbiter.service.record.matches import end_of, summary_of
+from arbiter.service.record.match_log import end_of, summary_of
 
 PLAYERS = ("anna", "ben", "carl", "dora")
 NOON = 1_800_000_000_000

@@ -13,7 +13,7 @@ from arbiter.bootstrap import check_store, open_store, rebuild_store
 from arbiter.keys.watermark import Watermark
 from arbiter.service.ports.journal import Append, Record
 from arbiter.service.record.snapshots import code_version, snapshot_and_rest, take_snapshot
-from arbiter.service.record.tournaments import Chain, summary_of
+from arbiter.service.record.tournament_log import Chain, summary_of
 from arbiter.store.database import opened, shown
 from arbiter.tournaments import folding
 from arbiter.tournaments.tournament import Tournament, replay

@@ -12,8 +12,8 @@ from sqlalchemy import text
 from arbiter.bootstrap import Store, check_store, open_store, rebuild_store
 from arbiter.errors import OperatorError
 from arbiter.service.ports.journal import Append, JournalConflict, Record, Subject, TournamentFilter, TournamentSummary
-from arbiter.service.record import tournaments as tournament_log
-from arbiter.service.record.tournaments import Chain
+from arbiter.service.record import tournament_log
+from arbiter.service.record.tournament_log import Chain
 from arbiter.store.database import opened
 from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments.spec import Format, Spec

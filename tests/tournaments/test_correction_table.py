@@ -33,7 +33,7 @@ from arbiter.tournaments.spec import Format
 from arbiter.tournaments.standings import standings
 from arbiter.tournaments.tournament import TournamentPhase, replay
 from tests.tournaments.test_corrections import correct, until
-from tests.tournaments.test_rulings import run_of
+from tests.tournaments.test_game_rulings import run_of
 
 EXAMPLES: dict[str, Correction] = {
     "disqualify": Disqualify("p000"),

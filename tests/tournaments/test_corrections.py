@@ -22,11 +22,11 @@ from arbiter.tournaments.corrections import (
 )
 from arbiter.tournaments.engine import TournamentDecision
 from arbiter.tournaments.game_ends import WALKOVER
+from arbiter.tournaments.game_rulings import change_in_words
 from arbiter.tournaments.lots import Lots
-from arbiter.tournaments.rulings import change_in_words
 from arbiter.tournaments.spec import Format
 from arbiter.tournaments.standings import StandingsRow, points_text, rated_games, standings
-from tests.tournaments.test_rulings import rule, run_of
+from tests.tournaments.test_game_rulings import rule, run_of
 
 OTHERS = (Format.ROUND_ROBIN, Format.GAUNTLET, Format.SWISS, Format.ARENA, Format.LADDER)
 

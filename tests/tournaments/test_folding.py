@@ -13,11 +13,11 @@ from arbiter.service.tournaments.own_ratings import results_of
 from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments import events as ev
 from arbiter.tournaments import folding, formats, series_table
-from arbiter.tournaments.copying import copied
 from arbiter.tournaments.folding import fold
 from arbiter.tournaments.formats import FreePlayers
 from arbiter.tournaments.spec import Format, Options, Spec, TieBreak
 from arbiter.tournaments.standings import old_rated_games, rated_games, standings
+from arbiter.tournaments.state_copy import copied
 from arbiter.tournaments.tournament import Tournament, TournamentPhase, replay
 from arbiter.web.tournament_tables import crosstable
 

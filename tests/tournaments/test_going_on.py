@@ -20,12 +20,12 @@ from arbiter.tournaments.checker import violations
 from arbiter.tournaments.formats.swiss import pair_round
 from arbiter.tournaments.game_ends import ELSEWHERE
 from arbiter.tournaments.report_history import POINTS, history_of
-from arbiter.tournaments.reporting import report_of
 from arbiter.tournaments.spec import EntryRules, Format, Options, Spec
 from arbiter.tournaments.standings import rated_games, standings
 from arbiter.tournaments.tournament import Tournament, TournamentPhase, replay
 from arbiter.tournaments.trf import Cell, ReportedPlayer, read, read_with_lines, write
 from arbiter.tournaments.trf_records import TrfError
+from arbiter.tournaments.trf_report import report_of
 
 REPORTS: Final = sorted((Path(__file__).parent / "swiss_2026").glob("*.trf"))
 ROUNDS: Final = 6

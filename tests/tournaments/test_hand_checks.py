@@ -13,8 +13,8 @@ from arbiter.tournaments.game_ends import NO_SHOW
 from arbiter.tournaments.meetings import ScheduledGame
 from arbiter.tournaments.spec import Format
 from tests.tournaments.test_corrections import correct, until
+from tests.tournaments.test_game_rulings import run_of
 from tests.tournaments.test_hand_pairings import held, pairs, swiss
-from tests.tournaments.test_rulings import run_of
 
 Change = Callable[[ev.Event], ev.Event]
 

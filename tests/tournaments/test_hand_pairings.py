@@ -15,7 +15,7 @@ from arbiter.tournaments.meetings import Pair
 from arbiter.tournaments.spec import Format
 from arbiter.tournaments.tournament import TournamentPhase
 from tests.tournaments.test_corrections import correct, rows_of, until, why
-from tests.tournaments.test_rulings import run_of
+from tests.tournaments.test_game_rulings import run_of
 
 
 def swiss(players: int = 6, rounds: int = 4, result: int = 1) -> TournamentRun:

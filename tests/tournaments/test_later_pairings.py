@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from arbiter.tournaments import commands as do
-from arbiter.tournaments.copying import copied
 from arbiter.tournaments.corrections import Disqualify, Replay, Results
 from arbiter.tournaments.events import Decision
 from arbiter.tournaments.later_pairings import later_pairings
 from arbiter.tournaments.spec import Format
+from arbiter.tournaments.state_copy import copied
 from tests.tournaments.test_corrections import correct, until
-from tests.tournaments.test_rulings import rule, run_of
+from tests.tournaments.test_game_rulings import rule, run_of
 
 
 def test_the_first_round_of_a_swiss_that_would_be_another_is_named() -> None:

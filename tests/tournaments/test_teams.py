@@ -22,8 +22,8 @@ from arbiter.tournaments.meetings import ScheduledGame
 from arbiter.tournaments.spec import EntryRules, Format, Options, Spec, TieBreak
 from arbiter.tournaments.spec_text import read_spec, write_spec
 from arbiter.tournaments.standings import standings
+from arbiter.tournaments.team_boards import members
 from arbiter.tournaments.team_standings import TeamRow, scores_of
-from arbiter.tournaments.teams import members
 from arbiter.tournaments.tournament import Tournament, replay
 
 NAMES = {"a": "abc", "d": "def", "g": "ghi"}  #: the teams of `run_of`, with their players

@@ -14,11 +14,11 @@ from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments.dutch import Entry
 from arbiter.tournaments.dutch import pair_round as dutch_round
 from arbiter.tournaments.formats.swiss import pair_round
-from arbiter.tournaments.reporting import report_of
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.standings import standings
 from arbiter.tournaments.trf import NAME, RESULTS, Cell, Report, ReportedPlayer, read, write
 from arbiter.tournaments.trf_records import TrfError
+from arbiter.tournaments.trf_report import report_of
 from tests.tournaments.reports import POINTS, result_of
 
 REPORTS: Final = sorted((Path(__file__).parent / "swiss_2026").glob("*.trf"))

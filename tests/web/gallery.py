@@ -34,7 +34,7 @@ from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.standings import standings
 from arbiter.web.application import application
-from arbiter.web.connections import BrowserConnection, OpenConnections
+from arbiter.web.browser_connections import BrowserConnection, OpenConnections
 from tests.generators.pictures import POSITIONS
 from tests.web.site import Site, site
 

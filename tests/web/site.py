@@ -23,12 +23,12 @@ from arbiter.matches.commands import OfferDraw, Play, Resign
 from arbiter.matches.comments import Comment
 from arbiter.matches.match import Match, Phase, with_position
 from arbiter.service.gate.gate import Gate
-from arbiter.service.ratings.worker import InProcessRating
-from arbiter.service.tournaments.ports import InProcessPairing
+from arbiter.service.ratings.rating_work import InProcessRating
+from arbiter.service.tournaments.tournament_ports import InProcessPairing
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
 from arbiter.web.application import application
-from arbiter.web.connections import DIRECT
+from arbiter.web.browser_connections import DIRECT
 from tests.rpc.servers import read_all
 
 APART: Final = 0

@@ -14,16 +14,16 @@ from arbiter.bootstrap import Store, World, gate_of
 from arbiter.matches.commands import Play, Resign
 from arbiter.matches.match import Match, Phase
 from arbiter.matches.policy import ClockStart, Policy
-from arbiter.service.ratings.worker import InProcessRating
-from arbiter.service.tournaments.ports import InProcessPairing
+from arbiter.service.ratings.rating_work import InProcessRating
+from arbiter.service.tournaments.tournament_ports import InProcessPairing
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.guarantees import Received, kept, resumable
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, NoKeys
 from arbiter.web import broadcast
 from arbiter.web.application import application
+from arbiter.web.browser_connections import DIRECT
 from arbiter.web.channels import Message
-from arbiter.web.connections import DIRECT
 
 AT_ONCE = Policy(start=ClockStart.AT_ONCE)
 EVENT = re.compile(rb"(?:id: (\d+)\n)?(?:event: (\w+)\n)?data:(.*)\n\n")

@@ -15,15 +15,15 @@ from arbiter.games import registry
 from arbiter.games.rule_sheet import examples
 from arbiter.matches.commands import Resign
 from arbiter.matches.comments import Comment
-from arbiter.ratings.answers import Row
-from arbiter.ratings.record import Forfeits
+from arbiter.ratings.rated_matches import Forfeits
+from arbiter.ratings.rating_results import Row
 from arbiter.tournaments.commands import Enter
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.web import pages
 from arbiter.web.assets import assets
 from arbiter.web.callers import HEADERS, status_of
 from arbiter.web.rating_pages import places
-from arbiter.web.rules import html
+from arbiter.web.rule_pages import html
 from tests.web.site import Elements, Site, played, site
 
 MOST_BYTES = 200_000  #: bytes of everything that a page's first view loads, compressed

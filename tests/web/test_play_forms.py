@@ -12,7 +12,7 @@ from arbiter.games.contract import AnyGame
 from arbiter.service.players.accounts import Scope
 from arbiter.web.states import positions
 from tests.web.site import SITES, Elements, Site, played, site
-from tests.web.test_accounts import form_of, post, sign_in, token_of
+from tests.web.test_signing_in import form_of, post, sign_in, token_of
 
 
 @pytest.fixture(params=SITES)

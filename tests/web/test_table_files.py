@@ -14,7 +14,7 @@ from arbiter_client.values.reading import read
 
 from arbiter.cli import tournament_view as view
 from arbiter.testing.random_tournaments import TournamentRun, drawn
-from arbiter.tournaments import reporting, trf
+from arbiter.tournaments import trf, trf_report
 from arbiter.tournaments.corrections import Disqualify
 from arbiter.tournaments.group_table import table_of
 from arbiter.tournaments.groups import Groups
@@ -22,7 +22,7 @@ from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.standings import Table, standings
 from arbiter.tournaments.tournament import Tournament
 from arbiter.web.table_files import TABLES, crosstable_columns, standings_columns
-from arbiter.wire.tournaments import standings_message
+from arbiter.wire.tournament_messages import standings_message
 from tests.tournaments.test_corrections import correct
 from tests.web.site import site
 
@@ -155,7 +155,7 @@ async def test_the_files_of_the_page(
         if boards:
             return
         assert answer.headers["content-type"] == "text/plain; charset=utf-8"
-        assert answer.text == trf.write(reporting.report_of(tournament, table))
+        assert answer.text == trf.write(trf_report.report_of(tournament, table))
         assert f'href="/tournaments/{tournament.id}/tournament.trf"' in page
         tournament = TournamentRun(Spec("cup", Format.KNOCKOUT, ("hop-it",), "1s"), 4, random.Random(1)).play()
         table = standings(tournament)

@@ -9,7 +9,7 @@ import pytest
 from arbiter.matches import events
 from arbiter.service.play import session
 from arbiter.tournaments import events as tournaments
-from arbiter.wire import matches, play, tournament_events
+from arbiter.wire import match_messages, play_items, tournament_events
 
 EVENTS = get_args(events.Event)
 APART = (session.TurnItem, session.AnswerItem)  #: first of all, because every move sends both
@@ -22,12 +22,12 @@ def test_every_kind_of_event_is_listed() -> None:
 
 @pytest.mark.parametrize("event", EVENTS)
 def test_every_event_has_a_message(event: type[events.Event]) -> None:
-    assert event.kind in matches._FILL
+    assert event.kind in match_messages._FILL
 
 
 @pytest.mark.parametrize("item", ITEMS)
 def test_every_item_has_a_message(item: type) -> None:
-    assert item in play._FILL
+    assert item in play_items._FILL
 
 
 @pytest.mark.parametrize("event", get_args(tournaments.Event))

@@ -17,7 +17,7 @@ from arbiter.service.tournaments.books import (
     checked_facts,
     opening_of,
 )
-from arbiter.service.tournaments.ports import InProcessPairing, PairingFailed
+from arbiter.service.tournaments.tournament_ports import InProcessPairing, PairingFailed
 from arbiter.testing.memory import MemoryJournal
 from arbiter.tournaments.book_order import Opening, entry_number
 from arbiter.tournaments.openings import Turn

@@ -15,9 +15,9 @@ import pytest
 
 from arbiter.service.ports.journal import Append, StoreDamaged, StoredRecord, Subject
 from arbiter.service.ports.snapshots import NoSnapshots, Snapshots
-from arbiter.service.record import tournaments as tournament_log
-from arbiter.service.record.tournaments import Chain
-from arbiter.service.tournaments.ports import InProcessPairing, PairingFailed
+from arbiter.service.record import tournament_log
+from arbiter.service.record.tournament_log import Chain
+from arbiter.service.tournaments.tournament_ports import InProcessPairing, PairingFailed
 from arbiter.testing.memory import MemoryJournal, MemorySnapshots
 from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments import events as ev

@@ -19,8 +19,8 @@ from arbiter.cli.ratings_view import signed, whole
 from arbiter.cli.terminal import drawn_table
 from arbiter.cli.tournament_run.export import KEYS, TRANSCRIPTS, file_name
 from arbiter.cli.tournament_run.folder import shown
-from arbiter.cli.tournament_run.processes import now_ms
 from arbiter.cli.tournament_run.progress import EndedMatch, Progress
+from arbiter.cli.tournament_run.run_processes import now_ms
 from arbiter.cli.tournament_run.running_tournament import TournamentState
 from arbiter.cli.tournament_run.screen import elapsed, not_played, unusual, void_matches
 from arbiter.ratings.counts import Counts, RatedGame

@@ -19,8 +19,8 @@ from arbiter.cli.terminal import on_terminal, say, tables
 from arbiter.cli.tournament_run.export import export, export_hits
 from arbiter.cli.tournament_run.folder import Folder, begin, newest, shown
 from arbiter.cli.tournament_run.host import Host, RunSettings, cautions, console, cores, logged, until_signal
-from arbiter.cli.tournament_run.processes import now_ms
 from arbiter.cli.tournament_run.progress import Progress
+from arbiter.cli.tournament_run.run_processes import now_ms
 from arbiter.cli.tournament_run.running_tournament import RunningTournament, TournamentState
 from arbiter.cli.tournament_run.screen import elapsed, limits_hit, not_played, so_far, unusual, view_of, void_matches
 from arbiter.cli.tournament_spec import File, read_all

@@ -23,7 +23,7 @@ from arbiter.cli.failure import INTERRUPTED, Failure
 from arbiter.cli.terminal import PlainConsole, on_terminal
 from arbiter.cli.tournament_bots import BotEntry
 from arbiter.cli.tournament_run.folder import RUN_PREFIX, Folder
-from arbiter.cli.tournament_run.processes import BotOrder, Processes
+from arbiter.cli.tournament_run.run_processes import BotOrder, Processes
 from arbiter.cli.tournament_run.running_tournament import RunningTournament
 from arbiter.cli.tournament_run.screen import PlainOutput, Screen
 from arbiter.cli.transcript_files import published_keys

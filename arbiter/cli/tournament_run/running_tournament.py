@@ -15,8 +15,8 @@ import arbiter_client as arb
 
 from arbiter.cli.tournament_bots import BotEntry
 from arbiter.cli.tournament_run.bot_log import BotLog
-from arbiter.cli.tournament_run.processes import now_ms
 from arbiter.cli.tournament_run.progress import EndedMatch, Progress
+from arbiter.cli.tournament_run.run_processes import now_ms
 from arbiter.cli.tournament_run.trial_line import TrialLine
 from arbiter.cli.tournament_view import planned_games
 

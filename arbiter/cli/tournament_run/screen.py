@@ -17,8 +17,8 @@ from rich.text import Text
 from arbiter.cli import tournament_view as words
 from arbiter.cli.counts import counted
 from arbiter.cli.terminal import drawn_table
-from arbiter.cli.tournament_run.processes import now_ms
 from arbiter.cli.tournament_run.progress import EndedMatch, Progress
+from arbiter.cli.tournament_run.run_processes import now_ms
 from arbiter.cli.tournament_run.running_tournament import RunningTournament
 from arbiter.sandbox.bot_process import Hit
 

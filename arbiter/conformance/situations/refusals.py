@@ -13,7 +13,7 @@ from arbiter.conformance.situations.turns import one_move
 from arbiter.conformance.testbed import Testbed
 from arbiter.conformance.trace import request_ids
 from arbiter.errors import Reason, Refusal
-from arbiter.wire.refusals import refusal_message
+from arbiter.wire.refusal_messages import refusal_message
 
 TEMPORARY = (
     "After a temporary refusal (`UNAVAILABLE`, `RESOURCE_EXHAUSTED`) the client sends the same request again, "

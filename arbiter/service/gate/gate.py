@@ -7,21 +7,21 @@ from contextlib import AbstractAsyncContextManager
 
 from arbiter.config import Settings
 from arbiter.errors import Refusal
-from arbiter.service.gate.accounts import AccountGate
+from arbiter.service.gate.account_calls import AccountGate
 from arbiter.service.gate.addresses import Proxies
 from arbiter.service.gate.admission import Admission, Call
-from arbiter.service.gate.browsers import BrowserGate
-from arbiter.service.gate.games import GameGate
-from arbiter.service.gate.matches import MatchGate
+from arbiter.service.gate.browser_calls import BrowserGate
+from arbiter.service.gate.game_calls import GameGate
+from arbiter.service.gate.match_calls import MatchGate
 from arbiter.service.gate.play import PlayGate
-from arbiter.service.gate.players import PlayerGate
-from arbiter.service.gate.ratings import RatingGate
+from arbiter.service.gate.player_calls import PlayerGate
+from arbiter.service.gate.rating_calls import RatingGate
 from arbiter.service.gate.reports import ReportGate
-from arbiter.service.gate.series import SeriesGate
-from arbiter.service.gate.server import ServerGate
-from arbiter.service.gate.tournaments import TournamentGate
+from arbiter.service.gate.series_calls import SeriesGate
+from arbiter.service.gate.server_calls import ServerGate
+from arbiter.service.gate.tournament_calls import TournamentGate
 from arbiter.service.gate.use_cases import UseCases
-from arbiter.service.gate.web_hooks import WebHookGate
+from arbiter.service.gate.web_hook_calls import WebHookGate
 from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.log import Logger
 from arbiter.service.ports.rules import RulesWorker

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from arbiter.service.gate.admission import Admission, Call
+from arbiter.service.gate.open_streams import OpenStreams
 from arbiter.service.gate.rights import Action
-from arbiter.service.gate.streams import OpenStreams
 from arbiter.service.players.accounts import Caller
 
 

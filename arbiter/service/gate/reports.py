@@ -11,10 +11,10 @@ from arbiter.matches.requests import check_request_id
 from arbiter.plain_text import plain
 from arbiter.service.gate.admission import Admission, Call
 from arbiter.service.gate.rights import Action, Relation
-from arbiter.service.gate.tournaments import Change, check_organises, relation_to
+from arbiter.service.gate.tournament_calls import Change, check_organises, relation_to
 from arbiter.service.players.accounts import Accounts, check_plays
 from arbiter.service.ports.journal import StoreFailed
-from arbiter.service.tournaments.registry import TournamentRegistry
+from arbiter.service.tournaments.tournament_registry import TournamentRegistry
 from arbiter.tournaments import commands as do
 from arbiter.tournaments.report_history import history_of
 from arbiter.tournaments.tournament import Tournament

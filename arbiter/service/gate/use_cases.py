@@ -6,20 +6,20 @@ from dataclasses import dataclass
 
 from arbiter.matches.policy import Policy
 from arbiter.service.cut_off import CutOff
+from arbiter.service.gate.open_streams import OpenStreams
 from arbiter.service.gate.readiness import Readiness
-from arbiter.service.gate.streams import OpenStreams
-from arbiter.service.matches.registry import MatchRegistry
+from arbiter.service.matches.match_registry import MatchRegistry
 from arbiter.service.matches.transcripts import Transcripts
 from arbiter.service.observing.feed import Feed
 from arbiter.service.play.challenges import Challenges
 from arbiter.service.play.sessions import Sessions
 from arbiter.service.players.accounts import Accounts
-from arbiter.service.ratings.ratings import Ratings
-from arbiter.service.ratings.rulings import RatingRulings
-from arbiter.service.tournaments.files import TournamentFiles
-from arbiter.service.tournaments.registry import TournamentRegistry
+from arbiter.service.ratings.rating_queries import Ratings
+from arbiter.service.ratings.ruling_on_ratings import RatingRulings
 from arbiter.service.tournaments.series_tables import SeriesTables
 from arbiter.service.tournaments.standings_cache import StandingsCache
+from arbiter.service.tournaments.tournament_files import TournamentFiles
+from arbiter.service.tournaments.tournament_registry import TournamentRegistry
 from arbiter.service.tournaments.web_hooks import TournamentWebHooks
 
 

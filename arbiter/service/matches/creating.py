@@ -20,8 +20,8 @@ from arbiter.service.matches.reading import MatchReader
 from arbiter.service.matches.recovery import Recovery
 from arbiter.service.ports.environment import Environment
 from arbiter.service.ports.journal import Journal, JournalConflict, OpenLimits, StoreFailed, TooManyOpen
-from arbiter.service.record.matches import summary_of
-from arbiter.service.record.tournaments import maker
+from arbiter.service.record.match_log import summary_of
+from arbiter.service.record.tournament_log import maker
 from arbiter.service.shielding import Shielded
 
 

@@ -55,7 +55,7 @@ from arbiter.service.ports.journal import (
     Subject,
 )
 from arbiter.service.ports.log import Logger
-from arbiter.service.record.matches import end_of
+from arbiter.service.record.match_log import end_of
 from arbiter.service.record.published import Published, published
 
 AGAIN_S: Final = 0.1

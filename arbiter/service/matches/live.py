@@ -29,7 +29,7 @@ DRAINING: Final = Refusal(Reason.DRAINING, "the server is stopping: connect agai
 
 
 class Presence(Protocol):
-    """Which players have a stream open here. `arbiter.service.play.connections` implements it."""
+    """Which players have a stream open here. `arbiter.service.play.connected_players` implements it."""
 
     def is_present(self, player: str) -> bool:
         """Return whether a player has a stream here."""

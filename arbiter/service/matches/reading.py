@@ -13,7 +13,7 @@ from arbiter.service.matches.live import EndedMatches, LiveMatches
 from arbiter.service.matches.recovery import Recovery
 from arbiter.service.matches.revival import Revival
 from arbiter.service.ports.journal import Filter, Journal, MatchSummary, PlayerResult, RecordDamaged, StoredRecord
-from arbiter.service.record.matches import Loading, event_of, load_match
+from arbiter.service.record.match_log import Loading, event_of, load_match
 
 LOADED_AT_ONCE = 50  #: records of a match to decode before other tasks have the event loop
 SET_ASIDE = "its end is missing, or the match was set aside when the server started"

@@ -28,7 +28,7 @@ from arbiter.service.matches.decisions import Decisions
 from arbiter.service.matches.live_match import AdoptionListener, LiveMatch
 from arbiter.service.ports.journal import RETRY_MS, AppendBase, Journal, RecordUnreadable, StoredRecord, StoreFailed
 from arbiter.service.ports.log import Logger
-from arbiter.service.record.matches import Loading, event_of, load_match
+from arbiter.service.record.match_log import Loading, event_of, load_match
 from arbiter.service.record.published import published
 
 RETRY_S: Final = RETRY_MS / 1000

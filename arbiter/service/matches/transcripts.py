@@ -9,8 +9,8 @@ from arbiter.event_json.canonical import digest
 from arbiter.matches.events import Ended
 from arbiter.matches.record import read
 from arbiter.matches.signing import PublicKey, Signature, Statement
+from arbiter.service.matches.match_registry import MatchRegistry
 from arbiter.service.matches.reading import SET_ASIDE
-from arbiter.service.matches.registry import MatchRegistry
 from arbiter.service.ports.journal import RecordDamaged, StoredRecord
 
 PAGE = 50  #: records in one part of a transcript

@@ -15,7 +15,7 @@ from arbiter.service.ports.journal import (
     StoreDamaged,
     StoredRecord,
 )
-from arbiter.service.record.matches import load_match
+from arbiter.service.record.match_log import load_match
 
 CUT = "later records are missing in the log, up to number {gap}: its end may have been one of them"
 """The reason why a match or tournament is not continued although each of its records is valid."""

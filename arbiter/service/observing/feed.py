@@ -1,7 +1,7 @@
 """The fan-out of durable events to observers, and the streams that observers read.
 
-A stream starts with the events in the journal (`arbiter.service.observing.history`), and continues with those that are
-published. The subscription begins before the journal is read, so no event is missed between the two. A reader that
+A stream starts with the events in the journal (`arbiter.service.observing.past_events`), and continues with those that
+are published. The subscription begins before the journal is read, so no event is missed between the two. A reader that
 falls too far behind gets a refusal that says where to resume.
 """
 
@@ -21,13 +21,13 @@ from arbiter.matches.events import Ended
 from arbiter.matches.match import Phase
 from arbiter.service.alone import OtherServers
 from arbiter.service.lookup import findable
-from arbiter.service.matches.registry import MatchRegistry
+from arbiter.service.matches.match_registry import MatchRegistry
 from arbiter.service.observing.fanout import Subscription, WakeOrder
-from arbiter.service.observing.history import History, ReadingTurn
+from arbiter.service.observing.past_events import History, ReadingTurn
 from arbiter.service.observing.relay import MOST_IN_MESSAGE, Relay, Write
 from arbiter.service.observing.subscribers import ALL, Subscribers
 from arbiter.service.ports.journal import Journal
-from arbiter.service.record.matches import event_of
+from arbiter.service.record.match_log import event_of
 from arbiter.service.record.published import Published
 
 LAST_REVISION: Final = 2**31 - 1  #: the highest one that a store can look for

@@ -15,7 +15,7 @@ from arbiter.games.contract import Seat
 from arbiter.matches.commands import AnswerDraw, ClaimDraw, OfferDraw, Play, Resign, SeatRequest
 from arbiter.matches.comments import Comment
 from arbiter.service.matches.live_match import Answer
-from arbiter.service.matches.registry import MatchRegistry
+from arbiter.service.matches.match_registry import MatchRegistry
 from arbiter.service.play.delivery import Delivery
 from arbiter.service.play.session import AnswerItem, Session
 from arbiter.service.ports.environment import Clock

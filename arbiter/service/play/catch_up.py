@@ -13,7 +13,7 @@ from typing import Final
 
 from arbiter.games.contract import Seat
 from arbiter.service.alone import OtherServers
-from arbiter.service.matches.registry import MatchRegistry
+from arbiter.service.matches.match_registry import MatchRegistry
 from arbiter.service.play.session import ChallengeItem, EndedItem, Item, SeekItem, Session
 from arbiter.service.ports.directory import Challenge, Directory, Player
 from arbiter.service.ports.journal import MatchSummary, StoreFailed

@@ -21,7 +21,7 @@ from arbiter.matches.requests import check_request_id
 from arbiter.plain_text import check_plain
 from arbiter.service.alone import OtherServers
 from arbiter.service.lookup import findable
-from arbiter.service.matches.registry import MatchRegistry
+from arbiter.service.matches.match_registry import MatchRegistry
 from arbiter.service.play.session import ChallengeClosedItem, ChallengeItem
 from arbiter.service.play.sessions import Sessions
 from arbiter.service.players.accounts import Accounts, Caller, check_not_suspended, check_plays, place

@@ -17,13 +17,13 @@ from arbiter.service.matches.attendance import Attendance
 from arbiter.service.matches.live import LiveMatches, seat_of
 from arbiter.service.matches.live_match import Answer
 from arbiter.service.play.catch_up import CatchUp
-from arbiter.service.play.connections import Connections
+from arbiter.service.play.connected_players import Connections
 from arbiter.service.play.move_lists import MoveLists
 from arbiter.service.play.session import EndedItem, OfferItem, Session, StateItem, TurnItem, TurnListing
 from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.journal import StoreFailed
 from arbiter.service.ports.replicas import HandOver
-from arbiter.service.record.matches import end_of
+from arbiter.service.record.match_log import end_of
 from arbiter.service.record.published import Published
 
 _BEGINS_TURN: Final = (Started, Moved, Resumed)

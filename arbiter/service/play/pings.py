@@ -8,7 +8,7 @@ from typing import Final
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
-from arbiter.service.play.connections import Connections
+from arbiter.service.play.connected_players import Connections
 from arbiter.service.play.session import Session
 from arbiter.service.ports.environment import Clock
 

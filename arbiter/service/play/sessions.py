@@ -11,9 +11,9 @@ from arbiter.games import registry
 from arbiter.matches.match import Phase
 from arbiter.service.alone import OtherServers
 from arbiter.service.matches.live import DRAINING
-from arbiter.service.matches.registry import MatchRegistry
+from arbiter.service.matches.match_registry import MatchRegistry
 from arbiter.service.play.catch_up import CatchUp
-from arbiter.service.play.connections import Connections
+from arbiter.service.play.connected_players import Connections
 from arbiter.service.play.delivery import Delivery, note_state
 from arbiter.service.play.pings import CONNECT_AGAIN, Pings
 from arbiter.service.play.session import Asked, ChallengeItem, Hello, Item, SeekItem, Session, StateItem

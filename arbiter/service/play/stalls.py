@@ -10,7 +10,7 @@ import asyncio
 from typing import Final, NoReturn
 
 from arbiter.config import Limits
-from arbiter.service.matches.registry import MatchRegistry
+from arbiter.service.matches.match_registry import MatchRegistry
 from arbiter.service.matches.stall_detector import StallDetector
 from arbiter.service.play.sessions import Sessions
 from arbiter.service.ports.log import Logger

@@ -13,7 +13,7 @@ from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, argument_invalid, limit_reached
 from arbiter.plain_text import check_plain
 from arbiter.service.lookup import findable
-from arbiter.service.players.browsers import Browsers
+from arbiter.service.players.browser_sessions import Browsers
 from arbiter.service.players.names import check_new_name
 from arbiter.service.players.profiles import Profiles, exists, no_player
 from arbiter.service.ports.directory import AlreadyThere, Directory, Player, Token

@@ -20,7 +20,7 @@ import arbiter.tournaments
 from arbiter.event_json.canonical import digest
 from arbiter.service.ports.journal import Journal, StoredRecord, Subject
 from arbiter.service.ports.snapshots import Snapshot, Snapshots
-from arbiter.service.record.tournaments import Chain, StoredLog
+from arbiter.service.record.tournament_log import Chain, StoredLog
 from arbiter.tournaments.folding import fold, needs_whole
 from arbiter.tournaments.tournament import Tournament
 

@@ -15,7 +15,7 @@ from arbiter.service.matches.decisions import Decisions
 from arbiter.service.matches.live_match import LiveMatch, is_settled
 from arbiter.service.matches.recovery import Recovery
 from arbiter.service.ports.journal import RecordUnreadable, RulesMissing, StoredRecord, Subject
-from arbiter.service.record.matches import Loading, event_of
+from arbiter.service.record.match_log import Loading, event_of
 from arbiter.service.record.published import Published, published
 
 

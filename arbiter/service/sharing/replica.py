@@ -10,7 +10,7 @@ replica is to move, so that this player's interrupted thinking time is not charg
 it records that they have left, unless they have connected again.
 
 A player who connects again before anybody has noticed is `doubtful`. Its answer to a turn that began before waits until
-it is known whether the other replica is gone (see `arbiter.service.sharing.sharing`). A player has left a replica
+it is known whether the other replica is gone (see `arbiter.service.sharing.shared_server`). A player has left a replica
 when the next one has opened its stream. Until then its turns are those of the replica that may be gone: if the opening
 fails, the player is nowhere, and nobody could tell it of a turn.
 
@@ -33,7 +33,7 @@ from arbiter.matches.events import EventKind
 from arbiter.matches.requests import Receipt
 from arbiter.service.cut_off import NO_ANSWER
 from arbiter.service.matches.live_match import LiveMatch, is_settled
-from arbiter.service.matches.registry import MatchRegistry
+from arbiter.service.matches.match_registry import MatchRegistry
 from arbiter.service.play.delivery import Delivery
 from arbiter.service.play.sessions import Sessions, superseded
 from arbiter.service.ports.directory import Directory
@@ -42,7 +42,7 @@ from arbiter.service.ports.log import Logger
 from arbiter.service.ports.notices import NoticeListener
 from arbiter.service.ports.replicas import NOT_YET, LostPlayer, PlaySession
 from arbiter.service.sharing.membership import TAKEN_FOR_GONE
-from arbiter.service.sharing.sharing import Sharing
+from arbiter.service.sharing.shared_server import Sharing
 
 BEAT_S: Final = 0.5  #: time between two heartbeats
 HURRY_S: Final = 0.02  #: least time between two heartbeats

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final, NoReturn, Protocol
 
-from arbiter.service.matches.registry import MatchRegistry
+from arbiter.service.matches.match_registry import MatchRegistry
 from arbiter.service.ports.environment import TimeReading, TimeSource
 from arbiter.service.ports.journal import StoreFailed
 from arbiter.service.ports.log import Logger
@@ -15,7 +15,7 @@ LOOK_S: Final = 1.0  #: time between two looks at the store's clock
 
 
 class Adjustable(Protocol):
-    """A clock that follows another one; see `arbiter.runtime.clock.FollowingClock`."""
+    """A clock that follows another one; see `arbiter.runtime.system_clock.FollowingClock`."""
 
     def follow(self, readings: Sequence[TimeReading]) -> int:
         """Take in what the other clock has shown; return by how many milliseconds this clock has jumped ahead."""

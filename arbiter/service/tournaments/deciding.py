@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from arbiter.service.tournaments.registry import TournamentRegistry
 from arbiter.service.tournaments.standings_cache import StandingsCache
+from arbiter.service.tournaments.tournament_registry import TournamentRegistry
 from arbiter.tournaments import formats
 from arbiter.tournaments.by_hand import NOTHING
 from arbiter.tournaments.checker import would_break
 from arbiter.tournaments.commands import Correct, Rule
-from arbiter.tournaments.copying import copied
 from arbiter.tournaments.corrections import DrawLots, Forbid, Hold, OfPairing
 from arbiter.tournaments.events import Corrected, Event, Paired
 from arbiter.tournaments.later_pairings import LaterPairings, RoundPairs, later_pairings, next_pairs
 from arbiter.tournaments.standings import PlaceChange, place_changes
+from arbiter.tournaments.state_copy import copied
 from arbiter.tournaments.tournament import Tournament
 
 

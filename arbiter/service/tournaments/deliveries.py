@@ -19,9 +19,9 @@ from arbiter.errors import shortened
 from arbiter.service.ports.directory import Directory
 from arbiter.service.ports.journal import StoreDamaged, StoredRecord, StoreFailed, Subject
 from arbiter.service.ports.web_hooks import DeliveryFailed, Sender, WebHook
-from arbiter.service.record.tournaments import event_of
-from arbiter.service.tournaments.ports import Dependencies
-from arbiter.service.tournaments.registry import TournamentRegistry
+from arbiter.service.record.tournament_log import event_of
+from arbiter.service.tournaments.tournament_ports import Dependencies
+from arbiter.service.tournaments.tournament_registry import TournamentRegistry
 from arbiter.service.tournaments.web_hook_message import TYPES, body_of, headers_of
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.tournament import Tournament

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Final
 
 from arbiter.errors import Reason, Refusal
-from arbiter.service.tournaments.registry import TournamentRegistry
+from arbiter.service.tournaments.tournament_registry import TournamentRegistry
 from arbiter.tournaments.commands import Correct, Withdraw
 from arbiter.tournaments.corrections import Correction, Disqualify, Reinstate
 from arbiter.tournaments.tournament import Tournament

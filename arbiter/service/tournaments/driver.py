@@ -23,16 +23,16 @@ from arbiter.matches.match import Phase as MatchPhase
 from arbiter.service.matches.live import DRAINING
 from arbiter.service.ports.journal import JournalConflict, StoreDamaged, StoreFailed
 from arbiter.service.record.published import Published
-from arbiter.service.record.tournaments import StoredLog, maker
+from arbiter.service.record.tournament_log import StoredLog, maker
+from arbiter.service.tournaments.game_matches import DAMAGED, RETRY_S, abort, creation, occasion_of, report
 from arbiter.service.tournaments.league_seasons import Tournaments
-from arbiter.service.tournaments.log import Listener, TournamentLog
-from arbiter.service.tournaments.matches import DAMAGED, RETRY_S, abort, creation, occasion_of, report
+from arbiter.service.tournaments.live_log import Listener, TournamentLog
+from arbiter.service.tournaments.next_in_series import Succession
 from arbiter.service.tournaments.pairing_input import PairingInput
 from arbiter.service.tournaments.plugin_adjudication import PluginAdjudication
-from arbiter.service.tournaments.ports import Dependencies, PairingFailed
 from arbiter.service.tournaments.queued_command import QueuedCommand
-from arbiter.service.tournaments.series import Succession
-from arbiter.service.tournaments.trial import PairTest
+from arbiter.service.tournaments.tournament_ports import Dependencies, PairingFailed
+from arbiter.service.tournaments.trial_test import PairTest
 from arbiter.service.tournaments.unpaired import why_unpaired
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine, formats
@@ -41,7 +41,7 @@ from arbiter.tournaments.book_order import Opening
 from arbiter.tournaments.folding import needs_whole
 from arbiter.tournaments.meetings import ScheduledGame
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
-from arbiter.tournaments.unpaired import Why
+from arbiter.tournaments.unpaired_reasons import Why
 
 MOST_MAKING: Final = 32  #: matches that a tournament creates at the same time; more would wait for each other
 LOOK_S: Final = 1.0  #: time between two checks of a running tournament: players may have come, or be free again

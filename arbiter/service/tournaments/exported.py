@@ -2,7 +2,7 @@
 
 The lines are those of the tournament's log, then one that continues the chain with the final standings, then the
 signature of that line; the last two only once the tournament has ended. `protos/TOURNAMENT.md` describes the format;
-`arbiter.service.tournaments.verification` checks a file together with the transcripts of its matches.
+`arbiter.service.tournaments.tournament_verification` checks a file together with the transcripts of its matches.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final
 from arbiter.event_json.canonical import Json, digest, encode
 from arbiter.matches.signing import Form, Signature, Statement
 from arbiter.service.matches.transcripts import Signer
-from arbiter.service.record.tournaments import Chain, StoredLog
+from arbiter.service.record.tournament_log import Chain, StoredLog
 from arbiter.service.tournaments.own_ratings import Rater, own_ratings
 from arbiter.tournaments.standings import Table, standings
 from arbiter.tournaments.tournament import Tournament

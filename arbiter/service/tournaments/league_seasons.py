@@ -21,7 +21,6 @@ from arbiter.service.ports.journal import Journal, TournamentSummary
 from arbiter.service.tournaments.request_ids import DIVISION, before, lower_divisions
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import formats
-from arbiter.tournaments.copying import copied
 from arbiter.tournaments.league import Member, Placement, place
 from arbiter.tournaments.league_rules import LeagueSeason
 from arbiter.tournaments.refusals import closed
@@ -31,6 +30,7 @@ from arbiter.tournaments.series_table import who_played
 from arbiter.tournaments.spec import Spec
 from arbiter.tournaments.spec_text import LONGEST_NAME
 from arbiter.tournaments.standings import standings
+from arbiter.tournaments.state_copy import copied
 from arbiter.tournaments.tournament import Entrant, Tournament, TournamentPhase
 
 LEAST: Final = 2  #: players of a division

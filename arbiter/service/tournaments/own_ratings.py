@@ -23,9 +23,9 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Final, Protocol
 
-from arbiter.ratings.answers import RatingList
 from arbiter.ratings.counts import identity, named
-from arbiter.ratings.record import Result
+from arbiter.ratings.rated_matches import Result
+from arbiter.ratings.rating_results import RatingList
 from arbiter.tournaments.formats import Rating
 from arbiter.tournaments.standings import GameForFit, OldGamesForFit, old_rated_games, rated_games
 from arbiter.tournaments.tournament import Tournament

@@ -7,7 +7,7 @@ from typing import Final
 
 from arbiter.errors import Refusal
 from arbiter.service.ports.log import Logger
-from arbiter.service.tournaments.ports import Dependencies
+from arbiter.service.tournaments.tournament_ports import Dependencies
 from arbiter.tournaments import formats
 from arbiter.tournaments.tournament import Tournament
 

@@ -9,7 +9,7 @@ from arbiter.event_json.canonical import MalformedRecordError
 from arbiter.matches.commands import Adjudicate, ResultKind
 from arbiter.matches.comments import unseal
 from arbiter.matches.match import Match, Phase
-from arbiter.service.matches.registry import MatchRegistry
+from arbiter.service.matches.match_registry import MatchRegistry
 from arbiter.service.ports.log import Logger
 from arbiter.service.tournaments.adjudicators import AdjudicatedEnd, AdjudicatorFailed, Adjudicators, Case
 

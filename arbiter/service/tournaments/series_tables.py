@@ -8,9 +8,9 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from arbiter.service.ports.journal import Journal, StoredRecord, Subject, TournamentSummary
-from arbiter.service.tournaments.registry import TournamentRegistry
 from arbiter.service.tournaments.request_ids import NEXT, before, lower_divisions
 from arbiter.service.tournaments.standings_cache import StandingsCache
+from arbiter.service.tournaments.tournament_registry import TournamentRegistry
 from arbiter.tournaments.events import End, Event
 from arbiter.tournaments.groups import Named
 from arbiter.tournaments.series_rules import SeriesRules

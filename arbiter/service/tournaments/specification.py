@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from arbiter.errors import parameter_invalid
-from arbiter.service.tournaments.ports import PairingFailed, PairingWorker
 from arbiter.service.tournaments.rhythm import next_start
+from arbiter.service.tournaments.tournament_ports import PairingFailed, PairingWorker
 from arbiter.tournaments.spec import OpeningOrder, Spec
 
 

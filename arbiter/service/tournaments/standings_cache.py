@@ -10,9 +10,9 @@ from typing import Final
 from arbiter.errors import Refusal
 from arbiter.service.ports.log import Logger
 from arbiter.service.tournaments.own_ratings import Rater, own_ratings
-from arbiter.tournaments.copying import copied
 from arbiter.tournaments.formats import Rating
 from arbiter.tournaments.standings import Table, standings
+from arbiter.tournaments.state_copy import copied
 from arbiter.tournaments.tournament import Tournament
 
 KEPT: Final = 100  #: tournaments in the cache, the last used ones

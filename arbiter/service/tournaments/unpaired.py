@@ -7,7 +7,7 @@ from collections.abc import Callable
 from arbiter.service.tournaments.capacity import Capacity
 from arbiter.tournaments import formats
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
-from arbiter.tournaments.unpaired import Why
+from arbiter.tournaments.unpaired_reasons import Why
 
 
 def why_unpaired(

@@ -13,8 +13,8 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.pool import NullPool
 
+from arbiter.store.database_errors import HeldElsewhere
 from arbiter.store.dialects.postgres_session import engine_of
-from arbiter.store.failure import HeldElsewhere
 
 _SCHEMA: Final = "hashtext('arbiter ' || current_schema())"
 _SERVING: Final = f"pg_advisory_lock({_SCHEMA}, 1)"

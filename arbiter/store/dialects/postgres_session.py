@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, ExceptionContext
 from sqlalchemy.exc import DBAPIError
 
-from arbiter.store.failure import of_no_primary
+from arbiter.store.database_errors import of_no_primary
 
 BINARY: Final = [pq.Format.BINARY] * 7
 _DEFAULTS: Final = (

@@ -21,10 +21,10 @@ from sqlalchemy.sql.compiler import SQLCompiler
 
 from arbiter.errors import OperatorError
 from arbiter.store.changes import Change
+from arbiter.store.database_errors import HeldElsewhere
 from arbiter.store.dialects.dialect import Dialect, Files
-from arbiter.store.failure import HeldElsewhere
-from arbiter.store.files import WatchedPath
 from arbiter.store.tables import Numbered, Statement, metadata
+from arbiter.store.watched_path import WatchedPath
 
 if TYPE_CHECKING:
     from arbiter.store._commit_thread import CommitThread

@@ -7,9 +7,9 @@ from arbiter.testing.memory.bus import MemoryBroker, MemoryBus
 from arbiter.testing.memory.directory import MemoryDirectory
 from arbiter.testing.memory.ids import CountingIds
 from arbiter.testing.memory.journal import CallsBack, MemoryJournal, lose_basis
-from arbiter.testing.memory.keys import NoKeys, OneKey
 from arbiter.testing.memory.replicas import MemoryReplicas
 from arbiter.testing.memory.rules import PlainRules
+from arbiter.testing.memory.signers import NoKeys, OneKey
 from arbiter.testing.memory.snapshots import MemorySnapshots
 
 __all__ = [

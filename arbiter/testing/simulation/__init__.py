@@ -10,7 +10,7 @@ and restart, on the `disk`), `player` and `others` (organiser, observers) at the
 `fault_injector`. Each part writes what it sees into the `observations`. The `invariants` judge the
 observations and the journal, and nothing else.
 
-Where several servers share a store, each is a process of `arbiter.testing.processes`, so that it can be killed between
+Where several servers share a store, each is a process of `arbiter.testing.virtual_processes`: it can be killed between
 any two steps, or stopped. `cluster` starts it as `arbiter serve` does, `store_line` connects it to the store, `address`
 leads clients to one of them, `cluster_faults` strikes, and `watch` compares what the servers know. `log_lock` keeps all
 of them from the log for a while. `organiser` runs tournaments, and `corrector` corrects some of them.

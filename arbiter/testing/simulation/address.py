@@ -11,8 +11,8 @@ from arbiter.matches.commands import Create, OrganiserRequest
 from arbiter.testing.memory import MemoryJournal
 from arbiter.testing.simulation.disk import Chance
 from arbiter.testing.simulation.gate_calls import Answer
-from arbiter.testing.simulation.network import Link
 from arbiter.testing.simulation.observations import CreatedMatch, Request, RunObservations
+from arbiter.testing.simulation.simulated_network import Link
 
 ANOTHER: Sequence[bool] = (True, True, False)  #: how often a client that connects again takes another server
 ASTRAY: Sequence[bool] = (True, False, False)  #: how often a unary call goes to another server than the stream

@@ -16,7 +16,7 @@ from arbiter.testing.simulation.disk import Chance
 from arbiter.testing.simulation.gate_calls import ADDRESS
 from arbiter.testing.simulation.observations import ChallengeAnswer, ChallengeStory, RunObservations
 from arbiter.testing.simulation.plan import ChallengePlan, Fault
-from arbiter.testing.simulation.player import TRY_AGAIN
+from arbiter.testing.simulation.simulated_player import TRY_AGAIN
 
 PAUSE_S: Final = 0.5  #: until a call is repeated
 MOST_STEPS: Final = 40  #: of a server that is killed while a player accepts a challenge at it

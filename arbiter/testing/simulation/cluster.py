@@ -14,13 +14,12 @@ from typing import Any, Final, NamedTuple, TypeVar
 import structlog
 
 from arbiter.bootstrap import Store, started
-from arbiter.runtime.clock import FollowingClock
+from arbiter.runtime.system_clock import FollowingClock
 from arbiter.service.matches.live import DRAINING
 from arbiter.service.play.stalls import watch_for_stalls
 from arbiter.service.ports.bus import Message
 from arbiter.service.ports.journal import Append, StoreFailed
 from arbiter.testing.memory import MemoryBroker, MemoryBus, MemoryJournal, MemoryReplicas
-from arbiter.testing.processes import Process
 from arbiter.testing.simulation.disk import Chance
 from arbiter.testing.simulation.observations import LostServer, RunObservations
 from arbiter.testing.simulation.plan import Plan
@@ -34,6 +33,7 @@ from arbiter.testing.simulation.store_line import (
     StoreCalls,
     StoreTime,
 )
+from arbiter.testing.virtual_processes import Process
 
 T = TypeVar("T")
 BEGINS_S: Final = 30.0  #: a process that does not serve after this time is killed, and the next one begins

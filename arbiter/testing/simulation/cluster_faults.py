@@ -11,7 +11,7 @@ from arbiter.testing.simulation.fault_injector import FaultInjector
 from arbiter.testing.simulation.observations import RunObservations
 from arbiter.testing.simulation.others import Observer
 from arbiter.testing.simulation.plan import Fault, Plan
-from arbiter.testing.simulation.player import SimulatedBot
+from arbiter.testing.simulation.simulated_player import SimulatedBot
 
 MOST_STEPS = 300  #: of a process that is killed: it dies after so many callbacks at most
 LOOK_S = 0.01  #: between two looks whether a player has come to another server

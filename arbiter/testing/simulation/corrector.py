@@ -24,7 +24,7 @@ from arbiter.testing.simulation.gate_calls import ADDRESS
 from arbiter.testing.simulation.observations import AskedDecision, DecisionAnswer, RunObservations
 from arbiter.testing.simulation.organiser import PAUSE_S, TournamentOrganiser
 from arbiter.testing.simulation.plan import GUEST, OPERATORS, Fault
-from arbiter.testing.simulation.player import TRY_AGAIN
+from arbiter.testing.simulation.simulated_player import TRY_AGAIN
 from arbiter.tournaments.commands import Correct, Rule
 from arbiter.tournaments.tournament import Tournament
 

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 from arbiter.matches import decide, seal
 from arbiter.matches.commands import Interrupt, Interruption
 from arbiter.service.ports.journal import Append, JournalConflict, Record, StoreFailed, Subject
-from arbiter.service.record.matches import load_match
+from arbiter.service.record.match_log import load_match
 from arbiter.testing.faults import FaultyJournal
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, lose_basis
-from arbiter.testing.processes import WORLD
 from arbiter.testing.simulation.log_lock import LogLock
 from arbiter.testing.simulation.plan import Fault
+from arbiter.testing.virtual_processes import WORLD
 
 Chance = Callable[[Fault], bool]
 """Throws the dice for a fault: whether it happens now."""

@@ -10,7 +10,7 @@ from arbiter.testing.simulation.log_lock import LogLock
 from arbiter.testing.simulation.observations import RunObservations
 from arbiter.testing.simulation.others import Observer
 from arbiter.testing.simulation.plan import HAPPENING, Fault, Plan
-from arbiter.testing.simulation.player import SimulatedBot
+from arbiter.testing.simulation.simulated_player import SimulatedBot
 from arbiter.testing.simulation.simulated_server import Server
 
 STALLS_S: Final = (0.5, 1.9, 2.5, 6.0, 20.0)  #: how long a server stands still; for two seconds, players pay

@@ -16,7 +16,7 @@ from arbiter.matches.events import EventKind
 from arbiter.matches.match import Match
 from arbiter.matches.requests import Receipt
 from arbiter.service.gate.admission import Call
-from arbiter.service.gate.matches import MatchGate, NewMatch, OfAll, OfMatch
+from arbiter.service.gate.match_calls import MatchGate, NewMatch, OfAll, OfMatch
 from arbiter.service.observing.feed import Stream
 from arbiter.service.players.accounts import Scope
 from arbiter.service.ports.environment import Clock

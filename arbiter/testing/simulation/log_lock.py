@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from arbiter.testing.processes import WORLD
 from arbiter.testing.simulation.observations import LogHold, true_ms
+from arbiter.testing.virtual_processes import WORLD
 
 
 class LogLock:

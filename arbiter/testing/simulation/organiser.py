@@ -13,7 +13,7 @@ from arbiter.errors import Refusal
 from arbiter.testing.simulation.cluster import SharingServer
 from arbiter.testing.simulation.observations import RunObservations
 from arbiter.testing.simulation.plan import ORGANISER, TournamentPlan
-from arbiter.testing.simulation.player import TRY_AGAIN
+from arbiter.testing.simulation.simulated_player import TRY_AGAIN
 from arbiter.tournaments import commands as do
 from arbiter.tournaments.standings import standings
 from arbiter.tournaments.tournament import TournamentPhase

@@ -12,10 +12,10 @@ from arbiter.matches.commands import Abort, Adjudicate, OrganiserRequest, Result
 from arbiter.testing.guarantees import Received
 from arbiter.testing.simulation.address import Address
 from arbiter.testing.simulation.gate_calls import Answer
-from arbiter.testing.simulation.network import Calls, Delays, Link
 from arbiter.testing.simulation.observations import CreatedMatch, ObservedEvents
 from arbiter.testing.simulation.plan import ORGANISER, MatchPlan
-from arbiter.testing.simulation.player import TRY_AGAIN
+from arbiter.testing.simulation.simulated_network import Calls, Delays, Link
+from arbiter.testing.simulation.simulated_player import TRY_AGAIN
 
 PATIENCE_S = 3.0  #: timeout after which the organiser repeats a request
 

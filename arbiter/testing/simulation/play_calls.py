@@ -18,7 +18,6 @@ from arbiter.rpc.play_messages import PlayMessages
 from arbiter.service.play.session import AnswerItem, Item, Session, TurnItem
 from arbiter.service.ports.environment import Clock
 from arbiter.testing.memory import MemoryJournal
-from arbiter.testing.simulation.network import Link
 from arbiter.testing.simulation.observations import (
     AskedStream,
     Request,
@@ -29,6 +28,7 @@ from arbiter.testing.simulation.observations import (
     received,
     true_ms,
 )
+from arbiter.testing.simulation.simulated_network import Link
 
 HELLO: Final = pb.PlayRequest(acts=[pb.PlayAct(hello=pb.ClientHello(protocol_version="1.0"))])
 ENDED: Final = "ended"  #: arrives at the client when the server has ended a call: gRPC's trailers

@@ -21,7 +21,6 @@ from arbiter.service.players.accounts import Accounts
 from arbiter.service.ports.journal import StoredRecord, Subject
 from arbiter.testing.clock import VirtualClock, run
 from arbiter.testing.memory import CountingIds, MemoryBroker, MemoryDirectory, MemorySnapshots
-from arbiter.testing.processes import end_all, run_processes
 from arbiter.testing.simulation.address import Address, Addresses
 from arbiter.testing.simulation.challengers import Challenger, note_ends
 from arbiter.testing.simulation.cluster import RecordedReplicas, SharedData, SharingServer, TimedJournal
@@ -29,15 +28,16 @@ from arbiter.testing.simulation.cluster_faults import ClusterFaults
 from arbiter.testing.simulation.corrector import OTHERS, Corrector, note_ratings
 from arbiter.testing.simulation.fault_injector import FaultInjector, ServerFaults
 from arbiter.testing.simulation.log_lock import LogLock
-from arbiter.testing.simulation.network import Delays
 from arbiter.testing.simulation.observations import RunObservations, copy_of
 from arbiter.testing.simulation.organiser import TournamentOrganiser, note_tables
 from arbiter.testing.simulation.others import Observer, Organiser
 from arbiter.testing.simulation.plan import OPERATORS, ORGANISER, Plan
-from arbiter.testing.simulation.player import SimulatedBot
 from arbiter.testing.simulation.readers import StoppingReader
+from arbiter.testing.simulation.simulated_network import Delays
+from arbiter.testing.simulation.simulated_player import SimulatedBot
 from arbiter.testing.simulation.simulated_server import Server, StoredData, Wiring, register
 from arbiter.testing.simulation.watch import Watch, differences_at_the_end
+from arbiter.testing.virtual_processes import end_all, run_processes
 
 LONGEST_CALM_S = 600.0  #: after the faults, everything must end within this time
 STEP_S = 1.0  #: between two checks whether everything has ended

@@ -27,16 +27,15 @@ from arbiter.service.players.accounts import Accounts, Caller, Scope
 from arbiter.service.ports.directory import Directory
 from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.journal import StoreFailed
-from arbiter.service.ratings.worker import InProcessRating
+from arbiter.service.ratings.rating_work import InProcessRating
 from arbiter.service.record.published import Published
-from arbiter.service.tournaments.ports import InProcessPairing
+from arbiter.service.tournaments.tournament_ports import InProcessPairing
 from arbiter.testing.clock import VirtualClock, VirtualLoop
 from arbiter.testing.guarantees import Bookmarked, Received
 from arbiter.testing.memory import CountingIds, MemoryJournal, MemorySnapshots, NoKeys, PlainRules
 from arbiter.testing.simulation.disk import Chance, Disk, FaultyDirectory
 from arbiter.testing.simulation.gate_calls import OBSERVER, SCOPES, Answer, GateCalls
 from arbiter.testing.simulation.log_lock import LogLock
-from arbiter.testing.simulation.network import Link
 from arbiter.testing.simulation.observations import (
     AskedStream,
     CreatedMatch,
@@ -47,6 +46,7 @@ from arbiter.testing.simulation.observations import (
 )
 from arbiter.testing.simulation.plan import ORGANISER, Fault, Plan
 from arbiter.testing.simulation.play_calls import ENDED, PlayCall, RecordedMessages
+from arbiter.testing.simulation.simulated_network import Link
 
 T = TypeVar("T")
 Wiring = Callable[[Settings, World], Arbiter]

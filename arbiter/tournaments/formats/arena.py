@@ -23,7 +23,7 @@ from arbiter.tournaments.formats.matching import FEW, matched, seated
 from arbiter.tournaments.formats.pairer import FreePlayers, InvalidOption, Merit, Pairer, Rating, arrange
 from arbiter.tournaments.spec import Options, TieBreak
 from arbiter.tournaments.tournament import Tournament
-from arbiter.tournaments.unpaired import Why
+from arbiter.tournaments.unpaired_reasons import Why
 
 MET: Final = 1_000_000.0  #: weight of each earlier meeting of a pair: more than any difference of score
 PATIENCE: Final = 2  #: how many meetings of usual length two players wait for other opponents

@@ -37,7 +37,7 @@ from arbiter.tournaments.lots import Lots
 from arbiter.tournaments.meetings import Meeting, Pair
 from arbiter.tournaments.spec import Options
 from arbiter.tournaments.tournament import Tournament
-from arbiter.tournaments.unpaired import Why
+from arbiter.tournaments.unpaired_reasons import Why
 
 EXTRA_MEETINGS: Final = 4  #: extra meetings of a level tie, before points and then the seed decide
 RULES: Final = "seats of the first meeting and level ties by lot; a tie that nobody plays is lost by both"

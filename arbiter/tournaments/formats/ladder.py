@@ -34,7 +34,7 @@ from arbiter.tournaments.formats.pairer import FreePlayers, Merit, Pairer, Ratin
 from arbiter.tournaments.meetings import Pair
 from arbiter.tournaments.spec import TieBreak
 from arbiter.tournaments.tournament import Tournament
-from arbiter.tournaments.unpaired import Why
+from arbiter.tournaments.unpaired_reasons import Why
 
 UNKNOWN: Final = Strength(0.0, 600.0)  #: the same as the ratings' prior
 NATS: Final = log(10) / 400  #: natural logarithm units of one Elo point

@@ -12,7 +12,7 @@ from arbiter.tournaments.openings import Turn, repeats
 from arbiter.tournaments.spec import Options, Spec, TieBreak
 from arbiter.tournaments.tie_breaks import OF_TEAMS
 from arbiter.tournaments.tournament import Tournament
-from arbiter.tournaments.unpaired import Why
+from arbiter.tournaments.unpaired_reasons import Why
 
 
 class Strength(NamedTuple):

@@ -1,4 +1,4 @@
-"""Formats of teams: a pairing is of two teams, and has a game of players on each board (`arbiter.tournaments.teams`).
+"""Formats of teams: a pairing is of two teams, and has a game of players on each board (`tournaments.team_boards`).
 
 Round robin: every team meets every other one, by the Berger tables, with the teams as their players: the team that has
 seat 1 there has it on the odd boards, and the other one on the even boards. In the Scheveningen system a match takes as
@@ -34,7 +34,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from arbiter.tournaments import teams
+from arbiter.tournaments import team_boards
 from arbiter.tournaments.berger import round_robin
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.formats.matching import matched
@@ -56,11 +56,11 @@ class _OfTeams(Pairer):
 
     def needed(self, tournament: Tournament) -> int:
         """Return how many players have the boards of all teams."""
-        return tournament.spec.boards * max(LEAST_TEAMS, len(teams.members(tournament)))
+        return tournament.spec.boards * max(LEAST_TEAMS, len(team_boards.members(tournament)))
 
     def incomplete(self, tournament: Tournament) -> str:
         """Return which team has too few players, or that there are too few teams."""
-        boards, there = tournament.spec.boards, teams.members(tournament)
+        boards, there = tournament.spec.boards, team_boards.members(tournament)
         short = next((f"{team} has {len(each)}" for team, each in there.items() if len(each) < boards), "")
         if short:
             return f"each team needs {boards} players, and {short}"
@@ -100,11 +100,11 @@ class SwissOfTeams(_OfTeams):
         """Return the next round once the last one has been played; without pairs if there is no legal pairing."""
         if self.over(tournament) or not tournament.all_decided():
             return None
-        boards, there = tournament.spec.boards, teams.members(tournament)
-        playing = [team for team in teams.numbered(tournament) if not all(each.withdrawn for each in there[team])]
-        lines = {team: teams.line_up(there[team], boards) for team in playing}
+        boards, there = tournament.spec.boards, team_boards.members(tournament)
+        playing = [team for team in team_boards.numbered(tournament) if not all(each.withdrawn for each in there[team])]
+        lines = {team: team_boards.line_up(there[team], boards) for team in playing}
         met = pair_teams(tournament, playing)
-        pairs = [pair for one, other in met if other for pair in teams.match_pairs(lines[one], lines[other])]
+        pairs = [pair for one, other in met if other for pair in team_boards.match_pairs(lines[one], lines[other])]
         byes = [player for team, other in met if not other for player in lines[team]]
         return arrange(tournament, tournament.rounds + 1, pairs, byes if pairs else ())
 
@@ -121,7 +121,7 @@ def pair_teams(tournament: Tournament, playing: Sequence[str]) -> list[tuple[str
     scores, lead = scores_of(tournament), Counter[str]()
     last: dict[str, str] = {}
     never = set(tournament.forbidden)
-    for match in teams.team_matches(tournament):
+    for match in team_boards.team_matches(tournament):
         lead[match.first] += 1
         lead[match.second] -= 1
         last |= {match.first: "first", match.second: "second"}
@@ -178,14 +178,14 @@ class RoundRobinOfTeams(_OfTeams):
         """Return the next round of the tables, of a match that takes several rounds the next one of the match."""
         if self.over(tournament) or not tournament.all_decided():
             return None
-        spec, there = tournament.spec, teams.members(tournament)
-        lines = {team: teams.line_up(players, spec.boards) for team, players in there.items()}
+        spec, there = tournament.spec, team_boards.members(tournament)
+        lines = {team: team_boards.line_up(players, spec.boards) for team, players in there.items()}
         match, turn = divmod(tournament.rounds, spec.rounds_a_match)
-        drawn = round_robin(teams.numbered(tournament), spec.options.cycles)[match]
+        drawn = round_robin(team_boards.numbered(tournament), spec.options.cycles)[match]
         pairs = [
             pair
             for each in drawn.pairings
-            for pair in teams.match_pairs(
+            for pair in team_boards.match_pairs(
                 lines[each.seat1], lines[each.seat2], turn=turn, everybody=spec.rounds_a_match > 1
             )
         ]
@@ -193,5 +193,5 @@ class RoundRobinOfTeams(_OfTeams):
 
     def over(self, tournament: Tournament) -> bool:
         """Return whether all rounds are paired."""
-        spec, there = tournament.spec, len(teams.numbered(tournament))
+        spec, there = tournament.spec, len(team_boards.numbered(tournament))
         return tournament.rounds >= spec.rounds_a_match * spec.options.cycles * (there - 1 + there % 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from arbiter.games import registry
-from arbiter.wire.games import contents
+from arbiter.wire.game_messages import contents
 from tests.generators.transcripts import Dice
 
 VARIANTS: Final = ("circle-of-life", "elevation(tiles=1)", "hop-it", "pods(size=3)", "pondlife")

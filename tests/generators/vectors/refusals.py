@@ -12,7 +12,7 @@ from google.protobuf.message import Message
 from google.rpc import status_pb2
 
 from arbiter.errors import Reason, Refusal
-from arbiter.wire.refusals import code_of, refusal_message
+from arbiter.wire.refusal_messages import code_of, refusal_message
 from tests.generators.vectors.fields import encoded, number_field, with_newer_fields
 
 FACTS: Final[dict[Reason, dict[str, str | int]]] = {

@@ -1,7 +1,7 @@
 """A clock that jumps below the use cases: times and revisions only grow, and no player is charged for the jump.
 
-The system's clock can't do this to a running server (see `arbiter.runtime.clock`), nor go back behind the record at a
-start; these tests show that a match alone would withstand it.
+The system's clock can't do this to a running server (see `arbiter.runtime.system_clock`), nor go back behind the record
+at a start; these tests show that a match alone would withstand it.
 """
 
 from __future__ import annotations

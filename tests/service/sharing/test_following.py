@@ -22,7 +22,7 @@ from arbiter.matches.record import check_chain
 from arbiter.service.observing.feed import Reached, Stream
 from arbiter.service.play.session import StateItem, TurnItem
 from arbiter.service.ports.journal import StoredRecord, Subject
-from arbiter.service.record.matches import event_of
+from arbiter.service.record.match_log import event_of
 from arbiter.service.sharing.following import LOOK_S
 from arbiter.testing.clock import virtually
 from arbiter.testing.in_memory import InMemoryArbiter

@@ -21,7 +21,7 @@ from arbiter.service.ports.journal import Append
 from arbiter.service.ports.replicas import Taken
 from arbiter.service.sharing.elsewhere import MatchesElsewhere
 from arbiter.service.sharing.replica import Replica
-from arbiter.service.sharing.sharing import Sharing
+from arbiter.service.sharing.shared_server import Sharing
 from arbiter.service.sharing.whereabouts import Whereabouts
 from arbiter.testing.clock import NOON_MS
 from arbiter.testing.memory import MemoryJournal, MemoryReplicas

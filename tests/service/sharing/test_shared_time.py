@@ -15,7 +15,7 @@ from arbiter.matches import Receipt
 from arbiter.matches.events import Event, Interrupted, Moved
 from arbiter.matches.policy import ClockStart, Policy
 from arbiter.matches.record import check_chain
-from arbiter.runtime.clock import FollowingClock
+from arbiter.runtime.system_clock import FollowingClock
 from arbiter.service.play.session import AnswerItem, TurnItem
 from arbiter.service.ports.environment import TimeReading
 from arbiter.service.sharing.replica import BEAT_S

@@ -11,8 +11,8 @@ from typing import Any
 
 from arbiter.service.play.session import TurnItem
 from arbiter.service.ports.journal import Filter, MatchSummary, Subject
-from arbiter.service.record import tournaments as tournament_log
-from arbiter.service.record.tournaments import StoredLog
+from arbiter.service.record import tournament_log
+from arbiter.service.record.tournament_log import StoredLog
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader, items_of
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev

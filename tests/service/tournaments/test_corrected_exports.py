@@ -19,7 +19,7 @@ from arbiter.tournaments.corrections import CORRECTIONS
 from arbiter.tournaments.spec import Format
 from arbiter.tournaments.tournament import TournamentPhase
 from tests.service.tournaments.contest import Contest, spec_of
-from tests.service.tournaments.test_verification import KEY, Export, export_of, forged
+from tests.service.tournaments.test_tournament_verification import KEY, Export, export_of, forged
 
 pytestmark = pytest.mark.long
 

@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 
 from arbiter.errors import Refusal
 from arbiter.service.ports.journal import Append, JournalConflict, RecordDamaged, StoredRecord, StoreFailed, Subject
-from arbiter.service.record import tournaments as tournament_log
+from arbiter.service.record import tournament_log
 from arbiter.testing.clock import VirtualClock, run, virtually
 from arbiter.testing.faults import FaultyJournal
 from arbiter.testing.in_memory import InMemoryArbiter

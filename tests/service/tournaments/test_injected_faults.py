@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from arbiter.service.tournaments.driver import TournamentDriver
-from arbiter.service.tournaments.matches import abort
+from arbiter.service.tournaments.game_matches import abort
 from arbiter.testing.clock import run
 from arbiter.testing.random_tournaments import MANY_NO_SHOWS, drawn, restless
 from arbiter.tournaments import events as ev

@@ -26,9 +26,9 @@ from arbiter.matches.events import Cause, Ended, Party
 from arbiter.matches.match import Match, other
 from arbiter.matches.record import read
 from arbiter.matches.signing import write_keys
-from arbiter.ratings.answers import Row
 from arbiter.ratings.leaderboard import ESTABLISHED, PROVISIONAL_ELO
 from arbiter.ratings.rating_list import rating_list
+from arbiter.ratings.rating_results import Row
 from arbiter.service.play.session import TurnItem
 from arbiter.service.ports.journal import Filter
 from arbiter.testing.clock import NOON_MS, run

@@ -23,7 +23,7 @@ from arbiter.tournaments.spec import Format, Spec
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
 from tests.service.sharing.servers import servers
 from tests.service.tournaments.contest import Contest
-from tests.service.tournaments.test_series import hourly
+from tests.service.tournaments.test_next_in_series import hourly
 
 RULES = LeagueRules(("First", "Second", "Third"), size=4, move=1, missing=2)
 PLAYERS = 10

@@ -10,11 +10,11 @@ import pytest
 import structlog
 
 from arbiter.errors import Reason, Refusal
-from arbiter.ratings.answers import RatingList
 from arbiter.ratings.counts import Counts, RatedGame
 from arbiter.ratings.fit import fit
+from arbiter.ratings.rated_matches import Result
 from arbiter.ratings.rating_list import rating_list
-from arbiter.ratings.record import Result
+from arbiter.ratings.rating_results import RatingList
 from arbiter.service.tournaments.own_ratings import own_ratings
 from arbiter.service.tournaments.standings_cache import StandingsCache
 from arbiter.testing.random_tournaments import TournamentRun

@@ -21,7 +21,7 @@ from arbiter.tournaments.spec import Format, Spec
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
 from tests.service.sharing.servers import servers
 from tests.service.tournaments.contest import Contest, spec_of
-from tests.service.tournaments.test_series import HOUR_S, hourly
+from tests.service.tournaments.test_next_in_series import HOUR_S, hourly
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ from arbiter.bootstrap import Store
 from arbiter.service.ports.journal import Append, StoredRecord, Subject
 from arbiter.service.ports.snapshots import Snapshot
 from arbiter.service.record.snapshots import difference, go_on_from, snapshot_and_rest, take_snapshot
-from arbiter.service.record.tournaments import Chain, summary_of
+from arbiter.service.record.tournament_log import Chain, summary_of
 from arbiter.testing.clock import virtually
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemorySnapshots

@@ -16,7 +16,7 @@ from arbiter.tournaments import commands as do
 from arbiter.tournaments.formats.pairer import FreePlayers
 from arbiter.tournaments.spec import EntryRules, Format
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
-from arbiter.tournaments.unpaired import WORDS, Why
+from arbiter.tournaments.unpaired_reasons import WORDS, Why
 from tests.service.tournaments.contest import Contest, spec_of
 
 

@@ -22,7 +22,7 @@ from arbiter.testing.simulation.invariants import (
     tournaments,
     waits,
 )
-from arbiter.testing.simulation.invariants.evidence import RunEvidence, Violation
+from arbiter.testing.simulation.invariants.run_evidence import RunEvidence, Violation
 
 Check = Callable[[RunEvidence], Iterator[Violation]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from arbiter.errors import Reason
-from arbiter.testing.simulation.invariants.evidence import RunEvidence, Violation
+from arbiter.testing.simulation.invariants.run_evidence import RunEvidence, Violation
 from arbiter.testing.simulation.observations import ChallengeStory
 
 ONE_END = "A challenge ends in one way"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from arbiter.testing.simulation.invariants.evidence import RecordedEvent, RunEvidence, Violation
+from arbiter.testing.simulation.invariants.run_evidence import RecordedEvent, RunEvidence, Violation
 from arbiter.testing.simulation.plan import Fault
 
 FAIR = "Fair clocks"

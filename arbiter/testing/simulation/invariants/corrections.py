@@ -17,14 +17,14 @@ from arbiter.matches.signing import checking
 from arbiter.ratings.rulings import Command, Ruling, Rulings
 from arbiter.service.matches.transcripts import signature_of
 from arbiter.service.ports.journal import StoreDamaged, StoredRecord, Subject
-from arbiter.service.ratings.worker import InProcessRating
-from arbiter.service.record import tournaments as tournament_log
+from arbiter.service.ratings.rating_work import InProcessRating
+from arbiter.service.record import tournament_log
 from arbiter.service.tournaments.departures import NOTE
 from arbiter.service.tournaments.exported import exported
-from arbiter.service.tournaments.verification import TournamentError, verify
+from arbiter.service.tournaments.tournament_verification import TournamentError, verify
 from arbiter.testing.clock import run
 from arbiter.testing.memory import OneKey
-from arbiter.testing.simulation.invariants.evidence import RunEvidence, Violation
+from arbiter.testing.simulation.invariants.run_evidence import RunEvidence, Violation
 from arbiter.testing.simulation.observations import AskedDecision
 from arbiter.testing.simulation.plan import GUEST
 from arbiter.tournaments import events as ev

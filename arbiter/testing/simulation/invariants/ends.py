@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from arbiter.service.ports.journal import StoredRecord
-from arbiter.service.record import tournaments as tournament_log
-from arbiter.service.record.tournaments import maker
-from arbiter.testing.simulation.invariants.evidence import RecordedEvent, RunEvidence, Violation
+from arbiter.service.record import tournament_log
+from arbiter.service.record.tournament_log import maker
+from arbiter.testing.simulation.invariants.run_evidence import RecordedEvent, RunEvidence, Violation
 from arbiter.testing.simulation.plan import ORGANISER
 from arbiter.tournaments import events as ev
 

@@ -9,7 +9,7 @@ from arbiter.matches import evolution
 from arbiter.matches.match import Match
 from arbiter.matches.record import check_chain
 from arbiter.matches.verification import Verification
-from arbiter.testing.simulation.invariants.evidence import RunEvidence, Violation
+from arbiter.testing.simulation.invariants.run_evidence import RunEvidence, Violation
 
 STATE = ("phase", "revision", "digest", "text", "moves", "turn", "clocks", "banks", "since", "strikes", "result")
 """What two readings of a record have to agree on."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.requests import Receipt
-from arbiter.testing.simulation.invariants.evidence import ANSWERS, RecordedEvent, RunEvidence, Violation
+from arbiter.testing.simulation.invariants.run_evidence import ANSWERS, RecordedEvent, RunEvidence, Violation
 from arbiter.testing.simulation.observations import Request, SentAnswer
 from arbiter.testing.simulation.plan import ORGANISER
 

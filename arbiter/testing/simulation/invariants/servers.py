@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from arbiter.testing.clock import NOON_MS
-from arbiter.testing.simulation.invariants.evidence import RunEvidence, Violation
+from arbiter.testing.simulation.invariants.run_evidence import RunEvidence, Violation
 from arbiter.testing.simulation.observations import LostServer, ReceivedRequest, SentTurn
 from arbiter.testing.simulation.plan import Fault
 

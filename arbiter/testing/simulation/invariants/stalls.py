@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from arbiter.config import Limits
-from arbiter.testing.simulation.invariants.evidence import RecordedEvent, RunEvidence, Violation
+from arbiter.testing.simulation.invariants.run_evidence import RecordedEvent, RunEvidence, Violation
 from arbiter.testing.simulation.observations import Stall
 
 STALL: Final = "A stall is charged to nobody"

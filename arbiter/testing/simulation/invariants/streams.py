@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from arbiter.testing.guarantees import Bookmarked, Broken, Received, bookmarked, kept, resumable
-from arbiter.testing.simulation.invariants.evidence import RunEvidence, Violation
+from arbiter.testing.simulation.invariants.run_evidence import RunEvidence, Violation
 from arbiter.testing.simulation.observations import ObservedEvents
 from arbiter.testing.simulation.plan import GUEST, Fault
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from arbiter.service.ports.journal import StoreDamaged
-from arbiter.service.record import tournaments as tournament_log
-from arbiter.service.tournaments.trial import PairTest
-from arbiter.testing.simulation.invariants.evidence import RunEvidence, Violation
+from arbiter.service.record import tournament_log
+from arbiter.service.tournaments.trial_test import PairTest
+from arbiter.testing.simulation.invariants.run_evidence import RunEvidence, Violation
 from arbiter.tournaments import checker, engine, formats
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev

@@ -14,7 +14,7 @@ from arbiter.service.play.waits import SILENCE_MS
 from arbiter.service.sharing.news import RARE_S
 from arbiter.testing.clock import NOON_MS
 from arbiter.testing.simulation.invariants.clocks import Control
-from arbiter.testing.simulation.invariants.evidence import RecordedEvent, RunEvidence, Violation
+from arbiter.testing.simulation.invariants.run_evidence import RecordedEvent, RunEvidence, Violation
 from arbiter.testing.simulation.observations import AskedStream, SentTurn
 
 WAIT: Final = "The wait for the log is charged to nobody"

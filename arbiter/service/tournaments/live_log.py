@@ -1,0 +1,183 @@
+"""The log of a live tournament: events are decided in memory, stored, and then passed to the listener.
+
+Like a live match, a tournament has two states: `newest`, on which commands are decided, and `durable`, which all others
+see.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from copy import copy
+from functools import partial
+
+from arbiter.service.ports.journal import Append, Record, RecordDamaged, StoredRecord, StoreFailed, Subject
+from arbiter.service.record import tournament_log
+from arbiter.service.record.published import published
+from arbiter.service.record.snapshots import code_version, snapshot_and_rest
+from arbiter.service.record.tournament_log import Chain, StoredLog
+from arbiter.service.tournaments.game_matches import RETRY_S
+from arbiter.service.tournaments.tournament_ports import Dependencies, PairingFailed
+from arbiter.tournaments import commands as do
+from arbiter.tournaments import engine
+from arbiter.tournaments import events as ev
+from arbiter.tournaments.folding import fold, needs_whole
+from arbiter.tournaments.state_copy import copied
+from arbiter.tournaments.tournament import Tournament
+
+Listener = Callable[[Tournament, Sequence[ev.Event]], None]
+"""Called with a tournament and its newest events, once they are durable."""
+
+
+async def read_log(dependencies: Dependencies, tournament: str, *, folded: bool = True) -> tuple[StoredLog, int] | None:
+    """Return the log of a tournament, and the sequence number of its last record; None if there is no such tournament.
+
+    folded: without the old games of a ladder. It may begin at a snapshot then, with the events after it. Raises
+    StoreFailed, RecordDamaged.
+    """
+    journal, pairing = dependencies.journal, dependencies.pairing
+    if folded:
+        snapshot, records = await snapshot_and_rest(journal, dependencies.snapshots, tournament)
+        log = await pairing.go_on_from(snapshot, records) if snapshot is not None else None
+        if log is not None:
+            return log, records[-1].sequence
+    if not folded or snapshot is not None:
+        records = await journal.read(tournament, subject=Subject.TOURNAMENT)
+    if not records:
+        return None
+    return await pairing.load(tournament, records, folded=folded), records[-1].sequence
+
+
+class TournamentLog:
+    """A tournament in memory and in the journal. Only one task may write to it.
+
+    A ladder drops its old games here (`arbiter.tournaments.folding`).
+    """
+
+    def __init__(self, dependencies: Dependencies, log: StoredLog, listener: Listener) -> None:
+        self.newest: Tournament = log.tournament
+        self.durable: Tournament = copied(log.tournament)
+        self._journal = dependencies.journal
+        self._snapshots = dependencies.snapshots
+        self._since = len(log.events)  # events since the last snapshot, or since one was last due
+        self._feed = dependencies.feed
+        self._clock = dependencies.clock
+        self._pairing = dependencies.pairing
+        self._listener = listener
+        self._chain: Chain = log.chain  # of the durable events
+        self._unstored: list[ev.Event] = []
+        self._log = dependencies.log.bind(tournament=self.durable.id)
+
+    @property
+    def id(self) -> str:
+        """The tournament's id."""
+        return self.durable.id
+
+    def decide(self, command: do.Command, at: int | None = None) -> engine.TournamentDecision:
+        """Decide a command and apply its events to the newest state. The caller must then call `store`.
+
+        at: the instant of the decision in UTC epoch milliseconds; now by default.
+        """
+        decision = engine.decide(self.newest, command, self._clock.now_ms() if at is None else at)
+        for event in decision.events:
+            self.newest.apply(event)
+        self._unstored += decision.events
+        return decision
+
+    async def store(self) -> None:
+        """Store the events decided since the last call.
+
+        Raises StoreFailed, or JournalConflict if another server has written to this tournament. After either, the
+        caller must call `read_again`.
+        """
+        events, self._unstored = self._unstored, []
+        if not events:
+            return
+        chain = copy(self._chain)
+        records = chain.seal(events)
+        future = self._journal.append(Append(records, tournament=tournament_log.summary_of(self.newest)))
+        # A callback keeps the order in which events became durable: after the await, later events could come first.
+        future.add_done_callback(partial(self._stored, records, events, chain))
+        await future
+
+    def snapshot_is_due(self) -> bool:
+        """Return whether to call `keep_snapshot`: true once for each `every` events."""
+        due = self._since >= self._snapshots.every
+        if due:
+            self._since = 0
+        return due
+
+    async def keep_snapshot(self) -> None:
+        """Keep a snapshot of the durable state, unless another server has done so."""
+        try:
+            known = await self._snapshots.newest(self.id)
+            missing = self.durable.revision - (known.revision if known is not None else 0)
+            if known is None or known.code != code_version() or missing >= self._snapshots.every:
+                await self._snapshots.keep(await self._pairing.snapshot(self.durable, self._chain))
+        except (StoreFailed, PairingFailed) as failure:
+            self._log.warning("snapshot_not_kept", error=str(failure))
+
+    async def read_again(self, pause_s: float = RETRY_S) -> None:
+        """Set both states to those in the journal, after a failed append. Retries until the journal can be read.
+
+        Only events are read that are not durable here yet: the log of a ladder may have a hundred thousand. pause_s:
+        the time before the first attempt, in seconds.
+        """
+        while True:
+            await asyncio.sleep(pause_s)
+            pause_s = RETRY_S
+            self.newest, self._unstored = copied(self.durable), []
+            try:
+                await self._take_in()
+            except StoreFailed as failure:
+                self._log.warning("tournament_not_read", error=failure.message)
+            else:
+                return
+
+    async def unfold(self) -> None:
+        """Read all games of a ladder that has dropped old ones. There must be no decided event that is not stored.
+
+        Raises StoreFailed.
+        """
+        if self.durable.old:
+            records = await self._journal.read(self.id, most=self.durable.revision, subject=Subject.TOURNAMENT)
+            self.durable = (await self._pairing.load(self.id, records, folded=False)).tournament
+            self.newest = copied(self.durable)
+
+    async def follow(self) -> None:
+        """Apply the events that another server has written. There must be no decided event that is not stored."""
+        try:
+            await self._take_in()
+        except StoreFailed:
+            await self.read_again()
+
+    async def _take_in(self) -> None:
+        """Apply the events in the journal that are not durable here yet. Raises StoreFailed."""
+        records = await self._journal.read(self.id, self.durable.revision, subject=Subject.TOURNAMENT)
+        chain = copy(self._chain)
+        try:
+            events = chain.follow(record.body for record in records)
+            if needs_whole(events):
+                await self.unfold()
+            for event in events:
+                self.newest.apply(event)
+        except (ValueError, LookupError, TypeError) as error:  # or events that can't follow others
+            raise RecordDamaged(self.id, chain.revision, str(error), "tournament") from None
+        self._became_durable(records, events, chain)
+
+    def _stored(
+        self, records: Sequence[Record], events: Sequence[ev.Event], chain: Chain, future: asyncio.Future[int]
+    ) -> None:
+        if not future.cancelled() and future.exception() is None:
+            first = future.result() - len(records) + 1
+            self._became_durable([StoredRecord(first + n, *record) for n, record in enumerate(records)], events, chain)
+
+    def _became_durable(self, records: Sequence[StoredRecord], events: Sequence[ev.Event], chain: Chain) -> None:
+        self._chain = chain
+        self._since += len(events)
+        for event in events:
+            self.durable.apply(event)
+        for state in (self.durable, self.newest):
+            fold(state)
+        self._feed.subscribers.publish(published(records, events, self.id))
+        self._listener(self.durable, events)

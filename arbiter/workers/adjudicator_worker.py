@@ -1,0 +1,58 @@
+"""The installed adjudicator plug-ins, run in a worker process so that a faulty plug-in cannot harm the server."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Final
+
+from arbiter.service.tournaments.adjudicators import AdjudicatedEnd, Adjudicator, AdjudicatorFailed, Case, checked
+from arbiter.workers.pool import JobProcess
+from arbiter.workers.process import Jobs
+
+GROUP: Final = "arbiter.adjudicators"
+LONGEST_S: Final = 5.0  #: time limit for one case; a plug-in process that takes longer is killed
+
+
+def installed() -> dict[str, EntryPoint]:
+    """Return the location of each plug-in, by name."""
+    return {entry.name: entry for entry in entry_points(group=GROUP)}
+
+
+class AdjudicatorProcess:
+    """A worker process behind the port `arbiter.service.tournaments.adjudicators.Adjudicators`."""
+
+    def __init__(self, longest_s: float = LONGEST_S) -> None:
+        self._names = frozenset(installed())
+        self._jobs = JobProcess("arbiter.workers.adjudicator_worker", "judges", longest_s, AdjudicatorFailed)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the plug-ins that were installed when the server started."""
+        return self._names
+
+    async def close(self) -> None:
+        """Stop the worker; pending requests get no answer."""
+        await self._jobs.close()
+
+    async def judge(self, name: str, case: Case) -> AdjudicatedEnd | None:
+        """Return a plug-in's verdict; see the port."""
+        verdict: Any = await self._jobs.ask("judge", (name, tuple(case)))
+        return None if verdict is None else AdjudicatedEnd(*verdict)
+
+
+@cache
+def _load(name: str) -> Adjudicator:
+    plugin: Adjudicator = installed()[name].load()
+    return plugin
+
+
+def _judge(name: str, case: tuple[Any, ...]) -> tuple[int, str] | None:
+    """Return a plug-in's verdict on a case, as plain values. The plug-in's own objects stay in this process."""
+    verdict = checked(_load(name)(Case(*case)))
+    return None if verdict is None else (verdict.winner, verdict.note)
+
+
+def jobs() -> Jobs:
+    """Return the job handlers, by kind."""
+    return {"judge": _judge}

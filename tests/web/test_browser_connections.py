@@ -1,0 +1,101 @@
+"""Slow and idle connections are closed; known proxies say whose request they pass on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from arbiter.config import Limits
+from arbiter.runtime.loopback import free_port
+from arbiter.service.gate.addresses import Proxies
+from arbiter.testing.served import Served, served
+from arbiter.web.browser_connections import OpenConnections
+
+FORM = b"POST /sign-in HTTP/1.1\r\nhost: a\r\ncontent-type: application/x-www-form-urlencoded\r\n"
+CALL = b"POST /arbiter.v1.ServerService/GetServerInfo HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n"
+BODY = b"content-length: 9\r\n\r\nfo"
+ORIGIN = b"origin: http://a\r\n"
+WHOLE = b"GET /keys.json HTTP/1.1\r\nhost: a\r\n\r\n"
+
+
+@asynccontextmanager
+async def page(**given: Any) -> AsyncIterator[Served]:
+    async with served(web=f"127.0.0.1:{free_port()}", **given) as server:
+        yield server
+
+
+async def said_to(server: Served, *parts: bytes) -> list[bytes]:
+    """Send parts of requests, each after an answer to the one before; return the answers, b'' if the server closes."""
+    place = urlsplit(server.running.page)
+    reader, writer = await asyncio.open_connection(place.hostname, place.port)
+    answers = []
+    for part in parts:
+        writer.write(part)
+        answers.append(await (reader.read() if part is parts[-1] else reader.readuntil(b"]}")))
+    writer.close()
+    return answers
+
+
+@pytest.mark.parametrize(
+    ("parts", "status"),
+    [
+        ([b""], b""),
+        ([b"GET / HT"], b"408"),
+        ([FORM], b"408"),
+        ([FORM + ORIGIN + BODY], b"408"),
+        ([CALL + BODY], b"408"),
+        ([WHOLE, b"GET / HTTP/1.1\r\nx"], b"408"),
+        ([FORM + BODY], b"403"),  # refused at once; the rest of the request is not waited for
+    ],
+)
+async def test_an_incomplete_request_times_out(
+    parts: list[bytes], status: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with page(limits={"request_ms": 200}) as server, asyncio.timeout(60):
+        with caplog.at_level(logging.WARNING):
+            *_, answer = await said_to(server, *parts)
+    assert answer[9:12] == status
+    if status == b"408":
+        assert answer.endswith(b"send it again")
+    assert [record.message for record in caplog.records] == []
+
+
+async def test_a_cancelled_form_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
+    async with page() as server:
+        place = urlsplit(server.running.page)
+        with caplog.at_level(logging.WARNING):
+            _, writer = await asyncio.open_connection(place.hostname, place.port)
+            writer.write(FORM + ORIGIN + BODY)
+            await writer.drain()
+            writer.close()
+            await writer.wait_closed()
+            async with httpx.AsyncClient() as browser:  # the answer comes after the server has noticed the end
+                assert (await browser.get(server.running.page)).status_code == 200
+    assert [record.message for record in caplog.records] == []
+
+
+def test_a_proxy_has_any_number_of_connections_also_if_only_its_network_is_named() -> None:
+    limits = Limits(page_connections_of_address=1)
+    for proxies in (("10.0.0.0/8",), ("*",), ("10.0.0.5",)):
+        connections = OpenConnections(limits, Proxies(proxies))
+        assert [connections.open("10.0.0.5") for _ in range(3)] == ["10.0.0.5"] * 3
+    connections = OpenConnections(limits, Proxies(("192.0.2.1",)))
+    assert [connections.open("10.0.0.5") for _ in range(2)] == ["10.0.0.5", None]
+
+
+@pytest.mark.parametrize(("proxies", "codes"), [(("127.0.0.0/8",), [401, 401]), (("192.0.2.9",), [401, 429])])
+async def test_only_known_proxies_may_name_the_sender_of_a_request(proxies: tuple[str, ...], codes: list[int]) -> None:
+    limits = {"unknown_tokens_a_minute": 1}
+    async with page(web_proxies=proxies, limits=limits) as server, httpx.AsyncClient() as browser:
+        found = []
+        for visitor in ("198.51.100.1", "198.51.100.2"):
+            headers = {"x-forwarded-for": visitor, "authorization": "Bearer guess"}
+            found.append((await browser.get(server.running.page, headers=headers)).status_code)
+    assert found == codes
