@@ -1,4 +1,4 @@
-"""Files, settings, callbacks and hooks have the same names in every client, as `clients/README.md` says."""
+"""Files, settings, callbacks and hooks have the same names in every client, as the pages of `clients` say."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ OTHER: Final = {
 
 def listed() -> list[str]:
     """Return the names of the table of files."""
-    page = (CLIENTS / "README.md").read_text("utf-8")
-    table = page.partition("### Files")[2].partition("### The bot")[0]
+    page = (CLIENTS / "BEHAVIOUR.md").read_text("utf-8")
+    table = page.partition("## Files")[2].partition("## Behaviour")[0]
     rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
     return [name for row in rows for name in re.findall(r"`(\w+)`", row)]
 

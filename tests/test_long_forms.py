@@ -14,7 +14,7 @@ import pytest
 from tests.conftest import SCALES
 from tests.documents import ROOT
 
-HEAD = "| test | module | in `make test` | in full |\n"
+HEAD = "| test | module | in `make test` | in `make soak` |\n"
 FOLDERS = ("tests", "clients/python/tests")
 
 

@@ -18,7 +18,7 @@ from arbiter.plain_text import is_plain
 BOTS: Final = "bots"
 #: the name of a new player, as the server accepts it
 NAME: Final = re.compile(r"(?=.{1,40}\Z)[a-z0-9]+(?:[_.-][a-z0-9]+)*", re.ASCII)
-_SHELL_WORDS: Final = "a text of shell words, or a list of texts"
+_SHELL_WORDS: Final = "shell words, or a list of texts"
 HIGHEST_RATING: Final = 10_000
 LONGEST: Final = 100  #: maximum characters of a name or a version
 _invalid: Final = partial(parameter_invalid, of="a tournament")
@@ -39,9 +39,7 @@ class BotTable(NamedTuple):
         ),
     ] = ""
     bot: Annotated[str, Option(f"A bot that is bundled: {', '.join(bundled_bot.names())}. Or else `command`.")] = ""
-    command: Annotated[
-        str, Option("The program, as a command line or a list of words. Or else `bot`.", allowed=_SHELL_WORDS)
-    ] = ""
+    command: Annotated[str, Option("The program, as a command line. Or else `bot`.", allowed=_SHELL_WORDS)] = ""
     args: Annotated[str, Option("Arguments for a bundled bot.", allowed=_SHELL_WORDS)] = ""
     env: Annotated[
         Mapping[str, str],
@@ -72,9 +70,7 @@ class BotTable(NamedTuple):
             "A chess engine that speaks UCI, as a command line. In place of `bot` and `command`.", allowed=_SHELL_WORDS
         ),
     ] = ""
-    gtp: Annotated[
-        str, Option("A Go engine that speaks GTP, as a command line. In place of them too.", allowed=_SHELL_WORDS)
-    ] = ""
+    gtp: Annotated[str, Option("A Go engine that speaks GTP. In place of them too.", allowed=_SHELL_WORDS)] = ""
     options: Annotated[
         Mapping[str, str | int | bool],
         Option(
@@ -113,27 +109,9 @@ class BotTable(NamedTuple):
     ] = 0
 
 
-class EngineTable(NamedTuple):
-    """What the table `[engine]` may say: the same fields, for all bots with `uci` that do not say otherwise."""
-
-    options: Annotated[
-        Mapping[str, str | int | bool],
-        Option("Options of every engine; those of a bot go before them.", allowed="as in `[[bots]]`"),
-    ] = MappingProxyType({})
-    nodes: Annotated[int, Option("Nodes to search for a move.", (0, MOST_SEARCHED))] = 0
-    depth: Annotated[int, Option("Plies to search for a move.", (0, 1_000))] = 0
-    movetime: Annotated[int, Option("Milliseconds to search for a move.", (0, MOST_SEARCHED))] = 0
-    resign_moves: Annotated[int, Option("When an engine resigns, as in `[[bots]]`.", (0, MOST_MOVES))] = 0
-    resign_score: Annotated[int, Option("The same: its score.", (0, MOST_CENTIPAWNS))] = 0
-    draw_moves: Annotated[int, Option("When an engine agrees to a draw, as in `[[bots]]`.", (0, MOST_MOVES))] = 0
-    draw_score: Annotated[int, Option("The same: its score.", (0, MOST_CENTIPAWNS))] = 0
-    draw_from: Annotated[int, Option("The same: the number of the move.", (0, 10_000))] = 0
-    cores: Annotated[int, Option("The cores of each engine, as in `[[bots]]`.", (0, 1_024))] = 0
-
-
 ENGINE: Final = "engine"  #: the table of what all engines have
 ENGINES: Final = ("uci", "gtp")  #: the languages of engines
-ENGINE_FIELDS: Final = EngineTable._fields
+ENGINE_FIELDS: Final = BotTable._fields[BotTable._fields.index("options") :]  #: what all bots with `uci` may have once
 NUMBERS: Final = ENGINE_FIELDS[1:-1]  #: the numbers that the bridge to an engine is told
 UCI_FIELDS: Final = ("options", *NUMBERS)  #: the fields that go with `uci` alone
 THREADS: Final = "threads"  #: the option of an engine, in any case

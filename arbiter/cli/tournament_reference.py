@@ -8,7 +8,7 @@ from typing import Final
 from rich.markdown import Markdown
 
 from arbiter.cli.terminal import console, on_terminal, write_text
-from arbiter.cli.tournament_bots import BotTable, EngineTable
+from arbiter.cli.tournament_bots import ENGINE, ENGINE_FIELDS, BotTable
 from arbiter.matches.policy import Policy
 from arbiter.options import UNSET, Described, Option, options_of
 from arbiter.sandbox.limits import ResourceLimits
@@ -25,13 +25,14 @@ HEADINGS: Final = {
     "series": "[series]: what the table over a series counts, where `schedule.every` makes one",
     "league": "[league]: the divisions of a league, whose seasons begin as `schedule.every` says",
     "adjudication": "[adjudication]: when the arbiter ends a game",
-    "policy": "[policy]: what matches do otherwise than the server's policy says",
+    "policy": "[policy]: what matches do otherwise than the server's policy, which is the default",
     "bots": "[[bots]]: the bots of `arbiter tournament run`, a table each",
     "engine": "[engine]: what all chess engines of `arbiter tournament run` have",
     "sandbox": "[sandbox]: what each bot of `arbiter tournament run` may take",
 }
 
 NEEDED: Final = "needed"
+OF_ENGINES: Final = f"The keys of `[[bots]]` from `{ENGINE_FIELDS[0]}` on; those of a bot go before them."
 INTRODUCTION: Final = """\
 # The file of a tournament
 
@@ -53,11 +54,11 @@ def reference() -> None:
 
 def tables() -> Mapping[str, Mapping[str, Described]]:
     """Return every option of a file, by the name of its table ('' for the file itself) and its own name."""
-    of_runs = {"bots": BotTable, "engine": EngineTable, "sandbox": ResourceLimits}
-    parts: Mapping[str, type] = {"": Spec, **PARTS, "policy": Policy, **of_runs}
+    parts: Mapping[str, type] = {"": Spec, **PARTS, "policy": Policy, "bots": BotTable, "sandbox": ResourceLimits}
     found = {table: dict(options_of(part)) for table, part in parts.items()}
     found["openings"]["file"] = OPENING_FILE
-    return found
+    found["engine"] = {name: found["bots"][name] for name in ENGINE_FIELDS}
+    return {table: found[table] for table in HEADINGS}
 
 
 OPENING_FILE: Final = Described(
@@ -80,7 +81,8 @@ def page() -> str:
             f"| `{name}` | {each.allowed} | {_default(table, each)} | {_meaning(each.option)} |"
             for name, each in options.items()
         ]
-        parts.append("\n".join((f"## {_quoted(HEADINGS[table])}\n", *_HEAD, *lines, "")))
+        listed = (*_HEAD, *lines) if table != ENGINE else (OF_ENGINES,)
+        parts.append("\n".join((f"## {_quoted(HEADINGS[table])}\n", *listed, "")))
     return "\n".join(parts)
 
 
@@ -101,8 +103,6 @@ def _meaning(option: Option) -> str:
 
 
 def _default(table: str, option: Described) -> str:
-    """Return the default of an option as it is written in a file."""
-    if table == "policy":
-        return "the server's"
-    shown = option.shown_default
+    """Return the default of an option as it is written in a file; '' where it is the server's."""
+    shown = option.shown_default if table != "policy" else ""
     return NEEDED if option.default is UNSET else f"`{shown}`" if shown else ""

@@ -18,7 +18,8 @@ GAME: Final = "protos/arbiter/v1/game.proto"
 REFUSAL: Final = "protos/arbiter/v1/refusal.proto"
 SERVER: Final = "protos/arbiter/v1/server.proto"
 PROTOS: Final = "protos/README.md"
-CLIENTS: Final = "clients/README.md"
+CLIENTS: Final = "clients/BEHAVIOUR.md"
+BOTS: Final = "clients/README.md"
 
 CHAPTERS: Final = {
     "hello": "hello, token, patience",

@@ -104,8 +104,9 @@ def _is_reader(callback: Callable[..., object]) -> bool:
 def _schedule_as_batch() -> None:
     """Have the library's thread interrupt no other thread (Linux: SCHED_BATCH, see sched(7)).
 
-    The price: where other programs keep all processors busy, it waits for them. `deploy/FIGURES.md` has the
-    measurements, in the table of settings.
+    Two servers on one PostgreSQL make 1.09 times as many moves a second so, and acknowledge a move at 2,500 offered a
+    second after 18 instead of 29 ms (p50). The price: where four other programs kept two processors busy, it waited for
+    them, and a move took 9.2 instead of 7.4 ms.
     """
     if sys.platform == "linux":
         for thread in threading.enumerate():

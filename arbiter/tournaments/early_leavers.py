@@ -1,7 +1,7 @@
 """Who has left a round robin early, so that its results do not count for the places of the others.
 
-This is the usual rule of federations for over-the-board chess. The games of who has completed less than half of them
-stay in the table, for ratings and the record, but the others have no points from them; of who has completed half or
+This is the usual rule of federations for over-the-board chess. If a player has completed less than half of its games,
+they stay in the table, for ratings and the record, but the others have no points from them. If it has completed half or
 more, the games that are left are lost, and all count. Otherwise the players whom it had met while it was there would be
 compared with those who won without play. A player has completed a game that it has played, or has won because the other
 was not there. A player that does not come to its games, and does not withdraw, has not left. Nor has a disqualified

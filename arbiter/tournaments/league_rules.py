@@ -33,7 +33,7 @@ class LeagueRules:
     ] = 1
     missing: Annotated[
         int,
-        Option("Who has not played a game in so many seasons in a row drops out; 0: nobody does.", bounds=(0, 20)),
+        Option("A player without a game in so many seasons in a row drops out; 0: nobody does.", bounds=(0, 20)),
     ] = 2
 
 

@@ -66,8 +66,8 @@ class Openings:
     seed: Annotated[
         str,
         Option(
-            "What they are drawn from, and a random order, and the start positions of `chess960`; needed with one of "
-            "these, and refused without."
+            "What the plies, a random order and the start positions of `chess960` are drawn from; needed with one of "
+            "them, and refused without."
         ),
     ] = ""
     lines: Annotated[
@@ -123,7 +123,7 @@ class Options:
     keep_early_leavers: Annotated[
         bool,
         Option(
-            "The games of who leaves before half of them count for the others.",
+            "The games of a player that leaves before half of them count for the others.",
             formats=(Format.ROUND_ROBIN,),
             stored=True,
         ),
@@ -185,7 +185,7 @@ class Options:
     elo_parts: Annotated[
         int,
         Option(
-            "`elo0` and `elo1` are so many times as large as what they mean. A file may write `elo1 = 1.75` instead.",
+            "`elo0` and `elo1` are divided by this. A file may write `elo1 = 1.75` instead.",
             bounds=(1, 100),
             formats=(Format.TRIAL,),
         ),

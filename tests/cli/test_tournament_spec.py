@@ -249,7 +249,7 @@ def test_a_swiss_with_more_rounds_than_its_bots_can_play_gets_a_warning(file: Pa
         ('name = "ann"\n', "", "line 12 (bots[2].name)", "the name that the bot plays under"),
         ('"ann"', '"Ann Lee"', "line 13 (bots[2].name)", "1 to 40 of a-z"),
         ('"ann"', '"ann--lee"', "line 13 (bots[2].name)", "between two of these may stand one '-'"),
-        ("'3 4'", "'3 4", "line 14 (bots[2].command)", "a text of shell words"),
+        ("'3 4'", "'3 4", "line 14 (bots[2].command)", "shell words"),
         ("\"./ann --level '3 4'\"", '""', "line 14 (bots[2].command)", "a command line"),
         ("\"./ann --level '3 4'\"", "[1]", "line 14 (bots[2].command)", "a list of texts"),
         ("BOOK", "ARBITER_TOKEN", "line 15 (bots[2].env)", "do not begin with ARBITER_"),

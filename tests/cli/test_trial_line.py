@@ -11,7 +11,7 @@ import pytest
 from arbiter.cli.tournament_run.screen import PlainOutput
 from arbiter.cli.tournament_run.trial_line import TrialLine
 from arbiter.cli.tournament_spec import spec_value
-from arbiter.service.tournaments.trial_test import PairTest
+from arbiter.service.tournaments.trial_decision import PairTest
 from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments.game_ends import NO_SHOW
 from arbiter.tournaments.spec import Format, Options, Spec

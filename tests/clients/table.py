@@ -1,4 +1,4 @@
-"""The results of the conformance kit in clients/README.md: `python -m tests.clients.table` updates the table.
+"""The results of the conformance kit in clients/BEHAVIOUR.md: `python -m tests.clients.table` updates the table.
 
 With names of languages, only these are measured. Builds every client for which this machine has the tools, and runs the
 kit on its bot; a language that can't be built here keeps its column.
@@ -19,7 +19,7 @@ from arbiter.conformance.kit import ClauseResult, ClauseVerdict, Kit
 from tests.clients.languages import BRIDGE, Language, built, languages
 from tests.clients.toolchains import CLIENTS, require
 
-README = CLIENTS / "README.md"
+PAGE = CLIENTS / "BEHAVIOUR.md"
 BEGIN, END = "<!-- measured by the conformance kit -->\n", "<!-- end of what was measured -->\n"
 SCALE = 5.0  #: other tests may run at the same time
 TURNS = ["rust", "go", "cpp", "typescript", "rust", "go", "cpp", "python", "rust", "go", "java", "lines"]
@@ -54,7 +54,7 @@ def check(name: str, whole: bool) -> None:
     outcomes = measured(language, clauses() if whole else part(name))
     wrong = failures(outcomes)
     if whole:
-        wrong = wrong or differences(name, outcomes, README.read_text(encoding="utf-8"))
+        wrong = wrong or differences(name, outcomes, PAGE.read_text(encoding="utf-8"))
     if wrong:
         pytest.fail(f"the bot in {name} and the conformance kit:\n" + "\n".join(wrong), pytrace=False)
 
@@ -68,7 +68,7 @@ def differences(name: str, outcomes: Sequence[ClauseResult], page: str) -> list[
     """Return the cells of a page's table that differ from the outcomes of all clauses."""
     rows = zip(CHAPTERS.values(), columns_of(page)[name], column(outcomes), strict=True)
     return [
-        f"{README.name} says {stands!r} of {title!r}, the kit {found!r}: run `python -m tests.clients.table {name}`"
+        f"{PAGE.name} says {stands!r} of {title!r}, the kit {found!r}: run `python -m tests.clients.table {name}`"
         for title, stands, found in rows
         if stands != found
     ]
@@ -113,7 +113,7 @@ def columns_of(page: str) -> dict[str, tuple[str, ...]]:
 
 def main() -> int:
     """Measure, and write the table. Returns the exit status: 1 if a bot failed a clause."""
-    page = README.read_text(encoding="utf-8")
+    page = PAGE.read_text(encoding="utf-8")
     columns = columns_of(page)
     failed: list[str] = []
     for language in everything().values():
@@ -129,7 +129,7 @@ def main() -> int:
         print(f"{language.name}: {json.dumps(columns[language.name])}", file=sys.stderr)
     columns = {name: columns[name] for name in everything() if name in columns}
     before, after = page[: page.index(BEGIN) + len(BEGIN)], page[page.index(END) :]
-    README.write_text(before + table(columns) + after, encoding="utf-8")
+    PAGE.write_text(before + table(columns) + after, encoding="utf-8")
     print("\n".join(failed), file=sys.stderr)
     return 1 if failed else 0
 

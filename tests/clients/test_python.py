@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.clients.packages import TREE, block, meet, shell, unpack
-from tests.clients.table import README, check, columns_of, everything
+from tests.clients.table import PAGE, check, columns_of, everything
 from tests.clients.toolchains import CLIENTS, require
 
 UV = Path(sys.executable).with_name("uv")
@@ -52,5 +52,5 @@ def test_its_bot_passes_every_clause_and_the_table_says_so() -> None:
 
 def test_the_table_has_every_language_and_each_has_its_module() -> None:
     names = sorted(everything())
-    assert sorted(columns_of(README.read_text(encoding="utf-8"))) == names
+    assert sorted(columns_of(PAGE.read_text(encoding="utf-8"))) == names
     assert all((Path(__file__).parent / f"test_{name}.py").exists() for name in names)

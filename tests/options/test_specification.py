@@ -10,7 +10,7 @@ import pytest
 
 from arbiter.matches.adjudication import AdjudicationRules
 from arbiter.service.tournaments.game_matches import rules_of
-from arbiter.service.tournaments.trial_test import PairTest
+from arbiter.service.tournaments.trial_decision import PairTest
 from arbiter.testing.clock import virtually
 from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments import engine

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from arbiter.service.record.tournament_log import Chain, StoredLog
-from arbiter.service.tournaments.trial_test import PairTest
+from arbiter.service.tournaments.trial_decision import PairTest
 from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.testing.simulation.invariants import RunEvidence
 from arbiter.testing.simulation.invariants.ends import absent

@@ -101,33 +101,6 @@ def _measured(kept: Mapping[str, Any]) -> list[Row]:
     return found
 
 
-def _goals(kept: Mapping[str, Any]) -> list[Row]:
-    """Return each figure that has a goal, with what its rounds have found."""
-    figures, sizes = _figures(kept), _sizes(kept)
-    texts = {
-        "us_ratio": "processor time of the servers a move, at most {goal:g} times the single process's",
-        "us_loaded_ratio": f"with {_load(figures, 'single_loaded_us')} moves/s offered to all servers together, and as "
-        "many to the single process: processor time of the servers a move, at most {goal:g} times the single process's",
-        "rate_ratio": "no fewer moves a second than 1 server, with the players on the same "
-        f"{kept['machine']['processors']} processors",
-        "seen_p50_ms": f"with {_load(figures, 'single_ack_p50_ms')} moves/s offered, from the commit to an observer at "
-        "another server, at most {goal:g} ms (p50)",
-    }
-    found: list[Row] = [("goal", "measured", "")]
-    for key, text in texts.items():
-        title = text
-        for size in sizes:
-            figure = figures.get(f"{size.key}_{key}")
-            if figure is None or figure.goal is None:
-                continue
-            rounds = ", ".join(Figure(figure.key, "", each, figure.unit).shown for each in figure.rounds)
-            verdict = "met" if figure.met else "**not met**"
-            goal = title.format(goal=figure.goal)
-            found.append((f"{size.name}: {goal}", f"{figure.shown} ({rounds} in single rounds)", verdict))
-            title = "the same"
-    return found
-
-
 def _carried(kept: Mapping[str, Any]) -> list[Row]:
     return [tables.HEADINGS, *tables.rows(tables.WANTED, tables.costs_in(kept), tables.WANTED_CORES)]
 
@@ -143,7 +116,6 @@ def _checks(kept: Mapping[str, Any]) -> list[Row]:
 PARTS: Final[Mapping[str, Callable[[Mapping[str, Any]], list[Row]]]] = {
     "plan": _plan,
     "measured": _measured,
-    "goals": _goals,
     "checks": _checks,
     "carried": _carried,
     "needed": _needed,

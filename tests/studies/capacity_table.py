@@ -16,7 +16,7 @@ CORES: Final = (2, 4, 8, 16, 32, 64, 128)  #: of the picture
 CHECKED: Final = 4  #: replicas, of which the measurement is compared with the prediction
 
 Row = tuple[str, ...]
-HEADINGS: Final = ("cores", "design", "live matches", "moves/s", "observers", "replicas", "gives out first", "then")
+HEADINGS: Final = ("cores", "design", "live matches", "moves/s", "observers", "replicas", "gives out first")
 NEEDED_HEADINGS: Final = (
     "design",
     "cores for all",
@@ -36,8 +36,7 @@ def rows(load: Load, costs: Costs, cores: Sequence[int]) -> list[Row]:
         for design in DESIGNS:
             most = carried(load, costs, design, number)
             most_load = (f"{most.load.matches:,.0f}", f"{most.load.moves:,.0f}", f"{most.load.observers:,.0f}")
-            then = remedy(most.limit, design)
-            found.append((f"{number}", design.name, *most_load, f"{most.replicas}", most.limit, then))
+            found.append((f"{number}", design.name, *most_load, f"{most.replicas}", most.limit))
     return found
 
 

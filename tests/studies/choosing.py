@@ -1,4 +1,4 @@
-"""All tables of deploy/CHOOSING.md and RESULTS.md, in the form that they have there, by one command."""
+"""All studies of deploy/CHOOSING.md and RESULTS.md, as tables in the form that they have there, by one command."""
 
 from __future__ import annotations
 

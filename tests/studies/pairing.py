@@ -1,4 +1,4 @@
-"""How much better a ladder's pairs rate its players than random ones: a table of deploy/CHOOSING.md.
+"""How much better a ladder's pairs rate its players than random ones: a sentence of deploy/CHOOSING.md.
 
 The players of a field have normal strengths. They play ROUNDS rounds of one game each, by the model of the ratings
 (seat 1 is worth 50 Elo, two equal players draw 13 % of their games). After every second round the ladder gets the

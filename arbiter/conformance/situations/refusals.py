@@ -7,7 +7,7 @@ from typing import Any
 from arbiter_protos.v1 import match_pb2, play_pb2
 
 from arbiter.conformance.bot_match import BotMatch
-from arbiter.conformance.clauses import CLIENTS, REFUSAL, clause
+from arbiter.conformance.clauses import BOTS, CLIENTS, REFUSAL, clause
 from arbiter.conformance.failures import Failed
 from arbiter.conformance.situations.turns import one_move
 from arbiter.conformance.testbed import Testbed
@@ -116,7 +116,7 @@ _stale(Reason.MATCH_NOT_ACTIVE, phase="ended", outcome="")
     "refusals.illegal",
     "does not repeat a request that was refused as illegal",
     "`choose` is called once more with `turn.refused` set; a second refusal resigns",
-    CLIENTS,
+    BOTS,
 )
 async def illegal(testbed: Testbed) -> None:
     """Refuse every move at a turn with MOVE_ILLEGAL, whatever it is; the fourth would lose the match."""

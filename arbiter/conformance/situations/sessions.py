@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arbiter.conformance.clauses import CLIENTS, clause
+from arbiter.conformance.clauses import BOTS, CLIENTS, clause
 from arbiter.conformance.failures import Failed
 from arbiter.conformance.testbed import START_S, Testbed
 from arbiter.conformance.waiting import REACT_S
@@ -115,7 +115,7 @@ async def _stops(testbed: Testbed) -> None:
     "tls.plays",
     "speaks TLS, and trusts the certificate that it is given",
     "PEM file of the certificate to trust; speaks TLS",
-    CLIENTS,
+    BOTS,
     tls=True,
 )
 async def tls(testbed: Testbed) -> None:

@@ -32,7 +32,7 @@ from arbiter.service.tournaments.pairing_input import PairingInput
 from arbiter.service.tournaments.plugin_adjudication import PluginAdjudication
 from arbiter.service.tournaments.queued_command import QueuedCommand
 from arbiter.service.tournaments.tournament_ports import Dependencies, PairingFailed
-from arbiter.service.tournaments.trial_test import PairTest
+from arbiter.service.tournaments.trial_decision import PairTest
 from arbiter.service.tournaments.unpaired import why_unpaired
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine, formats

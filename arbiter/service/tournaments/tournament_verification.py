@@ -20,7 +20,7 @@ from arbiter.service.record.tournament_log import Chain
 from arbiter.service.tournaments.exported import FORM, final_table, standings_line
 from arbiter.service.tournaments.game_matches import DAMAGED, creation, occasion_of, report
 from arbiter.service.tournaments.own_ratings import Rater
-from arbiter.service.tournaments.trial_test import PairTest
+from arbiter.service.tournaments.trial_decision import PairTest
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine, formats
 from arbiter.tournaments import events as ev

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from arbiter.service.ports.journal import StoreDamaged
 from arbiter.service.record import tournament_log
-from arbiter.service.tournaments.trial_test import PairTest
+from arbiter.service.tournaments.trial_decision import PairTest
 from arbiter.testing.simulation.invariants.run_evidence import RunEvidence, Violation
 from arbiter.tournaments import checker, engine, formats
 from arbiter.tournaments import commands as do

@@ -13,7 +13,7 @@ import pytest
 
 from arbiter.ratings.sprt import Verdict
 from arbiter.service.tournaments.tournament_verification import trial_faults
-from arbiter.service.tournaments.trial_test import MOST_REPEATS, PairTest
+from arbiter.service.tournaments.trial_decision import MOST_REPEATS, PairTest
 from arbiter.testing.clock import run
 from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments import commands as do
