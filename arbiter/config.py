@@ -273,6 +273,11 @@ class Matches(_Section):
     resume_ms: Milliseconds = Field(
         default=30_000, ge=0, description="how long a match waits for players after an outage"
     )
+    ready_ms: Milliseconds = Field(
+        default=10_000,
+        ge=0,
+        description="how long the first clock, also after an outage, waits for connected bots that are not ready yet",
+    )
 
 
 class Credit(_Section):

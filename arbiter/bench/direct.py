@@ -78,7 +78,7 @@ async def engine(command: str) -> tuple[Program, Ask]:
         starting([found(program) or program, *words]), Uci({}, Search(nodes=1)), START_S, program
     )
     match = LiveMatch("direct", "chess", 1, "")
-    await running.begin(match)
+    await running.begin(match, START_S)
 
     async def ask(_position: Any, played: tuple[str, ...]) -> str:
         match.moves = played

@@ -157,7 +157,7 @@ class _Parts:
 
     @cached_property
     def attendance(self) -> Attendance:
-        return Attendance(self.decisions, self.decisions.live, self.others, log("arbiter.matches"))
+        return Attendance(self.decisions, self.decisions.live, self.others, self.clock, log("arbiter.matches"))
 
     @cached_property
     def recovery(self) -> Recovery:
@@ -375,5 +375,6 @@ def _policy(settings: Settings) -> Policy:
         abandon_ms=matches.abandon_ms,
         move_cap_ms=matches.move_cap_ms,
         resume_ms=matches.resume_ms,
+        ready_ms=matches.ready_ms,
         credit=CreditRules(**settings.credit.model_dump()),
     )

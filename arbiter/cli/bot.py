@@ -73,12 +73,17 @@ class Engine:
     nodes: Annotated[int, _help("With --uci: search so many nodes a move, whatever the clock says.")] = 0
     depth: Annotated[int, _help("With --uci: search so many plies deep.")] = 0
     movetime: Annotated[int, _help("With --uci: search for so many milliseconds.")] = 0
+    ponder: Annotated[
+        bool, _help("With --uci: think in the opponent's time, about the answer that it expects.", negative=())
+    ] = False
 
     def language(self) -> bridge.Language:
         """Return the engine's language. Raises Failure for options that are none, or that go with another one."""
         if self.gtp:
             if replace(self, gtp="") != Engine():
-                raise Failure("--gtp stands alone: --uci, --option, --nodes, --depth and --movetime are for chess")
+                raise Failure(
+                    "--gtp stands alone: --uci, --option, --nodes, --depth, --movetime and --ponder are for chess"
+                )
             return bridge.Gtp()
         try:
             options = dict(map(_option, self.option))
@@ -86,7 +91,25 @@ class Engine:
             raise Failure(f"--option {error}") from None
         if min(self.nodes, self.depth, self.movetime) < 0:
             raise Failure("--nodes, --depth and --movetime are limits of a search: give 1 or more")
-        return bridge.Uci(options, bridge.Search(self.nodes, self.depth, self.movetime))
+        return bridge.Uci(options, bridge.Search(self.nodes, self.depth, self.movetime), ponder=self.ponder)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Log:
+    """What is written to standard error."""
+
+    dialogue: Annotated[
+        bool, _help("Write each line that the program reads (<) and writes (>) to standard error.", negative=())
+    ] = False
+    quiet: Annotated[bool, _help("Say only what is wrong on standard error.", negative=())] = False
+
+    def begin(self) -> None:
+        """Begin to write. Raises Failure."""
+        if self.dialogue and self.quiet:
+            raise Failure("--dialogue and --quiet exclude each other")
+        logging.basicConfig(level=logging.WARNING, format=LOG_FORMAT, stream=sys.stderr)
+        logging.getLogger("arbiter_client").setLevel(logging.WARNING if self.quiet else logging.INFO)
 
 
 def _option(text: str) -> tuple[str, str]:
@@ -121,7 +144,7 @@ def run(
         _help("A limit of its sandbox, such as memory_mb=512; deploy/SANDBOX.md has them.", negative=()),
     ] = (),
     invitation: Annotated[str, _help("The invitation to register with, where one is needed.")] = "",
-    quiet: Annotated[bool, _help("Say only what is wrong on standard error.", negative=())] = False,
+    log: Log | None = None,
     connection: Connection | None = None,
 ) -> None:
     """Let a program that reads and writes lines play on a server, or an engine of chess or Go. It needs no gRPC.
@@ -135,9 +158,8 @@ def run(
     limits = _limits(start_time, move_time, restarts)
     if wishes.most_matches < 0 or (matches is not None and matches < 1):
         raise Failure("--most-matches and --matches are numbers of matches: give 1 or more")
-    logging.basicConfig(level=logging.WARNING, format=LOG_FORMAT, stream=sys.stderr)
-    logging.getLogger("arbiter_client").setLevel(logging.WARNING if quiet else logging.INFO)
-
+    log = log or Log()
+    log.begin()
     try:
         with _sandboxed(words, sandboxed, see, limits_of(limit)) as command:
             bridge.run(
@@ -153,6 +175,7 @@ def run(
                 thinkers=wishes.at_once,
                 invitation=invitation,
                 called=program,
+                dialogue=log.dialogue,
             )
     except arb.ClientError as error:
         raise Failure(str(error)) from None
@@ -165,7 +188,7 @@ def _program(exec: str, engine: Engine, json: bool) -> tuple[str, bridge.Languag
             raise Failure("--uci and --gtp stand in place of --exec and --json")
         return command, engine.language()
     if engine != Engine():
-        raise Failure("--option, --nodes, --depth and --movetime go with --uci")
+        raise Failure("--option, --nodes, --depth, --movetime and --ponder go with --uci")
     return exec.strip(), bridge.JsonLines() if json else bridge.Words()
 
 

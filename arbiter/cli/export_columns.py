@@ -174,6 +174,10 @@ def _in_ledger(name: str) -> Callable[[MoveRow], Any]:
     return lambda row: getattr(row.event.ledger, name) if row.event is not None else None
 
 
+def _searched(name: str) -> Callable[[MoveRow], Any]:
+    return lambda row: getattr(row.comment.search, name) if row.comment is not None else None
+
+
 def _on_clock(name: str) -> Callable[[MoveRow], Any]:
     return lambda row: getattr(row.clock, name) if row.clock is not None else None
 
@@ -254,6 +258,29 @@ MOVES: Final[tuple[Column[MoveRow], ...]] = (
         TEXTS,
         "the moves that the bot expected from this one on; null: it did not say",
         lambda row: list(row.comment.line) or None if row.comment is not None else None,
+        True,
+    ),
+    Column(
+        "centipawns",
+        LONG,
+        "the score of an engine, in hundredths of a pawn for itself; null: it did not say",
+        _searched("centipawns"),
+        True,
+    ),
+    Column(
+        "mate",
+        LONG,
+        "moves until the engine mates, negative if it is mated; null: it did not say",
+        _searched("mate"),
+        True,
+    ),
+    Column("depth", LONG, "how deep the engine has searched, in plies; null: it did not say", _searched("depth"), True),
+    Column("nodes", LONG, "how many positions it has looked at; null: it did not say", _searched("nodes"), True),
+    Column(
+        "time_ms",
+        LONG,
+        "how long it has searched by its own account, in milliseconds; null: it did not say",
+        _searched("time_ms"),
         True,
     ),
 )

@@ -107,24 +107,37 @@ class BotTable(NamedTuple):
         int,
         Option("How many cores of the machine it runs on, which no other bot with `cores` has; 0: all.", (0, 1_024)),
     ] = 0
+    ponder: Annotated[
+        bool, Option("With `uci`: whether it thinks in its opponent's time, about the answer that it expects.")
+    ] = False
+    dialogue: Annotated[
+        bool, Option("With `uci` or `gtp`: whether each line that it reads or writes is in its log.")
+    ] = False
 
 
 ENGINE: Final = "engine"  #: the table of what all engines have
 ENGINES: Final = ("uci", "gtp")  #: the languages of engines
 ENGINE_FIELDS: Final = BotTable._fields[BotTable._fields.index("options") :]  #: what all bots with `uci` may have once
-NUMBERS: Final = ENGINE_FIELDS[1:-1]  #: the numbers that the bridge to an engine is told
-UCI_FIELDS: Final = ("options", *NUMBERS)  #: the fields that go with `uci` alone
+SWITCHES: Final = ("ponder", "dialogue")  #: what the bridge to an engine is told by yes or no
+#: the numbers that the bridge to an engine is told
+NUMBERS: Final = tuple(name for name in ENGINE_FIELDS if name not in ("options", "cores", *SWITCHES))
+UCI_FIELDS: Final = ("options", *NUMBERS, "ponder")  #: the fields that go with `uci` alone
 THREADS: Final = "threads"  #: the option of an engine, in any case
 BOT_FIELDS: Final = BotTable._fields
 BOT_BOUNDS: Final = bounds_of(BotTable)
 
 
 class EngineEntry(NamedTuple):
-    """How an engine is spoken to, and how it searches. language: one of ENGINES. numbers: by their names, NUMBERS."""
+    """How an engine is spoken to, and how it searches. language: one of ENGINES. numbers: by their names, NUMBERS.
+
+    ponder: whether it thinks in its opponent's time. dialogue: whether its dialogue is logged.
+    """
 
     language: str
     options: Mapping[str, str] = MappingProxyType({})
     numbers: Mapping[str, int] = MappingProxyType({})
+    ponder: bool = False
+    dialogue: bool = False
 
 
 class BotEntry(NamedTuple):
@@ -198,6 +211,8 @@ def _program(values: Mapping[str, Any], where: str) -> tuple[str, tuple[str, ...
     for field in UCI_FIELDS:
         if field in values and "uci" not in values:
             raise _invalid(values[field], f"{where}.{field}", "nothing without uci, the engine that it is for")
+    if "dialogue" in values and not any(language in values for language in ENGINES):
+        raise _invalid(values["dialogue"], f"{where}.dialogue", "nothing without uci or gtp, the engine that it is for")
     if "args" in values and "bot" not in values:
         raise _invalid(values["args"], f"{where}.args", "nothing beside a command, which holds its arguments itself")
     for language in ENGINES:
@@ -233,7 +248,7 @@ def _engine(values: Mapping[str, Any], where: str, language: str) -> EngineEntry
     for score, moves in (("resign_score", "resign_moves"), ("draw_score", "draw_moves"), ("draw_from", "draw_moves")):
         if values.get(score) and not values.get(moves):
             raise _invalid(0, f"{where}.{moves}", f"at least 1 where {score} is given")
-    return EngineEntry(language, texts, numbers)
+    return EngineEntry(language, texts, numbers, *(_switch(values, name, where) for name in SWITCHES))
 
 
 def read_engines(values: Any) -> Mapping[str, Any]:
@@ -263,6 +278,13 @@ def _number(values: Mapping[str, Any], name: str, where: str, unit: str = "") ->
     if not isinstance(number, int) or isinstance(number, bool) or not least <= number <= most:
         raise _invalid(number, f"{where}.{name}", f"a whole number{unit} from {least} to {most}")
     return number
+
+
+def _switch(values: Mapping[str, Any], name: str, where: str) -> bool:
+    value = values.get(name, False)
+    if not isinstance(value, bool):
+        raise _invalid(value, f"{where}.{name}", "true or false")
+    return value
 
 
 def _split_words(value: Any, where: str) -> tuple[str, ...]:

@@ -109,9 +109,13 @@ class BotMatch:
 
     async def go_away(self) -> None:
         """Interrupt the match as a restart does: no clock runs until the bot has connected again."""
+        await self.stop_clock()
+        await self.arrive()
+
+    async def stop_clock(self) -> None:
+        """Interrupt the match; it waits for both players."""
         self._around.trace.note(f"interrupts {self.id} until the bot is back")
         await self._around.arbiter.matches.answer(self.id, commands.Interrupt(commands.Interruption.RESTART))
-        await self.arrive()
 
     async def charged_ms(self, ply: int) -> int:
         """Return what the bot's move at a ply was charged by its ledger, which comes with the answer."""

@@ -1,13 +1,13 @@
-"""A bot's comment on its move: its evaluation and its main line, encrypted until the match has ended.
+"""A bot's comment on its move: its evaluation, its main line and its search, encrypted until the match has ended.
 
 The `moved` event carries the comment encrypted. So it is stored, hashed and streamed like everything else, but opponent
 and observers cannot read it. The `ended` event discloses the key. Until then only the arbiter knows the key; it derives
 the key from its signing key whenever it needs it (`arbiter.service.matches.comment_keys`).
 
-A comment's text is the canonical JSON of an object with `evaluation` and `line`. Either may be missing. Spaces pad it
-to a multiple of 64 bytes, so that its length reveals little. It is encrypted by exclusive or with the output of
-SHAKE256 (FIPS 202) over the key's 32 bytes, a line feed and the ply in decimal digits. The record holds the result as
-hexadecimal digits. No two comments of a match have the same ply.
+A comment's text is the canonical JSON of an object with `evaluation`, `line` and the fields of `Searched`. Each may be
+missing. Spaces pad it to a multiple of 64 bytes, so that its length reveals little. It is encrypted by exclusive or
+with the output of SHAKE256 (FIPS 202) over the key's 32 bytes, a line feed and the ply in decimal digits. The record
+holds the result as hexadecimal digits. No two comments of a match have the same ply.
 
 A comment never makes a move fail: too long or malformed parts are dropped.
 """
@@ -21,6 +21,7 @@ from typing import Final, NamedTuple
 
 from arbiter.event_json.canonical import Json, MalformedRecordError, NotCanonicalError, decode, encode
 from arbiter.event_json.fields import Fields
+from arbiter.event_json.numbers import LARGEST_INTEGER
 
 MOST_EVALUATION: Final = 1_000  #: permille: the mover is sure to win; 0: sure to lose
 MOST_MOVES: Final = 32  #: maximum moves of a stored line
@@ -32,6 +33,24 @@ _MOVE: Final = re.compile(r"[!-Z\\^-z|~]+")  # printable ASCII without blanks, b
 _HEX: Final = re.compile(r"(?:[0-9a-f]{2})+")
 
 
+class Searched(NamedTuple):
+    """What an engine says of the search that found its move; None: it does not say.
+
+    centipawns: its score. mate: moves until it mates, negative if it is mated. depth: in plies. nodes: positions that
+    it has looked at. time_ms: how long it has searched.
+    """
+
+    centipawns: int | None = None
+    mate: int | None = None
+    depth: int | None = None
+    nodes: int | None = None
+    time_ms: int | None = None
+
+
+UNSAID: Final = Searched()
+SIGNED: Final = ("centipawns", "mate")  #: numbers that may be negative
+
+
 class Comment(NamedTuple):
     """A bot's comment on its move.
 
@@ -41,13 +60,15 @@ class Comment(NamedTuple):
 
     evaluation: int | None = None
     line: tuple[str, ...] = ()
+    search: Searched = UNSAID
 
 
-def fitting(evaluation: int | None, line: Iterable[str]) -> Comment | None:
+def fitting(evaluation: int | None, line: Iterable[str], search: Searched = UNSAID) -> Comment | None:
     """Return the valid part of a comment, or None if nothing is left.
 
-    An evaluation outside 0 to 1000 is dropped. A line is cut before the first move that is not a plain word, or that
-    would exceed 32 moves or 500 characters.
+    An evaluation outside 0 to 1000 is dropped, and so is a number of the search that JSON readers may not represent
+    exactly, or that must not be negative. A line is cut before the first move that is not a plain word, or that would
+    exceed 32 moves or 500 characters.
     """
     kept: list[str] = []
     characters = 0
@@ -57,7 +78,9 @@ def fitting(evaluation: int | None, line: Iterable[str]) -> Comment | None:
             break
         kept.append(move)
     score = evaluation if evaluation is not None and 0 <= evaluation <= MOST_EVALUATION else None
-    return Comment(score, tuple(kept)) if score is not None or kept else None
+    numbers = search if search is UNSAID else Searched(*map(_number, search, Searched._fields))
+    comment = Comment(score, tuple(kept), numbers)
+    return comment if comment != Comment() else None
 
 
 def seal(comment: Comment, key: bytes, ply: int) -> str:
@@ -67,6 +90,8 @@ def seal(comment: Comment, key: bytes, ply: int) -> str:
         values["evaluation"] = comment.evaluation
     if comment.line:
         values["line"] = comment.line
+    if comment.search is not UNSAID:
+        values.update((name, value) for name, value in comment.search._asdict().items() if value is not None)
     text = encode(values)
     return _crossed(text + b" " * (-len(text) % BLOCK_BYTES), key, ply).hex()
 
@@ -81,7 +106,8 @@ def unseal(sealed: str, key: bytes, ply: int) -> Comment:
     except NotCanonicalError:
         raise MalformedRecordError("comment: the key does not open it") from None
     line = fields.sequence("line") if "line" in fields else []
-    comment = fitting(fields.optional_integer("evaluation"), (str(move) for move in line))
+    search = Searched(*map(fields.optional_integer, Searched._fields))
+    comment = fitting(fields.optional_integer("evaluation"), (str(move) for move in line), search)
     if comment is None or seal(comment, key, ply) != sealed:
         raise MalformedRecordError("comment: not in the form in which comments are sealed")
     return comment
@@ -100,6 +126,11 @@ def opened(comments: Iterable[tuple[int, str]], key: bytes) -> dict[int, Comment
     Raises MalformedRecordError as `unseal` does.
     """
     return {ply: unseal(sealed, key, ply) for ply, sealed in comments}
+
+
+def _number(value: int | None, name: str) -> int | None:
+    least = -LARGEST_INTEGER if name in SIGNED else 0
+    return value if value is not None and least <= value <= LARGEST_INTEGER else None
 
 
 def _crossed(text: bytes, key: bytes, ply: int) -> bytes:

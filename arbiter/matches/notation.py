@@ -10,8 +10,9 @@
 As in PGN, `%clk` is the mover's clock after the move and `%emt` the time that the move was charged. Unlike in PGN every
 move has its own number, because turns need not alternate, and times have up to three decimals. `%periods` and `%moves`
 are the byo-yomi periods and the moves to go in the session. Once the match has ended, the text also has the bots'
-comments: `%eval` is the score that the mover expects in permille, `%pv` its main line, move by move. The result is `*`
-if the match is void or has not ended. If the match began with an opening that nobody played, the tag `[OpeningPlies
+comments: `%eval` is the score that the mover expects in permille, `%pv` its main line, move by move; `%centipawns`,
+`%mate`, `%depth`, `%nodes` and `%time_ms` are what an engine says of its search (`comments`). The result is `*` if the
+match is void or has not ended. If the match began with an opening that nobody played, the tag `[OpeningPlies
 "2"]` gives its number of moves, and these moves have no clocks.
 
 Reading plays the moves: the text must be a game that the rules allow, and its result must be theirs if they end it. The
@@ -31,7 +32,7 @@ from arbiter.games.registry import game as registered_game
 from arbiter.matches import time_control
 from arbiter.matches.clock import SeatClock
 from arbiter.matches.commands import ResultKind
-from arbiter.matches.comments import Comment, fitting, key_of, opened
+from arbiter.matches.comments import Comment, Searched, fitting, key_of, opened
 from arbiter.matches.events import Created, Ended, Event, Moved
 from arbiter.matches.evolution import Games
 from arbiter.matches.match import versions_of
@@ -45,9 +46,10 @@ RESULTS: Final = {1: "1-0", 2: "0-1", 0: "1/2-1/2"}  #: by winner, 0 for a draw
 
 _TAG: Final = re.compile(r'\[([A-Z][A-Za-z0-9]*) "((?:[^"\\]|\\["\\])*)"\]')
 _TOKEN: Final = re.compile(r"\{([^{}]*)\}|([^\s{}]+)")
-_NOTE: Final = re.compile(r"\[%([a-z]+)\s([^\]]*)\]")
+_NOTE: Final = re.compile(r"\[%([a-z_]+)\s([^\]]*)\]")
 _TIME: Final = re.compile(r"([0-9]{1,4}):([0-5][0-9]):([0-5][0-9])(?:\.([0-9]{1,3}))?", re.ASCII)
 _COUNT: Final = re.compile(r"[0-9]{1,4}", re.ASCII)
+_SEARCHED: Final = re.compile(r"-?[0-9]{1,16}", re.ASCII)
 
 
 class NotationError(RecordError):
@@ -244,12 +246,13 @@ def _annotated(move: WrittenMove, comment: str, line: int) -> WrittenMove:
         clock = SeatClock(_milliseconds(notes["clk"], line), counts.get("periods", 0), counts.get("moves", 0))
         move = move._replace(clock=clock)
     score = _count(notes["eval"], line) if "eval" in notes else None
-    move = move._replace(comment=fitting(score, notes.get("pv", "").split()))
+    search = Searched(*(_count(notes[name], line, _SEARCHED) if name in notes else None for name in Searched._fields))
+    move = move._replace(comment=fitting(score, notes.get("pv", "").split(), search))
     return move._replace(charged_ms=_milliseconds(notes["emt"], line)) if "emt" in notes else move
 
 
-def _count(text: str, line: int) -> int:
-    if not _COUNT.fullmatch(text):
+def _count(text: str, line: int, form: re.Pattern[str] = _COUNT) -> int:
+    if not form.fullmatch(text):
         raise NotationError(line, f"{text!r} is not a number")
     return int(text)
 
@@ -274,6 +277,8 @@ def _written(event: Moved, timed: bool, said: Comment | None) -> str:
         notes.append(f"[%eval {said.evaluation}]")
     if said is not None and said.line:
         notes.append(f"[%pv {' '.join(said.line)}]")
+    if said is not None:
+        notes += [f"[%{name} {value}]" for name, value in said.search._asdict().items() if value is not None]
     return f"{event.ply + 1}. {event.move} {{{' '.join(notes)}}}"
 
 

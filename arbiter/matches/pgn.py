@@ -7,12 +7,15 @@ rate players read the tags, and those for chess a game without moves.
 | --- | --- |
 | `[%clk 0:04:58.4]` | the mover's clock after the move |
 | `[%emt 0:00:01.6]` | the time that the move was charged |
-| `[%eval 0.35]` | the bot's evaluation, in pawns from White's side, once the match has ended |
+| `+0.35/12 1.6s, n=4532` | what an engine says, as fastchess writes it, once the match has ended; see below |
+| `[%eval 0.35]`, `[%eval #3]` | the bot's evaluation, in pawns from White's side, or White's moves to mate, likewise |
 | `[TimeControl "300+2"]` | seconds; `?` for a control that PGN cannot express, and the arbiter's in `ArbiterTime` |
 | `[SetUp "1"]`, `[FEN "…"]` | the start position, if it is not the initial one |
 | `[OpeningPlies "8"]` | the first moves, which nobody played |
 
-A bot says what score it expects; pawns follow from it by the Elo formula, in which a pawn is worth 100 points.
+An engine says its score in pawns (`+M3`: it mates in 3 moves) and its depth; then come the time that the move was
+charged, and how many positions the engine has looked at. Where a bot says only what score it expects, pawns follow from
+it by the Elo formula, in which a pawn is worth 100 points.
 
 `read` takes a file of any size line by line. Comments, variations and glyphs are left out; moves may be in Standard
 Algebraic Notation or as the record has them. One bad game does not spoil the next.
@@ -223,12 +226,27 @@ def _moves(created: Created, moved: Sequence[Moved], ended: Ended | None, games:
 
 
 def _comment(event: Moved, timed: bool, said: Comment | None) -> str:
-    score = None if said is None else said.evaluation
-    notes = [] if score is None else [f"[%eval {_pawns(score, event.seat)}]"]
+    notes = [] if said is None else _evaluation(event, said)
     if timed:
         notes.append(f"[%clk {time_text(event.clocks[event.seat - 1].remaining_ms)}]")
     notes.append(f"[%emt {time_text(event.ledger.charged)}]")
     return f" {{ {' '.join(notes)} }}"
+
+
+def _evaluation(event: Moved, said: Comment) -> list[str]:
+    """Return what a bot has said of a position as engine testers write it, and as pages read it."""
+    search, side = said.search, 1 if event.seat == 1 else -1
+    if search.mate is not None:
+        score, seen = f"{'-' if search.mate < 0 else '+'}M{abs(search.mate)}", f"#{side * search.mate}"
+    elif search.centipawns is not None:
+        score = f"{search.centipawns / 100:+.2f}"
+        seen = f"{side * search.centipawns / 100:.2f}".replace("-0.00", "0.00")
+    elif said.evaluation is not None:
+        return [f"[%eval {_pawns(said.evaluation, event.seat)}]"]
+    else:
+        return []
+    nodes = "" if search.nodes is None else f", n={search.nodes}"
+    return [f"{score}/{search.depth or 0} {event.ledger.charged / 1000:.3f}s{nodes}", f"[%eval {seen}]"]
 
 
 def _pawns(permille: int, seat: int) -> str:

@@ -40,7 +40,7 @@ class Policy:
 
     Illegal moves include malformed ones. A repeated request gets the same answer while its refusal is kept; further
     refusals are not kept, and a repeated request is decided again. If both players stay away for `abandon_ms`, the
-    match is void. `move_cap_ms` holds whatever the time control says.
+    match is void. `move_cap_ms` holds whatever the time control says. A record without `ready_ms` has 0.
     Raises Refusal PARAMETER_INVALID (facts what, where, allowed) for values out of range.
     """
 
@@ -69,6 +69,14 @@ class Policy:
     start: Annotated[ClockStart, Option("When the first clock starts.")] = ClockStart.WHEN_PRESENT
     no_show: Annotated[NoShow, Option("What becomes of a game to which one player did not come.")] = NoShow.FORFEIT
     credit: CreditRules = field(default_factory=CreditRules)
+    ready_ms: Annotated[
+        int,
+        Option(
+            "How long a clock waits at most for connected bots to be ready: before the first turn, and after an outage "
+            "of the server.",
+            (0, LONGEST_MS),
+        ),
+    ] = 0
 
     def __post_init__(self) -> None:
         for name, bounds in BOUNDS.items():
@@ -79,6 +87,8 @@ class Policy:
     def json(self) -> dict[str, Json]:
         """Return the policy's JSON form in the record."""
         values: dict[str, Json] = {item.name: getattr(self, item.name) for item in fields(self)}
+        if not self.ready_ms:
+            del values["ready_ms"]
         return values | {"start": self.start.value, "no_show": self.no_show.value, "credit": self.credit._asdict()}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from arbiter_protos.v1 import play_pb2 as pb
 
@@ -13,6 +14,7 @@ from arbiter.service.ports.environment import Clock
 from arbiter.wire.match_messages import comment_of
 from arbiter.wire.play_items import item_bytes
 
+_OWN_COUNT: Final = ("move", "ready")  #: acts that count towards a flood only if they are wrong
 MESSAGE_BYTES = 1_000_000  #: approximate size in bytes at which a new message begins
 
 
@@ -33,7 +35,7 @@ class PlayMessages:
     def act(self, session: Session, act: pb.PlayAct, arrived: int) -> None:
         """Do what a bot's message asks. The message arrived at the given instant (UTC epoch milliseconds)."""
         kind, acts = act.WhichOneof("act"), self._acts
-        acts.arrived(session, kind == "move", arrived)
+        acts.arrived(session, kind in _OWN_COUNT, arrived)
         request_id, match_id = act.request_id, act.match_id
         match kind:
             case "move":
@@ -49,6 +51,8 @@ class PlayMessages:
                 acts.answer_draw(session, request_id, match_id, act.answer_draw.accept)
             case "claim_draw":
                 acts.claim_draw(session, request_id, match_id)
+            case "ready":
+                acts.ready(session, match_id)
             case "resign":
                 acts.resign(session, request_id, match_id)
             case _:

@@ -207,6 +207,10 @@ class StreamReader:
         self.server.arbiter.acts.play(self.session, name, match_id, ply, move, now)
         return name
 
+    def ready(self, match_id: str) -> None:
+        """Say that the bot is ready for a match."""
+        self.server.arbiter.acts.ready(self.session, match_id)
+
     def reply(self, turn: TurnItem) -> str:
         """Play the first legal move of a turn; return the request id."""
         match = turn.match

@@ -12,7 +12,7 @@ from arbiter.errors import Refusal
 from arbiter.matches import events as ev
 from arbiter.matches.answers import rejection
 from arbiter.matches.clock import UNLIMITED_MS, Ledger, SeatClock, available
-from arbiter.matches.comments import Comment, fitting, key_of, opened
+from arbiter.matches.comments import UNSAID, Comment, Searched, fitting, key_of, opened
 from arbiter.matches.match import Match, Phase
 from arbiter.matches.policy import Policy
 from arbiter.matches.requests import Receipt
@@ -70,7 +70,14 @@ def comment_of(move: pb.SubmitMoveRequest | play_pb2.MoveAct) -> Comment | None:
     if not move.HasField("comment"):
         return None
     comment = move.comment
-    return fitting(comment.evaluation if comment.HasField("evaluation") else None, comment.line)
+    said = {field.name: value for field, value in comment.ListFields()}
+    search = Searched(*map(said.get, Searched._fields))
+    return fitting(said.get("evaluation"), comment.line, UNSAID if search == UNSAID else search)
+
+
+def comment_message(comment: Comment) -> pb.MoveComment:
+    """Return a comment as a message."""
+    return pb.MoveComment(evaluation=comment.evaluation, line=comment.line, **comment.search._asdict())
 
 
 def comment_messages(match: Match) -> list[pb.CommentedMove]:
@@ -79,7 +86,7 @@ def comment_messages(match: Match) -> list[pb.CommentedMove]:
     if result is None or not result.key:
         return []
     return [
-        pb.CommentedMove(ply=ply, comment=pb.MoveComment(evaluation=comment.evaluation, line=comment.line))
+        pb.CommentedMove(ply=ply, comment=comment_message(comment))
         for ply, comment in opened(match.comments, key_of(result.key)).items()
     ]
 
@@ -120,6 +127,7 @@ def policy_message(policy: Policy) -> pb.Policy:
         abandon_ms=policy.abandon_ms,
         move_cap_ms=policy.move_cap_ms,
         kept_refusals=policy.kept_refusals,
+        ready_ms=policy.ready_ms,
     )
 
 

@@ -15,7 +15,7 @@ _RESULTS: Final = {
     pb.RESULT_KIND_DRAW: ResultKind.DRAW,
     pb.RESULT_KIND_VOID: ResultKind.VOID,
 }
-_POLICY: Final = ("illegal_moves", "kept_refusals", "no_show_ms", "abandon_ms", "move_cap_ms")
+_POLICY: Final = ("illegal_moves", "kept_refusals", "no_show_ms", "abandon_ms", "move_cap_ms", "ready_ms")
 
 
 def new_match_of(request: pb.CreateMatchRequest) -> NewMatch:

@@ -14,6 +14,7 @@ from arbiter.wire.move_bytes import answer_bytes, turn_bytes
 from arbiter.wire.player_messages import challenge_message
 from arbiter.wire.refusal_messages import refusal_message
 from arbiter.wire.tournament_messages import format_message, phase_message
+from arbiter.wire.version import READY
 
 _ITEMS: Final = key(pb.PlayResponse, "items")
 _TURN: Final = key(pb.PlayItem, "turn")
@@ -31,6 +32,7 @@ def hello_of(message: pb.ClientHello) -> s.Hello:
         extras=s.Extras(extras.board, extras.legal_move_count, max(0, extras.legal_moves_up_to), extras.steps),
         seeks=message.seeks,
         tournaments=message.tournaments,
+        says_ready=READY in message.capabilities,
     )
 
 

@@ -8,7 +8,8 @@ from arbiter.errors import Reason, Refusal
 
 PROTOCOL_VERSION: Final = "1.0"
 SOFTWARE: Final = "arbiter"
-CAPABILITIES: Final[tuple[str, ...]] = ()
+READY: Final = "ready"  #: of a bot that says when it is ready for a match, and of a server that waits for it
+CAPABILITIES: Final[tuple[str, ...]] = (READY,)
 
 
 def check_version(version: str) -> None:

@@ -54,9 +54,10 @@ function unseal({ ply, comment }, key) {
   const stream = shake.digest();
   const text = utf8.decode(sealed.map((byte, n) => byte ^ stream[n])).trimEnd();
   const said = JSON.parse(text);
-  const { evaluation = 0, line = [], ...more } = said;
-  check(canonical(said) === text && evaluation >= 0 && evaluation <= 1000 && areTexts(line) && canonical(more) === "{}",
-    `the comment on ply ${ply} is not one`);
+  const { evaluation = 0, line = [], centipawns = 0, mate = 0, depth = 0, nodes = 0, time_ms = 0, ...more } = said;
+  const numbers = [evaluation, centipawns, mate, depth, nodes, time_ms];
+  check(canonical(said) === text && evaluation >= 0 && evaluation <= 1000 && areTexts(line) && canonical(more) === "{}"
+    && numbers.every(Number.isSafeInteger) && min(depth, nodes, time_ms) >= 0, `the comment on ply ${ply} is not one`);
   return said.evaluation - 500;
 }
 

@@ -146,6 +146,8 @@ def test_the_row_of_a_move_agrees_with_its_event(
             commented += bool(said)
             assert row["evaluation"] == said.get("evaluation")
             assert row["line"] == said.get("line")
+            for name in ("centipawns", "mate", "depth", "nodes", "time_ms"):
+                assert row[name] == said.get(name)
     assert not found
     assert commented > 50
 

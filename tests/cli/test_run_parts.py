@@ -57,8 +57,8 @@ def test_without_a_run_there_is_nothing_to_resume(tmp_path: Path) -> None:
 # Cores
 
 
-def entry(name: str, cores: int, **options: str) -> BotEntry:
-    engine = EngineEntry("uci", options) if options else None
+def entry(name: str, cores: int, ponder: bool = False, **options: str) -> BotEntry:
+    engine = EngineEntry("uci", options, ponder=ponder) if options or ponder else None
     return BotEntry(name, "", (), {}, 0, "", engine=engine, cores=cores)
 
 
@@ -80,6 +80,12 @@ def test_an_organiser_hears_of_too_few_cores() -> None:
     ]
     assert list(cautions([plain, plain], 3, 2)) == [
         "In 3 games at once, one thread each, more threads think than 2 cores can run: bots take time from each other."
+    ]
+    pondering = entry("c", 0, ponder=True)
+    assert list(cautions([plain, pondering], 1, 2)) == []
+    assert list(cautions([plain, pondering], 2, 2)) == [
+        "In 2 games at once, up to 2 threads each, more threads think than 2 cores can run: bots take time from each "
+        "other."
     ]
 
 

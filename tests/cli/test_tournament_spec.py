@@ -170,9 +170,23 @@ def test_all_engines_have_what_their_table_says_unless_a_bot_says_otherwise(file
     assert not any(third.engine.numbers.values())
 
 
+def test_engines_ponder_and_log_their_dialogue_as_the_file_says(file: Path) -> None:
+    bots = (
+        '[[bots]]\nuci = "a"\n[[bots]]\nname = "b"\nuci = "a"\nponder = false\n[[bots]]\ngtp = "c"\ndialogue = true\n'
+    )
+    file.write_text(f"{SPEC}[engine]\nponder = true\n{bots}")
+    engines = [bot.engine for bot in read_all(file).bots[-3:]]
+    assert [(engine.ponder, engine.dialogue) for engine in engines if engine is not None] == [
+        (True, False),
+        (False, False),
+        (False, True),
+    ]
+
+
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
+        ("ponder = 1", "true or false"),
         ("nods = 1", r"(engine.nods): 'nods' is not allowed"),
         ("nodes = -1", "(engine.nodes): '-1' is not allowed"),
         ("cores = 2000", "a whole number from 0 to 1024"),
@@ -192,6 +206,8 @@ def test_a_wrong_table_of_engines_is_refused(file: Path, lines: str, said: str) 
     [
         ('uci = "stockfish"\nbot = "greedy"', "either bot, which is bundled, or command, uci or gtp"),
         ('bot = "random"\nnodes = 5', "nothing without uci"),
+        ('gtp = "gnugo"\nponder = true', "nothing without uci"),
+        ('bot = "random"\ndialogue = true', "nothing without uci or gtp"),
         ('uci = ""', "a command line"),
         ('uci = "stockfish"\nnodes = -1', "a whole number from 0 to 1000000000"),
         ('uci = "stockfish"\ndraw_from = 30', "at least 1 where draw_from is given"),

@@ -14,6 +14,7 @@ import arbiter_client as arb
 import pytest
 from arbiter_client import bridge
 from arbiter_client.blocking import BlockingClient
+from arbiter_client.local_match import play_local_match
 
 from arbiter.cli.bot import Engine
 from arbiter.runtime.loopback import free_port
@@ -79,6 +80,25 @@ def test_two_engines_play_a_rated_match_through_kills_of_an_engine_and_of_the_se
     assert {comment.ply % 2 for comment in match.comments} == {0, 1}, "scores are in the record"
     assert match.versions[0][:1].isdigit()
     server.stop()
+
+
+async def test_an_engine_thinks_in_its_opponents_time(caplog: pytest.LogCaptureFixture) -> None:
+    require(STOCKFISH, why="a chess engine plays")
+    caplog.set_level("INFO", "arbiter_client")
+    bots: list[bridge.ProgramBot] = []
+    async with contextlib.AsyncExitStack() as stack:
+        for name, ponders in (("ponderer", True), ("other", False)):
+            language = bridge.Uci(search=bridge.Search(depth=6), ponder=ponders)
+            said = await bridge.introduce([STOCKFISH], language)
+            bot = bridge.ProgramBot([STOCKFISH], said, language, called=name, dialogue=True)
+            bots.append(await stack.enter_async_context(bot))
+        position = "8/8/8/3k4/8/8/8/R3K3 w - - 0 1"
+        one, other = bots
+        finished = await play_local_match(one, other, "chess", time_control="1h", position=position)
+    assert finished.result.reason == "checkmate"
+    assert "ponderer < ponderhit" in caplog.messages
+    assert "ponderer < go ponder depth 6" in caplog.messages
+    assert not any("ponder" in line for line in caplog.messages if line.startswith("other < "))
 
 
 CASTLING_MATES = {

@@ -9,11 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arbiter.event_json.canonical import MalformedRecordError, digest
+from arbiter.event_json.numbers import LARGEST_INTEGER
 from arbiter.matches import read, replay
 from arbiter.matches.commands import Abort, ClaimDraw, Interrupt, Interruption, Play, Resign
-from arbiter.matches.comments import Comment, fitting, key_of, opened, seal, unseal
+from arbiter.matches.comments import Comment, Searched, fitting, key_of, opened, seal, unseal
 from arbiter.matches.events import Ended, Event, EventKind, Moved
 from arbiter.matches.evolution import ContradictionError
+from arbiter.matches.notation import read as read_text
 from arbiter.matches.notation import write
 from arbiter.matches.verification import Verification
 from tests.matches.heap import games
@@ -52,9 +54,12 @@ def ended(logged: LoggedMatch) -> Ended:
 
 
 words = st.text(st.characters(min_codepoint=33, max_codepoint=126, exclude_characters="[]{}"), min_size=1, max_size=9)
-comments = st.builds(Comment, st.none() | st.integers(0, 1_000), st.lists(words, max_size=32).map(tuple)).filter(
-    lambda comment: comment != Comment()
-)
+naturals = st.none() | st.integers(0, LARGEST_INTEGER)
+integers = st.none() | st.integers(-LARGEST_INTEGER, LARGEST_INTEGER)
+searches = st.builds(Searched, integers, integers, naturals, naturals, naturals)
+comments = st.builds(
+    Comment, st.none() | st.integers(0, 1_000), st.lists(words, max_size=32).map(tuple), searches
+).filter(lambda comment: comment != Comment())
 
 
 @given(comments, st.binary(min_size=32, max_size=32), st.integers(0, 10_000))
@@ -93,6 +98,34 @@ def test_a_comment_within_the_limits_is_kept_and_a_larger_one_left_out(evaluatio
 )
 def test_limits(evaluation: int | None, line: list[str], kept: Comment | None) -> None:
     assert fitting(evaluation, line) == kept
+
+
+@pytest.mark.parametrize(
+    ("search", "kept"),
+    [
+        (Searched(-35, None, 12, 4_532, 61), Searched(-35, None, 12, 4_532, 61)),
+        (Searched(mate=-3, depth=-1, nodes=-1, time_ms=-1), Searched(mate=-3)),
+        (Searched(2**53, -(2**53), 2**53, 1, 2**63), Searched(nodes=1)),
+    ],
+)
+def test_numbers_of_a_search_are_kept_if_they_can_be_recorded(search: Searched, kept: Searched) -> None:
+    assert fitting(None, (), search) == Comment(None, (), kept)
+    assert fitting(None, (), Searched(depth=-1)) is None
+
+
+def test_what_an_engine_says_of_its_search_is_in_the_text_of_a_match_and_read_back() -> None:
+    logged = sealing()
+    say(logged, "1", Comment(612, ("1",), Searched(-35, None, 12, 4_532_000_000, 61)))
+    say(logged, "2", Comment(None, (), Searched(mate=-3)))
+    logged.do(Resign(1, "enough"))
+    text = write(logged.events)
+    assert "[%centipawns -35] [%depth 12] [%nodes 4532000000] [%time_ms 61]" in text.replace("\n", " ")
+    said = [move.comment for move in read_text(text, games).moves]
+    assert said == [
+        Comment(612, ("1",), Searched(-35, None, 12, 4_532_000_000, 61)),
+        Comment(None, (), Searched(mate=-3)),
+    ]
+    verified(logged.events)
 
 
 @pytest.mark.parametrize("sealed", ["", "0", "zz", "AB" * 64, "00" * 64])

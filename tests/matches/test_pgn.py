@@ -20,7 +20,7 @@ from arbiter.event_json.canonical import RecordError
 from arbiter.games import registry
 from arbiter.games.contract import AnyGame
 from arbiter.matches.commands import Play, Resign
-from arbiter.matches.comments import Comment
+from arbiter.matches.comments import Comment, Searched
 from arbiter.matches.events import Created
 from arbiter.matches.notation import NotationError
 from arbiter.matches.pgn import PgnGame, play, read, write
@@ -66,6 +66,32 @@ def test_a_match_as_pgn() -> None:
         "2. g4 { [%eval -3.82] [%clk 0:01:00.939] [%emt 0:00:00.061] }\n"
         "2... Qh4# { [%eval -100.00] [%clk 0:00:59.4] [%emt 0:00:01] } 0-1\n"
     )
+
+
+def test_what_an_engine_says_is_written_as_engine_testers_do() -> None:
+    logged = _started("1m+1s", ())
+    said = (
+        Searched(31, None, 13, 4_532, 61),
+        Searched(-40, None, 9),
+        Searched(None, -2, 20, 7),
+        Searched(None, 1, 2),
+    )
+    for move, search in zip(FOOLS_MATE, said, strict=True):
+        match = logged.match
+        comment = Comment(500, (), search)
+        logged.do(Play(match.turn, f"r{match.ply}", match.ply, move, logged.now + 61, comment=comment), 61)
+    moves = " ".join(write(logged.events).partition("\n\n")[2].split())
+    for part in (
+        "1. f3 { +0.31/13 0.061s, n=4532 [%eval 0.31]",
+        "1... e5 { -0.40/9 0.061s [%eval 0.40]",
+        "2. g4 { -M2/20 0.061s, n=7 [%eval #-2]",
+        "2... Qh4# { +M1/2 0.061s [%eval #-1]",
+    ):
+        assert part in moves
+    game = chess.pgn.read_game(io.StringIO(write(logged.events)))
+    assert game is not None
+    scores = [node.eval() for node in game.mainline()]
+    assert [str(score.white()) for score in scores if score is not None] == ["+31", "+40", "#-2", "#-1"]
 
 
 @pytest.mark.parametrize("variant", ["chess960", "chess960(start=17)"])

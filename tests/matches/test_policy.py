@@ -15,10 +15,15 @@ def test_the_default_forgives_three_illegal_moves() -> None:
 
 
 def test_every_value_is_recorded() -> None:
-    policy = Policy(7, 8, 1, 0, 2, 3, ClockStart.AT_ONCE, NoShow.VOID, CreditRules(1, 2, 3, 4))
+    policy = Policy(7, 8, 1, 0, 2, 3, ClockStart.AT_ONCE, NoShow.VOID, CreditRules(1, 2, 3, 4), 9)
     values = decode(encode(policy.json()))
     assert read_policy(values) == policy
     assert values["credit"]["refill_ms"] == 4
+
+
+def test_a_record_of_a_match_that_waits_for_nobody_to_be_ready_is_as_before() -> None:
+    assert "ready_ms" not in Policy().json()
+    assert Policy(ready_ms=1).json()["ready_ms"] == 1
 
 
 def test_values_that_a_request_leaves_out_are_the_defaults() -> None:

@@ -101,6 +101,7 @@ BOT_RUN: dict[str, list[str]] = {
     "--invitation": ["secret"],
     "--uci": ["true"],
     "--gtp": ["true"],
+    "--dialogue": [],
 }
 """Options of `arbiter bot run` that reach the bridge, with a value."""
 ENGINE: dict[str, list[str]] = {
@@ -108,6 +109,7 @@ ENGINE: dict[str, list[str]] = {
     "--nodes": ["7"],
     "--depth": ["7"],
     "--movetime": ["7"],
+    "--ponder": [],
 }
 """Those of a chess engine."""
 

@@ -109,6 +109,7 @@ move_cap_ms = 30_000
 resume_ms = 40_000
 start = "at_once"
 no_show = "void"
+ready_ms = 5_000
 """)
 
 

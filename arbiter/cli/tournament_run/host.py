@@ -10,6 +10,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, starmap
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Protocol, Self
@@ -331,13 +332,19 @@ def cautions(bots: Sequence[BotEntry], games: int, usable: int) -> Iterator[str]
     wanted = sum(bot.cores for bot in bots)
     if wanted > usable:
         yield f"The bots want {wanted} cores of their own, and there {_are(usable)}: some share a core."
-    threads = max((bot.threads for bot in bots), default=1)
+    threads = max(starmap(_thinking, combinations(bots, 2)), default=1)
     if games * threads > usable:
         who = f"up to {threads} threads" if threads > 1 else "one thread"
         yield (
             f"In {counted(games, 'game')} at once, {who} each, more threads think than {counted(usable, 'core')} can "
             "run: bots take time from each other."
         )
+
+
+def _thinking(one: BotEntry, other: BotEntry) -> int:
+    """Return how many threads think at once in a game of two bots."""
+    ponders = any(bot.engine is not None and bot.engine.ponder for bot in (one, other))
+    return one.threads + other.threads if ponders else max(one.threads, other.threads)
 
 
 def _are(number: int) -> str:

@@ -105,7 +105,8 @@ async def _until_it_fails(
     job: Mapping[str, Any], spawner: socket.socket, address: str, play_here: Callable[[str], Any]
 ) -> NoReturn:
     """Play an engine. Raises ProgramFailed if it does not introduce itself, and ClientError."""
-    command, language = job["command"], language_of(EngineEntry(*job["engine"]))
+    engine = EngineEntry(*job["engine"])
+    command, language = job["command"], language_of(engine)
     called = shlex.join(command)
 
     async def start() -> Child:
@@ -118,7 +119,7 @@ async def _until_it_fails(
     limits = bridge.Limits(idle=IDLE)
     introduction = await bridge.introduce(command, language, limits.start_s, called, start)
     async with (
-        bridge.ProgramBot(command, introduction, language, limits, called, start) as bot,
+        bridge.ProgramBot(command, introduction, language, limits, called, start, engine.dialogue) as bot,
         arb.Client(address, token=job["token"], tls=arb.NO_TLS, patience_s=PATIENCE_S) as client,
     ):
         client.connection.play = _Here(play_here, job["token"])  # type: ignore[assignment]
@@ -133,7 +134,7 @@ def language_of(engine: EngineEntry) -> bridge.Language:
     told = engine.numbers
     search = bridge.Search(told["nodes"], told["depth"], told["movetime"])
     concessions = bridge.Concessions(**{field.name: told[field.name] for field in fields(bridge.Concessions)})
-    return bridge.Uci(engine.options, search, concessions)
+    return bridge.Uci(engine.options, search, concessions, engine.ponder)
 
 
 class _Here:

@@ -6,9 +6,10 @@ from arbiter_protos.v1 import play_pb2
 
 from arbiter.conformance.bot_match import BotMatch
 from arbiter.conformance.clauses import CLIENTS, MATCH, clause
-from arbiter.conformance.failures import Failed
+from arbiter.conformance.failures import Failed, NotApplicable
 from arbiter.conformance.testbed import Testbed
 from arbiter.conformance.trace import request_ids
+from arbiter.wire.version import READY
 
 
 def one_move(testbed: Testbed, match: BotMatch, ply: int) -> None:
@@ -109,6 +110,34 @@ async def interrupted(testbed: Testbed) -> None:
         await testbed.quiet(lambda: False, 0.3)
     await match.goes_on(2)
     one_move(testbed, match, turn.ply)
+
+
+@clause(
+    "turns.ready",
+    "says that it is ready for a match before its first clock, also after an outage",
+    'A bot with the capability "ready" sends a ReadyAct for each match that it gets in phase PENDING or PAUSED.',
+)
+async def ready(testbed: Testbed) -> None:
+    """Challenge the bot; once they play, interrupt the match until the bot is back, and cut the connection."""
+    await testbed.connected()
+    if testbed.hello is None or READY not in testbed.hello.capabilities:
+        raise NotApplicable("this bot does not say when it is ready")
+    before = len(testbed.challenged)
+    await testbed.challenge()
+    await testbed.until(lambda: len(testbed.challenged) > before, "the match that came of the challenge")
+    match = testbed.challenged[-1]
+
+    def said() -> int:
+        return sum(each.act.match_id == match.id for each in testbed.trace.acts("ready"))
+
+    await testbed.until(lambda: said() == 1, "the bot to say that it is ready")
+    await match.arrive()
+    await match.goes_on(2)
+    await match.stop_clock()
+    testbed.network.cut()
+    await testbed.until(lambda: said() > 1, "the bot to say so on its next stream")
+    await match.arrive()
+    await match.goes_on(2)
 
 
 @clause(

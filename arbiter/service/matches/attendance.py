@@ -4,41 +4,88 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Final
 
 from arbiter.matches.commands import Arrive, Interrupt, Interruption, Leave
-from arbiter.matches.match import Match
+from arbiter.matches.match import Match, Phase, deadline
 from arbiter.service.alone import OtherServers
 from arbiter.service.matches.decisions import Decisions
 from arbiter.service.matches.live import LiveMatches, seats_of
 from arbiter.service.matches.live_match import Answer, AnswerCallback, LiveMatch
+from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.log import Logger
+
+BEFORE_MS: Final = 100  #: that a player who prepares arrives, at the latest, before its match stops waiting for it
 
 
 class Attendance:
-    """Lets matches decide that their players are there, or not, and interrupts them. others: servers of the store."""
+    """Lets matches decide that their players are there, or not, and interrupts them. others: servers of the store.
 
-    def __init__(self, decisions: Decisions, live: LiveMatches, others: OtherServers, log: Logger) -> None:
+    Where an arrival may start a clock, it waits until the bots of both players that are connected here are ready, for
+    at most the `ready_ms` of the match's policy.
+    """
+
+    def __init__(
+        self, decisions: Decisions, live: LiveMatches, others: OtherServers, clock: Clock, log: Logger
+    ) -> None:
         self._decisions = decisions
         self._live = live
         self._presence = live.presence
         self._others = others
+        self._clock = clock
         self._log = log
+        self._preparing: dict[tuple[str, str], asyncio.TimerHandle] = {}  # arrivals that wait, by match and player
 
     def player_present(self, player: str) -> None:
         """Let a player's matches decide that it has arrived."""
         for live in self._live.of_player(player):
-            self._decisions.note_presence(live, player, Arrive)
+            self._note_arrival(live, player)
 
     def player_absent(self, player: str) -> None:
         """Let a player's matches decide that it has left."""
         for live in self._live.of_player(player):
+            self._waits_no_more(live, player)
             self._decisions.note_presence(live, player, Leave)
 
     def note_present_players(self, live: LiveMatch) -> None:
         """Let a match decide that those of its players have arrived who are present now."""
         for player in live.newest.holders:
             if self._presence.is_present(player) and not live.failed and not self._has_arrived(live, player):
-                self._decisions.note_presence(live, player, Arrive)
+                self._note_arrival(live, player)
+
+    def _note_arrival(self, live: LiveMatch, player: str) -> None:
+        """Let a match decide that a player has arrived, or let the arrival wait."""
+        match = live.newest
+        in_ms = self._may_wait_ms(match) if self._is_premature(match, player) else 0
+        if in_ms <= 0:
+            self._waits_no_more(live, player)
+            self._decisions.note_presence(live, player, Arrive)
+        elif (match.id, player) not in self._preparing:
+            timer = asyncio.get_running_loop().call_later(in_ms / 1000, self._waited, live, player)
+            self._preparing[match.id, player] = timer
+
+    def _may_wait_ms(self, match: Match) -> int:
+        """Return how long an arrival may wait: never until the match stops waiting for its players."""
+        left_ms = (deadline(match) or 0) - BEFORE_MS - self._clock.now_ms()
+        return min(match.created.policy.ready_ms, left_ms)
+
+    def _is_premature(self, match: Match, player: str) -> bool:
+        """Return whether an arrival may start a clock before the connected bots are ready."""
+        starts = match.phase is Phase.PENDING or (
+            match.phase is Phase.PAUSED and match.players[match.turn - 1] == player
+        )
+        return starts and any(self._presence.is_preparing(each, match.id) for each in match.holders)
+
+    def _waited(self, live: LiveMatch, player: str) -> None:
+        """Let a player arrive that has had its time to get ready."""
+        self._waits_no_more(live, player)
+        if self._live.find(live.newest.id) is live and self._presence.is_present(player) and not live.failed:
+            self._decisions.note_presence(live, player, Arrive)
+
+    def _waits_no_more(self, live: LiveMatch, player: str) -> None:
+        timer = self._preparing.pop((live.newest.id, player), None)
+        if timer is not None:
+            timer.cancel()
 
     def _has_arrived(self, live: LiveMatch, player: str) -> bool:
         """Return whether a match surely knows that a player is present, with the version that it has now."""

@@ -34,6 +34,9 @@ class Presence(Protocol):
     def is_present(self, player: str) -> bool:
         """Return whether a player has a stream here."""
 
+    def is_preparing(self, player: str, match_id: str) -> bool:
+        """Return whether a player's bot is connected here, and will say that it is ready for a match."""
+
     def is_waiting(self, player: str) -> bool:
         """Return whether a player waits here for a Play stream, or may soon ask again for one that it could not get."""
 

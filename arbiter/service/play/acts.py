@@ -52,14 +52,23 @@ class PlayActs:
         self._most_acts = limits.acts_a_second
         self._meter = meter
 
-    def arrived(self, session: Session, moves: bool, at: int) -> None:
-        """Note an act and the instant of its arrival. moves: it is a move.
+    def arrived(self, session: Session, own_count: bool, at: int) -> None:
+        """Note an act and the instant of its arrival. own_count: `play` or `ready` counts it, if it is wrong.
 
-        Too many acts a second that are not moves end the stream.
+        Too many other acts a second end the stream.
         """
         session.last_act_ms = at
-        if not moves:
+        if not own_count:
             self._count(session)
+
+    def ready(self, session: Session, match_id: str) -> None:
+        """Note that a bot is ready for a match. For any other match, or a second time, it counts towards a flood."""
+        found = self._live.seated(session.player, match_id)
+        if found is None or match_id not in session.preparing:
+            self._count(session)
+            return
+        session.preparing.remove(match_id)
+        self._registry.attendance.note_present_players(found[0])
 
     def play(
         self,

@@ -39,6 +39,11 @@ class Connections:
         """Return whether a player waits here for a Play stream, or may soon ask again for one that it could not get."""
         return self.waits.is_waiting(player)
 
+    def is_preparing(self, player: str, match_id: str) -> bool:
+        """Return whether a player's bot is connected here, and will say that it is ready for a match."""
+        session = self.by_player.get(player)
+        return session is not None and match_id in session.preparing
+
     def version_of(self, player: str) -> str:
         """Return the version in the hello of a player's Play stream; '' if there is no stream or no version."""
         session = self.by_player.get(player)

@@ -149,6 +149,7 @@ class Delivery:
                 case Ended() if not session.has_sent_end_of(match.id):
                     session.moves_sent.pop(match.id, None)
                     session.turns.pop(match.id, None)
+                    session.preparing.discard(match.id)
                     own: Seat = 1 if match.is_self_play else seat
                     opponent = match.players[2 - own]
                     session.put(
@@ -280,6 +281,9 @@ class Delivery:
 def note_state(session: Session, match: Match) -> None:
     """Note that a stream has got the state of a match: its turns then leave out the moves up to here.
 
-    The moves of an opening are not left out: they come with the first turn.
+    The moves of an opening are not left out: they come with the first turn. If no clock runs, the bot may have to get
+    ready for the match.
     """
     session.moves_sent[match.id] = 0 if match.ply == len(match.created.opening) else match.ply
+    if session.hello.says_ready and match.phase in (Phase.PENDING, Phase.PAUSED):
+        session.preparing.add(match.id)

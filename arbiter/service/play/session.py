@@ -36,7 +36,7 @@ class Extras(NamedTuple):
 
 
 class Hello(NamedTuple):
-    """A bot's description of itself when it connects."""
+    """A bot's description of itself when it connects. says_ready: it says of each match when it is ready to play."""
 
     bot_name: str = ""
     bot_version: str = ""
@@ -45,6 +45,7 @@ class Hello(NamedTuple):
     extras: Extras = Extras()
     seeks: bool = False
     tournaments: bool = False
+    says_ready: bool = False
 
 
 class TurnListing(NamedTuple):
@@ -221,6 +222,7 @@ class Session:
         self.over = asyncio.Event()  #: set once the stream is to end, with `ended` saying why
         self.moves_sent: dict[str, int] = {}  #: by match, how many of its moves were sent on this stream
         self.turns: dict[str, int] = {}  #: by match, when the last turn on this stream began
+        self.preparing: set[str] = set()  #: matches for which the bot will say on this stream that it is ready
         self.announced: set[str] = set()  #: tournaments whose call the bot has got
         self.last_result = 0  #: the cursor of the last result on this stream
         self.unacknowledged: dict[int, None] = {}  #: cursors of results on this stream, the first ones, as they came

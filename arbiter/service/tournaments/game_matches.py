@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Final, NamedTuple, cast
 
 from arbiter.errors import Reason, Refusal, parameter_invalid
@@ -82,9 +82,10 @@ def creation(tournament: Tournament, game: ScheduledGame, attempt: int, policy: 
 def policy_of(spec: Spec, policy: Policy) -> Policy:
     """Return the policy of a tournament's matches. Raises Refusal PARAMETER_INVALID, which names an unknown field."""
     values = policy.json()
+    known = {field.name for field in fields(Policy)} - {"credit"}
     for name in spec.policy:
-        if name not in values or name == "credit":
-            allowed = ", ".join(sorted(values.keys() - {"credit"}))
+        if name not in known:
+            allowed = ", ".join(sorted(known))
             raise parameter_invalid(name, "policy", f"one of {allowed}", of="a tournament")
     return read_policy({**values, **spec.policy})
 

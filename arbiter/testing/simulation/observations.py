@@ -44,6 +44,14 @@ class ReceivedRequest(NamedTuple):
     process: int
 
 
+class ReceivedReady(NamedTuple):
+    """A player has said that it is ready for a match, at an instant of virtual time."""
+
+    player: str
+    match_id: str
+    true_ms: float
+
+
 def received(player: str, ask: Request, at_ms: int, streamed: bool, process: int) -> ReceivedRequest:
     """Return the observation of a request that has reached the server now."""
     return ReceivedRequest(player, ask, at_ms, streamed, true_ms(), process)
@@ -283,6 +291,7 @@ class RunObservations:
     """All observations of a run."""
 
     asked: list[ReceivedRequest] = field(default_factory=list)
+    ready: list[ReceivedReady] = field(default_factory=list)
     given: list[SentAnswer] = field(default_factory=list)
     handed: list[SentTurn] = field(default_factory=list)
     results: list[SentResult] = field(default_factory=list)

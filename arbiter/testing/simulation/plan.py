@@ -151,7 +151,7 @@ class PlayerPlan:
     that a request is sent as a unary call. chatty: the chance of a draw offer. sleepy: the chance that it never answers
     another turn of a match. patience_ms: the time after which it repeats a request. rtt_ms: the minimum round-trip time
     of its network. comes_ms: when it first connects. exact: it never moves back to an earlier position where the game
-    forbids this.
+    forbids this. prepares_ms: how long it takes to get ready for a match, of which it says so; None: it says nothing.
     """
 
     name: str
@@ -164,6 +164,7 @@ class PlayerPlan:
     rtt_ms: int
     comes_ms: int
     exact: bool = False
+    prepares_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +270,7 @@ def _draw(seed: int, matches: int) -> Plan:
     dice = Random(f"{seed} plan")
     calm = seed % 8 == 0
     faulty_ms = 1_500 * matches + dice.randint(20_000, 60_000)
-    players = tuple(_player(dice, n, faulty_ms, calm) for n in range(dice.randint(2, 4 + matches // 8)))
+    players = tuple(_player(dice, seed, n, faulty_ms, calm) for n in range(dice.randint(2, 4 + matches // 8)))
     names = [player.name for player in players]
     return Plan(
         seed,
@@ -289,7 +290,7 @@ def _draw(seed: int, matches: int) -> Plan:
     )
 
 
-def _player(dice: Random, n: int, faulty_ms: int, calm: bool) -> PlayerPlan:
+def _player(dice: Random, seed: int, n: int, faulty_ms: int, calm: bool) -> PlayerPlan:
     comes_ms = 0 if calm else dice.choice((0, 0, 0, 0, 0, 5_000, faulty_ms // 2, faulty_ms))
     return PlayerPlan(
         name=f"bot{n}",
@@ -302,6 +303,7 @@ def _player(dice: Random, n: int, faulty_ms: int, calm: bool) -> PlayerPlan:
         rtt_ms=dice.choice((0, 2, 50, 200)),
         comes_ms=comes_ms,
         exact=calm,
+        prepares_ms=Random(f"{seed} prepares {n}").choice((None, None, 0, 500, 4_000)),
     )
 
 
@@ -326,6 +328,7 @@ def _match(dice: Random, seed: int, n: int, names: list[str], faulty_ms: int, ca
             start=dice.choice((ClockStart.WHEN_PRESENT, ClockStart.WHEN_PRESENT, ClockStart.AT_ONCE)),
             no_show=dice.choice(tuple(NoShow)),
             credit=dice.choice((CreditRules(), CreditRules(50, 80, 400, 20), CreditRules(0, 0, 0, 0))),
+            ready_ms=Random(f"{seed} ready {n}").choice((0, 2_000, 10_000)),
         ),
         rated=dice.random() < 0.5 and not alone,
         label=dice.choice(("", "cup")),

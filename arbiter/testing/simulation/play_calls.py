@@ -20,6 +20,7 @@ from arbiter.service.ports.environment import Clock
 from arbiter.testing.memory import MemoryJournal
 from arbiter.testing.simulation.observations import (
     AskedStream,
+    ReceivedReady,
     Request,
     RunObservations,
     SentAnswer,
@@ -29,8 +30,12 @@ from arbiter.testing.simulation.observations import (
     true_ms,
 )
 from arbiter.testing.simulation.simulated_network import Link
+from arbiter.wire.version import READY
 
 HELLO: Final = pb.PlayRequest(acts=[pb.PlayAct(hello=pb.ClientHello(protocol_version="1.0"))])
+PREPARING_HELLO: Final = pb.PlayRequest(
+    acts=[pb.PlayAct(hello=pb.ClientHello(protocol_version="1.0", capabilities=[READY]))]
+)
 ENDED: Final = "ended"  #: arrives at the client when the server has ended a call: gRPC's trailers
 
 VERBS: Final = {
@@ -60,7 +65,7 @@ def act_of(ask: Request) -> pb.PlayAct:
 
 
 def ask_of(act: pb.PlayAct) -> Request | None:
-    """Return the request in an act, or None: a pong or an acknowledgement."""
+    """Return the request in an act, or None: a pong, an acknowledgement, or that the player is ready."""
     verb = VERBS.get(act.WhichOneof("act") or "")
     if verb is None:
         return None
@@ -78,7 +83,7 @@ class PlayCall:
         self._asked = asked
         link.when_cut(self._note_cut)
         self._secret = secret
-        self._arrived: deque[pb.PlayRequest] = deque([HELLO])
+        self._arrived: deque[pb.PlayRequest] = deque([PREPARING_HELLO if link.prepares else HELLO])
         self._waiting: asyncio.Future[None] | None = None
         self.begun = False
         self._closed = False
@@ -184,6 +189,8 @@ class RecordedMessages:
         ask = ask_of(act)
         if ask is not None:
             self._history.asked.append(received(session.player, ask, arrived, True, self._process))
+        elif act.HasField("ready"):
+            self._history.ready.append(ReceivedReady(session.player, act.match_id, true_ms()))
         self._messages.act(session, act, arrived)
 
     def message(self, session: Session) -> tuple[bytes, int]:

@@ -76,9 +76,11 @@ class Link:
     """A connection: a pipe up, a pipe down, and two ends that are notified when it is lost.
 
     Each end sets a callback that is called with every message, and once without one when the connection is lost.
+    prepares: whether the player below says when it is ready for a match.
     """
 
-    def __init__(self, delays: Delays) -> None:
+    def __init__(self, delays: Delays, prepares: bool = False) -> None:
+        self.prepares = prepares
         self.up: Pipe[Any] = Pipe(delays, lambda message: self.on_message_above(message))
         self.down: Pipe[Any] = Pipe(delays, lambda message: self.on_message_below(message))
         self.on_message_above: Callable[[Any], None] = _ignore

@@ -28,6 +28,7 @@ TRY_AGAIN_ON_WIRE: Final = tuple(
 SILENCE_S: Final = 9.0  #: after this time without a message from the server, a player considers its connection dead
 PONDERING_MS: Final = 15_000  #: the longest thinking time of a player that errs
 WITH_HISTORY: Final = ("pondlife",)  #: games that forbid positions of earlier moves
+UNCLOCKED: Final = (match_pb2.PHASE_PENDING, match_pb2.PHASE_PAUSED)
 BLUNDERS: Final = ("malformed", "illegal", "stale", "early", "foreign", "endless", "claim", "answer", "reuse")
 
 
@@ -74,7 +75,7 @@ class SimulatedBot:
         """Connect, even if a connection is already open."""
         if self._closing or self._away:
             return
-        link = self.link = Link(self._delays)
+        link = self.link = Link(self._delays, self._plan.prepares_ms is not None)
         self._ready = False
         link.on_message_below = lambda message: self._receive(link, message)
         link.on_loss_below = lambda: self._lost(link)
@@ -173,6 +174,9 @@ class SimulatedBot:
             case "match":
                 board = self._board(item.match.match_id)
                 board.last_move = item.match.moves[-1] if item.match.moves else board.last_move
+                if self._plan.prepares_ms is not None and item.match.phase in UNCLOCKED:
+                    ready = pb.PlayRequest(acts=[pb.PlayAct(match_id=item.match.match_id, ready=pb.ReadyAct())])
+                    asyncio.get_running_loop().call_later(self._plan.prepares_ms / 1000, link.up.send, ready)
             case "hello" if link is self.link:
                 self._ready = True
                 for ask in list(self._waiting.values()):

@@ -578,7 +578,10 @@ type Policy struct {
 	// The longest time for one move, even if the clock has more.
 	MoveCapMs *int64 `protobuf:"varint,4,opt,name=move_cap_ms,json=moveCapMs,proto3,oneof" json:"move_cap_ms,omitempty"`
 	// How many refusals of one player's requests, other than strikes, the match records.
-	KeptRefusals  *int32 `protobuf:"varint,5,opt,name=kept_refusals,json=keptRefusals,proto3,oneof" json:"kept_refusals,omitempty"`
+	KeptRefusals *int32 `protobuf:"varint,5,opt,name=kept_refusals,json=keptRefusals,proto3,oneof" json:"kept_refusals,omitempty"`
+	// How long the first clock, also after an interruption, waits at most for connected bots that are not ready yet
+	// (ReadyAct).
+	ReadyMs       *int64 `protobuf:"varint,6,opt,name=ready_ms,json=readyMs,proto3,oneof" json:"ready_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -644,6 +647,13 @@ func (x *Policy) GetMoveCapMs() int64 {
 func (x *Policy) GetKeptRefusals() int32 {
 	if x != nil && x.KeptRefusals != nil {
 		return *x.KeptRefusals
+	}
+	return 0
+}
+
+func (x *Policy) GetReadyMs() int64 {
+	if x != nil && x.ReadyMs != nil {
+		return *x.ReadyMs
 	}
 	return 0
 }
@@ -1486,7 +1496,17 @@ type MoveComment struct {
 	// The moves that the mover expects, beginning with its own move, as texts. At most 32 moves and 500 characters
 	// altogether, each move of printable ASCII without blanks, brackets and braces; the line is cut before the first move
 	// that does not fit.
-	Line          []string `protobuf:"bytes,2,rep,name=line,proto3" json:"line,omitempty"`
+	Line []string `protobuf:"bytes,2,rep,name=line,proto3" json:"line,omitempty"`
+	// The score of an engine, in hundredths of a pawn from the mover's view.
+	Centipawns *int64 `protobuf:"varint,3,opt,name=centipawns,proto3,oneof" json:"centipawns,omitempty"`
+	// The number of moves until the mover mates; negative if it is mated.
+	Mate *int64 `protobuf:"varint,4,opt,name=mate,proto3,oneof" json:"mate,omitempty"`
+	// How deep the engine has searched, in plies.
+	Depth *int64 `protobuf:"varint,5,opt,name=depth,proto3,oneof" json:"depth,omitempty"`
+	// How many positions it has looked at.
+	Nodes *int64 `protobuf:"varint,6,opt,name=nodes,proto3,oneof" json:"nodes,omitempty"`
+	// How long it has searched, by its own account.
+	TimeMs        *int64 `protobuf:"varint,7,opt,name=time_ms,json=timeMs,proto3,oneof" json:"time_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1533,6 +1553,41 @@ func (x *MoveComment) GetLine() []string {
 		return x.Line
 	}
 	return nil
+}
+
+func (x *MoveComment) GetCentipawns() int64 {
+	if x != nil && x.Centipawns != nil {
+		return *x.Centipawns
+	}
+	return 0
+}
+
+func (x *MoveComment) GetMate() int64 {
+	if x != nil && x.Mate != nil {
+		return *x.Mate
+	}
+	return 0
+}
+
+func (x *MoveComment) GetDepth() int64 {
+	if x != nil && x.Depth != nil {
+		return *x.Depth
+	}
+	return 0
+}
+
+func (x *MoveComment) GetNodes() int64 {
+	if x != nil && x.Nodes != nil {
+		return *x.Nodes
+	}
+	return 0
+}
+
+func (x *MoveComment) GetTimeMs() int64 {
+	if x != nil && x.TimeMs != nil {
+		return *x.TimeMs
+	}
+	return 0
 }
 
 // The receipt of a durable move.
@@ -6213,7 +6268,7 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"\favailable_ms\x18\x02 \x01(\x03R\vavailableMs\x12!\n" +
 	"\fperiods_left\x18\x03 \x01(\x05R\vperiodsLeft\x12\x1d\n" +
 	"\n" +
-	"moves_left\x18\x04 \x01(\x05R\tmovesLeft\"\x9a\x02\n" +
+	"moves_left\x18\x04 \x01(\x05R\tmovesLeft\"\xc7\x02\n" +
 	"\x06Policy\x12(\n" +
 	"\rillegal_moves\x18\x01 \x01(\x05H\x00R\fillegalMoves\x88\x01\x01\x12!\n" +
 	"\n" +
@@ -6221,12 +6276,14 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"\n" +
 	"abandon_ms\x18\x03 \x01(\x03H\x02R\tabandonMs\x88\x01\x01\x12#\n" +
 	"\vmove_cap_ms\x18\x04 \x01(\x03H\x03R\tmoveCapMs\x88\x01\x01\x12(\n" +
-	"\rkept_refusals\x18\x05 \x01(\x05H\x04R\fkeptRefusals\x88\x01\x01B\x10\n" +
+	"\rkept_refusals\x18\x05 \x01(\x05H\x04R\fkeptRefusals\x88\x01\x01\x12\x1e\n" +
+	"\bready_ms\x18\x06 \x01(\x03H\x05R\areadyMs\x88\x01\x01B\x10\n" +
 	"\x0e_illegal_movesB\r\n" +
 	"\v_no_show_msB\r\n" +
 	"\v_abandon_msB\x0e\n" +
 	"\f_move_cap_msB\x10\n" +
-	"\x0e_kept_refusals\"\xac\x06\n" +
+	"\x0e_kept_refusalsB\v\n" +
+	"\t_ready_ms\"\xac\x06\n" +
 	"\x05Match\x12\x19\n" +
 	"\bmatch_id\x18\x01 \x01(\tR\amatchId\x12\x12\n" +
 	"\x04game\x18\x02 \x01(\tR\x04game\x12\x18\n" +
@@ -6297,13 +6354,26 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"\bmatch_id\x18\x02 \x01(\tR\amatchId\x12\x10\n" +
 	"\x03ply\x18\x03 \x01(\x05R\x03ply\x12\x12\n" +
 	"\x04move\x18\x04 \x01(\tR\x04move\x121\n" +
-	"\acomment\x18\x05 \x01(\v2\x17.arbiter.v1.MoveCommentR\acomment\"U\n" +
+	"\acomment\x18\x05 \x01(\v2\x17.arbiter.v1.MoveCommentR\acomment\"\x9f\x02\n" +
 	"\vMoveComment\x12#\n" +
 	"\n" +
 	"evaluation\x18\x01 \x01(\x05H\x00R\n" +
 	"evaluation\x88\x01\x01\x12\x12\n" +
-	"\x04line\x18\x02 \x03(\tR\x04lineB\r\n" +
-	"\v_evaluation\"C\n" +
+	"\x04line\x18\x02 \x03(\tR\x04line\x12#\n" +
+	"\n" +
+	"centipawns\x18\x03 \x01(\x03H\x01R\n" +
+	"centipawns\x88\x01\x01\x12\x17\n" +
+	"\x04mate\x18\x04 \x01(\x03H\x02R\x04mate\x88\x01\x01\x12\x19\n" +
+	"\x05depth\x18\x05 \x01(\x03H\x03R\x05depth\x88\x01\x01\x12\x19\n" +
+	"\x05nodes\x18\x06 \x01(\x03H\x04R\x05nodes\x88\x01\x01\x12\x1c\n" +
+	"\atime_ms\x18\a \x01(\x03H\x05R\x06timeMs\x88\x01\x01B\r\n" +
+	"\v_evaluationB\r\n" +
+	"\v_centipawnsB\a\n" +
+	"\x05_mateB\b\n" +
+	"\x06_depthB\b\n" +
+	"\x06_nodesB\n" +
+	"\n" +
+	"\b_time_ms\"C\n" +
 	"\x12SubmitMoveResponse\x12-\n" +
 	"\areceipt\x18\x01 \x01(\v2\x13.arbiter.v1.ReceiptR\areceipt\"\xc9\x01\n" +
 	"\aReceipt\x12\x1d\n" +

@@ -72,7 +72,7 @@ func (x *PlayRequest) GetActs() []*PlayAct {
 // An item from the bot.
 type PlayAct struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Chosen by the caller, 1 to 100 characters; empty for hello, pong and acknowledgement, which get no answer.
+	// Chosen by the caller, 1 to 100 characters; empty for hello, pong, acknowledgement and ready, which get no answer.
 	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// The match of the item, if it has one.
 	MatchId string `protobuf:"bytes,2,opt,name=match_id,json=matchId,proto3" json:"match_id,omitempty"`
@@ -88,6 +88,7 @@ type PlayAct struct {
 	//	*PlayAct_Resign
 	//	*PlayAct_Pong
 	//	*PlayAct_Acknowledge
+	//	*PlayAct_Ready
 	Act           isPlayAct_Act `protobuf_oneof:"act"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -216,6 +217,15 @@ func (x *PlayAct) GetAcknowledge() *Acknowledgement {
 	return nil
 }
 
+func (x *PlayAct) GetReady() *ReadyAct {
+	if x != nil {
+		if x, ok := x.Act.(*PlayAct_Ready); ok {
+			return x.Ready
+		}
+	}
+	return nil
+}
+
 type isPlayAct_Act interface {
 	isPlayAct_Act()
 }
@@ -260,6 +270,11 @@ type PlayAct_Acknowledge struct {
 	Acknowledge *Acknowledgement `protobuf:"bytes,10,opt,name=acknowledge,proto3,oneof"`
 }
 
+type PlayAct_Ready struct {
+	// Says that the bot is ready for a match.
+	Ready *ReadyAct `protobuf:"bytes,11,opt,name=ready,proto3,oneof"`
+}
+
 func (*PlayAct_Hello) isPlayAct_Act() {}
 
 func (*PlayAct_Move) isPlayAct_Act() {}
@@ -276,6 +291,8 @@ func (*PlayAct_Pong) isPlayAct_Act() {}
 
 func (*PlayAct_Acknowledge) isPlayAct_Act() {}
 
+func (*PlayAct_Ready) isPlayAct_Act() {}
+
 // The bot's side of the stream, and what it wants.
 type ClientHello struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -289,7 +306,8 @@ type ClientHello struct {
 	BotName string `protobuf:"bytes,4,opt,name=bot_name,json=botName,proto3" json:"bot_name,omitempty"`
 	// The bot's version, at most 100 printable characters; rated apart from other versions.
 	BotVersion string `protobuf:"bytes,5,opt,name=bot_version,json=botVersion,proto3" json:"bot_version,omitempty"`
-	// The bot's capabilities beyond the first version of the protocol, by name; unknown names are ignored.
+	// The bot's capabilities beyond the first version of the protocol, by name; unknown names are ignored. A bot with the
+	// capability "ready" sends a ReadyAct for each match that it gets in phase PENDING or PAUSED.
 	Capabilities []string `protobuf:"bytes,6,rep,name=capabilities,proto3" json:"capabilities,omitempty"`
 	// The variants or games that it plays; empty for all.
 	Games []string `protobuf:"bytes,7,rep,name=games,proto3" json:"games,omitempty"`
@@ -707,6 +725,45 @@ func (*ResignAct) Descriptor() ([]byte, []int) {
 	return file_arbiter_v1_play_proto_rawDescGZIP(), []int{8}
 }
 
+// The bot is ready for a match. Until a bot with the capability "ready" has said so on this stream, the first clock of
+// the match, also after an interruption, does not start; it waits for at most Policy.ready_ms. So what the bot has to
+// start costs it no time. On a new stream the bot says it again. Other bots are ready once they are connected.
+type ReadyAct struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReadyAct) Reset() {
+	*x = ReadyAct{}
+	mi := &file_arbiter_v1_play_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReadyAct) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReadyAct) ProtoMessage() {}
+
+func (x *ReadyAct) ProtoReflect() protoreflect.Message {
+	mi := &file_arbiter_v1_play_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReadyAct.ProtoReflect.Descriptor instead.
+func (*ReadyAct) Descriptor() ([]byte, []int) {
+	return file_arbiter_v1_play_proto_rawDescGZIP(), []int{9}
+}
+
 // Answers a ping, at once.
 type Pong struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -718,7 +775,7 @@ type Pong struct {
 
 func (x *Pong) Reset() {
 	*x = Pong{}
-	mi := &file_arbiter_v1_play_proto_msgTypes[9]
+	mi := &file_arbiter_v1_play_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -730,7 +787,7 @@ func (x *Pong) String() string {
 func (*Pong) ProtoMessage() {}
 
 func (x *Pong) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_play_proto_msgTypes[9]
+	mi := &file_arbiter_v1_play_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -743,7 +800,7 @@ func (x *Pong) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pong.ProtoReflect.Descriptor instead.
 func (*Pong) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_play_proto_rawDescGZIP(), []int{9}
+	return file_arbiter_v1_play_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Pong) GetNumber() uint64 {
@@ -764,7 +821,7 @@ type Acknowledgement struct {
 
 func (x *Acknowledgement) Reset() {
 	*x = Acknowledgement{}
-	mi := &file_arbiter_v1_play_proto_msgTypes[10]
+	mi := &file_arbiter_v1_play_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -776,7 +833,7 @@ func (x *Acknowledgement) String() string {
 func (*Acknowledgement) ProtoMessage() {}
 
 func (x *Acknowledgement) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_play_proto_msgTypes[10]
+	mi := &file_arbiter_v1_play_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -789,7 +846,7 @@ func (x *Acknowledgement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Acknowledgement.ProtoReflect.Descriptor instead.
 func (*Acknowledgement) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_play_proto_rawDescGZIP(), []int{10}
+	return file_arbiter_v1_play_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Acknowledgement) GetCursor() string {
@@ -810,7 +867,7 @@ type PlayResponse struct {
 
 func (x *PlayResponse) Reset() {
 	*x = PlayResponse{}
-	mi := &file_arbiter_v1_play_proto_msgTypes[11]
+	mi := &file_arbiter_v1_play_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -822,7 +879,7 @@ func (x *PlayResponse) String() string {
 func (*PlayResponse) ProtoMessage() {}
 
 func (x *PlayResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_play_proto_msgTypes[11]
+	mi := &file_arbiter_v1_play_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -835,7 +892,7 @@ func (x *PlayResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlayResponse.ProtoReflect.Descriptor instead.
 func (*PlayResponse) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_play_proto_rawDescGZIP(), []int{11}
+	return file_arbiter_v1_play_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *PlayResponse) GetItems() []*PlayItem {
@@ -871,7 +928,7 @@ type PlayItem struct {
 
 func (x *PlayItem) Reset() {
 	*x = PlayItem{}
-	mi := &file_arbiter_v1_play_proto_msgTypes[12]
+	mi := &file_arbiter_v1_play_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -883,7 +940,7 @@ func (x *PlayItem) String() string {
 func (*PlayItem) ProtoMessage() {}
 
 func (x *PlayItem) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_play_proto_msgTypes[12]
+	mi := &file_arbiter_v1_play_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -896,7 +953,7 @@ func (x *PlayItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlayItem.ProtoReflect.Descriptor instead.
 func (*PlayItem) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_play_proto_rawDescGZIP(), []int{12}
+	return file_arbiter_v1_play_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *PlayItem) GetItem() isPlayItem_Item {
@@ -1113,7 +1170,8 @@ type ServerHello struct {
 	Software string `protobuf:"bytes,2,opt,name=software,proto3" json:"software,omitempty"`
 	// Its version.
 	SoftwareVersion string `protobuf:"bytes,3,opt,name=software_version,json=softwareVersion,proto3" json:"software_version,omitempty"`
-	// The server's capabilities beyond the first version of the protocol, by name; unknown names are ignored.
+	// The server's capabilities beyond the first version of the protocol, by name; unknown names are ignored. One with the
+	// capability "ready" waits for a ReadyAct.
 	Capabilities []string `protobuf:"bytes,4,rep,name=capabilities,proto3" json:"capabilities,omitempty"`
 	// The player whose stream this is.
 	Player string `protobuf:"bytes,5,opt,name=player,proto3" json:"player,omitempty"`
@@ -1127,7 +1185,7 @@ type ServerHello struct {
 
 func (x *ServerHello) Reset() {
 	*x = ServerHello{}
-	mi := &file_arbiter_v1_play_proto_msgTypes[13]
+	mi := &file_arbiter_v1_play_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1139,7 +1197,7 @@ func (x *ServerHello) String() string {
 func (*ServerHello) ProtoMessage() {}
 
 func (x *ServerHello) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_play_proto_msgTypes[13]
+	mi := &file_arbiter_v1_play_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1152,7 +1210,7 @@ func (x *ServerHello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServerHello.ProtoReflect.Descriptor instead.
 func (*ServerHello) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_play_proto_rawDescGZIP(), []int{13}
+	return file_arbiter_v1_play_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ServerHello) GetProtocolVersion() string {
@@ -1248,7 +1306,7 @@ type Turn struct {
 
 func (x *Turn) Reset() {
 	*x = Turn{}
-	mi := &file_arbiter_v1_play_proto_msgTypes[14]
+	mi := &file_arbiter_v1_play_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1260,7 +1318,7 @@ func (x *Turn) String() string {
 func (*Turn) ProtoMessage() {}
 
 func (x *Turn) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_play_proto_msgTypes[14]
+	mi := &file_arbiter_v1_play_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1273,7 +1331,7 @@ func (x *Turn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Turn.ProtoReflect.Descriptor instead.
 func (*Turn) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_play_proto_rawDescGZIP(), []int{14}
+	return file_arbiter_v1_play_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Turn) GetMatchId() string {
@@ -1410,7 +1468,7 @@ type RecentMove struct {
 
 func (x *RecentMove) Reset() {
 	*x = RecentMove{}
-	mi := &file_arbiter_v1_play_proto_msgTypes[15]
+	mi := &file_arbiter_v1_play_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1422,7 +1480,7 @@ func (x *RecentMove) String() string {
 func (*RecentMove) ProtoMessage() {}
 
 func (x *RecentMove) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_play_proto_msgTypes[15]
+	mi := &file_arbiter_v1_play_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1435,7 +1493,7 @@ func (x *RecentMove) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecentMove.ProtoReflect.Descriptor instead.
 func (*RecentMove) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_play_proto_rawDescGZIP(), []int{15}
+	return file_arbiter_v1_play_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *RecentMove) GetPly() int32 {
@@ -1482,7 +1540,7 @@ type MatchEnded struct {
 
 func (x *MatchEnded) Reset() {
 	*x = MatchEnded{}
-	mi := &file_arbiter_v1_play_proto_msgTypes[16]
+	mi := &file_arbiter_v1_play_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1494,7 +1552,7 @@ func (x *MatchEnded) String() string {
 func (*MatchEnded) ProtoMessage() {}
 
 func (x *MatchEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_play_proto_msgTypes[16]
+	mi := &file_arbiter_v1_play_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1507,7 +1565,7 @@ func (x *MatchEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MatchEnded.ProtoReflect.Descriptor instead.
 func (*MatchEnded) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_play_proto_rawDescGZIP(), []int{16}
+	return file_arbiter_v1_play_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *MatchEnded) GetMatchId() string {
@@ -1572,7 +1630,7 @@ type DrawOffered struct {
 
 func (x *DrawOffered) Reset() {
 	*x = DrawOffered{}
-	mi := &file_arbiter_v1_play_proto_msgTypes[17]
+	mi := &file_arbiter_v1_play_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1584,7 +1642,7 @@ func (x *DrawOffered) String() string {
 func (*DrawOffered) ProtoMessage() {}
 
 func (x *DrawOffered) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_play_proto_msgTypes[17]
+	mi := &file_arbiter_v1_play_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1597,7 +1655,7 @@ func (x *DrawOffered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrawOffered.ProtoReflect.Descriptor instead.
 func (*DrawOffered) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_play_proto_rawDescGZIP(), []int{17}
+	return file_arbiter_v1_play_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *DrawOffered) GetMatchId() string {
@@ -1629,7 +1687,7 @@ type ChallengeClosed struct {
 
 func (x *ChallengeClosed) Reset() {
 	*x = ChallengeClosed{}
-	mi := &file_arbiter_v1_play_proto_msgTypes[18]
+	mi := &file_arbiter_v1_play_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1641,7 +1699,7 @@ func (x *ChallengeClosed) String() string {
 func (*ChallengeClosed) ProtoMessage() {}
 
 func (x *ChallengeClosed) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_play_proto_msgTypes[18]
+	mi := &file_arbiter_v1_play_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1654,7 +1712,7 @@ func (x *ChallengeClosed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChallengeClosed.ProtoReflect.Descriptor instead.
 func (*ChallengeClosed) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_play_proto_rawDescGZIP(), []int{18}
+	return file_arbiter_v1_play_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ChallengeClosed) GetChallengeId() string {
@@ -1690,7 +1748,7 @@ type Ping struct {
 
 func (x *Ping) Reset() {
 	*x = Ping{}
-	mi := &file_arbiter_v1_play_proto_msgTypes[19]
+	mi := &file_arbiter_v1_play_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1702,7 +1760,7 @@ func (x *Ping) String() string {
 func (*Ping) ProtoMessage() {}
 
 func (x *Ping) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_play_proto_msgTypes[19]
+	mi := &file_arbiter_v1_play_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1715,7 +1773,7 @@ func (x *Ping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ping.ProtoReflect.Descriptor instead.
 func (*Ping) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_play_proto_rawDescGZIP(), []int{19}
+	return file_arbiter_v1_play_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Ping) GetNumber() uint64 {
@@ -1759,7 +1817,7 @@ type TournamentCall struct {
 
 func (x *TournamentCall) Reset() {
 	*x = TournamentCall{}
-	mi := &file_arbiter_v1_play_proto_msgTypes[20]
+	mi := &file_arbiter_v1_play_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1771,7 +1829,7 @@ func (x *TournamentCall) String() string {
 func (*TournamentCall) ProtoMessage() {}
 
 func (x *TournamentCall) ProtoReflect() protoreflect.Message {
-	mi := &file_arbiter_v1_play_proto_msgTypes[20]
+	mi := &file_arbiter_v1_play_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1784,7 +1842,7 @@ func (x *TournamentCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TournamentCall.ProtoReflect.Descriptor instead.
 func (*TournamentCall) Descriptor() ([]byte, []int) {
-	return file_arbiter_v1_play_proto_rawDescGZIP(), []int{20}
+	return file_arbiter_v1_play_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *TournamentCall) GetTournamentId() string {
@@ -1871,7 +1929,7 @@ const file_arbiter_v1_play_proto_rawDesc = "" +
 	"\x15arbiter/v1/play.proto\x12\n" +
 	"arbiter.v1\x1a\x15arbiter/v1/game.proto\x1a\x16arbiter/v1/match.proto\x1a\x17arbiter/v1/player.proto\x1a\x18arbiter/v1/refusal.proto\x1a\x1barbiter/v1/tournament.proto\"6\n" +
 	"\vPlayRequest\x12'\n" +
-	"\x04acts\x18\x01 \x03(\v2\x13.arbiter.v1.PlayActR\x04acts\"\xf4\x03\n" +
+	"\x04acts\x18\x01 \x03(\v2\x13.arbiter.v1.PlayActR\x04acts\"\xa2\x04\n" +
 	"\aPlayAct\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tR\trequestId\x12\x19\n" +
@@ -1887,7 +1945,8 @@ const file_arbiter_v1_play_proto_rawDesc = "" +
 	"\x06resign\x18\b \x01(\v2\x15.arbiter.v1.ResignActH\x00R\x06resign\x12&\n" +
 	"\x04pong\x18\t \x01(\v2\x10.arbiter.v1.PongH\x00R\x04pong\x12?\n" +
 	"\vacknowledge\x18\n" +
-	" \x01(\v2\x1b.arbiter.v1.AcknowledgementH\x00R\vacknowledgeB\x05\n" +
+	" \x01(\v2\x1b.arbiter.v1.AcknowledgementH\x00R\vacknowledge\x12,\n" +
+	"\x05ready\x18\v \x01(\v2\x14.arbiter.v1.ReadyActH\x00R\x05readyB\x05\n" +
 	"\x03act\"\x80\x03\n" +
 	"\vClientHello\x12)\n" +
 	"\x10protocol_version\x18\x01 \x01(\tR\x0fprotocolVersion\x12\x1a\n" +
@@ -1917,7 +1976,9 @@ const file_arbiter_v1_play_proto_rawDesc = "" +
 	"\rAnswerDrawAct\x12\x16\n" +
 	"\x06accept\x18\x01 \x01(\bR\x06accept\"\x0e\n" +
 	"\fClaimDrawAct\"\v\n" +
-	"\tResignAct\"\x1e\n" +
+	"\tResignAct\"\n" +
+	"\n" +
+	"\bReadyAct\"\x1e\n" +
 	"\x04Pong\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\")\n" +
 	"\x0fAcknowledgement\x12\x16\n" +
@@ -2024,7 +2085,7 @@ func file_arbiter_v1_play_proto_rawDescGZIP() []byte {
 	return file_arbiter_v1_play_proto_rawDescData
 }
 
-var file_arbiter_v1_play_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_arbiter_v1_play_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_arbiter_v1_play_proto_goTypes = []any{
 	(*PlayRequest)(nil),     // 0: arbiter.v1.PlayRequest
 	(*PlayAct)(nil),         // 1: arbiter.v1.PlayAct
@@ -2035,29 +2096,30 @@ var file_arbiter_v1_play_proto_goTypes = []any{
 	(*AnswerDrawAct)(nil),   // 6: arbiter.v1.AnswerDrawAct
 	(*ClaimDrawAct)(nil),    // 7: arbiter.v1.ClaimDrawAct
 	(*ResignAct)(nil),       // 8: arbiter.v1.ResignAct
-	(*Pong)(nil),            // 9: arbiter.v1.Pong
-	(*Acknowledgement)(nil), // 10: arbiter.v1.Acknowledgement
-	(*PlayResponse)(nil),    // 11: arbiter.v1.PlayResponse
-	(*PlayItem)(nil),        // 12: arbiter.v1.PlayItem
-	(*ServerHello)(nil),     // 13: arbiter.v1.ServerHello
-	(*Turn)(nil),            // 14: arbiter.v1.Turn
-	(*RecentMove)(nil),      // 15: arbiter.v1.RecentMove
-	(*MatchEnded)(nil),      // 16: arbiter.v1.MatchEnded
-	(*DrawOffered)(nil),     // 17: arbiter.v1.DrawOffered
-	(*ChallengeClosed)(nil), // 18: arbiter.v1.ChallengeClosed
-	(*Ping)(nil),            // 19: arbiter.v1.Ping
-	(*TournamentCall)(nil),  // 20: arbiter.v1.TournamentCall
-	(*MoveComment)(nil),     // 21: arbiter.v1.MoveComment
-	(*Match)(nil),           // 22: arbiter.v1.Match
-	(*MoveAnswer)(nil),      // 23: arbiter.v1.MoveAnswer
-	(*Challenge)(nil),       // 24: arbiter.v1.Challenge
-	(*Refusal)(nil),         // 25: arbiter.v1.Refusal
-	(*Clock)(nil),           // 26: arbiter.v1.Clock
-	(*CellContent)(nil),     // 27: arbiter.v1.CellContent
-	(*LegalMove)(nil),       // 28: arbiter.v1.LegalMove
-	(*Result)(nil),          // 29: arbiter.v1.Result
-	(TournamentFormat)(0),   // 30: arbiter.v1.TournamentFormat
-	(TournamentPhase)(0),    // 31: arbiter.v1.TournamentPhase
+	(*ReadyAct)(nil),        // 9: arbiter.v1.ReadyAct
+	(*Pong)(nil),            // 10: arbiter.v1.Pong
+	(*Acknowledgement)(nil), // 11: arbiter.v1.Acknowledgement
+	(*PlayResponse)(nil),    // 12: arbiter.v1.PlayResponse
+	(*PlayItem)(nil),        // 13: arbiter.v1.PlayItem
+	(*ServerHello)(nil),     // 14: arbiter.v1.ServerHello
+	(*Turn)(nil),            // 15: arbiter.v1.Turn
+	(*RecentMove)(nil),      // 16: arbiter.v1.RecentMove
+	(*MatchEnded)(nil),      // 17: arbiter.v1.MatchEnded
+	(*DrawOffered)(nil),     // 18: arbiter.v1.DrawOffered
+	(*ChallengeClosed)(nil), // 19: arbiter.v1.ChallengeClosed
+	(*Ping)(nil),            // 20: arbiter.v1.Ping
+	(*TournamentCall)(nil),  // 21: arbiter.v1.TournamentCall
+	(*MoveComment)(nil),     // 22: arbiter.v1.MoveComment
+	(*Match)(nil),           // 23: arbiter.v1.Match
+	(*MoveAnswer)(nil),      // 24: arbiter.v1.MoveAnswer
+	(*Challenge)(nil),       // 25: arbiter.v1.Challenge
+	(*Refusal)(nil),         // 26: arbiter.v1.Refusal
+	(*Clock)(nil),           // 27: arbiter.v1.Clock
+	(*CellContent)(nil),     // 28: arbiter.v1.CellContent
+	(*LegalMove)(nil),       // 29: arbiter.v1.LegalMove
+	(*Result)(nil),          // 30: arbiter.v1.Result
+	(TournamentFormat)(0),   // 31: arbiter.v1.TournamentFormat
+	(TournamentPhase)(0),    // 32: arbiter.v1.TournamentPhase
 }
 var file_arbiter_v1_play_proto_depIdxs = []int32{
 	1,  // 0: arbiter.v1.PlayRequest.acts:type_name -> arbiter.v1.PlayAct
@@ -2067,37 +2129,38 @@ var file_arbiter_v1_play_proto_depIdxs = []int32{
 	6,  // 4: arbiter.v1.PlayAct.answer_draw:type_name -> arbiter.v1.AnswerDrawAct
 	7,  // 5: arbiter.v1.PlayAct.claim_draw:type_name -> arbiter.v1.ClaimDrawAct
 	8,  // 6: arbiter.v1.PlayAct.resign:type_name -> arbiter.v1.ResignAct
-	9,  // 7: arbiter.v1.PlayAct.pong:type_name -> arbiter.v1.Pong
-	10, // 8: arbiter.v1.PlayAct.acknowledge:type_name -> arbiter.v1.Acknowledgement
-	3,  // 9: arbiter.v1.ClientHello.extras:type_name -> arbiter.v1.TurnExtras
-	21, // 10: arbiter.v1.MoveAct.comment:type_name -> arbiter.v1.MoveComment
-	12, // 11: arbiter.v1.PlayResponse.items:type_name -> arbiter.v1.PlayItem
-	13, // 12: arbiter.v1.PlayItem.hello:type_name -> arbiter.v1.ServerHello
-	22, // 13: arbiter.v1.PlayItem.match:type_name -> arbiter.v1.Match
-	14, // 14: arbiter.v1.PlayItem.turn:type_name -> arbiter.v1.Turn
-	23, // 15: arbiter.v1.PlayItem.answer:type_name -> arbiter.v1.MoveAnswer
-	16, // 16: arbiter.v1.PlayItem.ended:type_name -> arbiter.v1.MatchEnded
-	17, // 17: arbiter.v1.PlayItem.draw_offered:type_name -> arbiter.v1.DrawOffered
-	24, // 18: arbiter.v1.PlayItem.challenge:type_name -> arbiter.v1.Challenge
-	18, // 19: arbiter.v1.PlayItem.challenge_closed:type_name -> arbiter.v1.ChallengeClosed
-	19, // 20: arbiter.v1.PlayItem.ping:type_name -> arbiter.v1.Ping
-	25, // 21: arbiter.v1.PlayItem.notice:type_name -> arbiter.v1.Refusal
-	24, // 22: arbiter.v1.PlayItem.seek:type_name -> arbiter.v1.Challenge
-	20, // 23: arbiter.v1.PlayItem.tournament:type_name -> arbiter.v1.TournamentCall
-	15, // 24: arbiter.v1.Turn.last_moves:type_name -> arbiter.v1.RecentMove
-	26, // 25: arbiter.v1.Turn.clocks:type_name -> arbiter.v1.Clock
-	27, // 26: arbiter.v1.Turn.board:type_name -> arbiter.v1.CellContent
-	28, // 27: arbiter.v1.Turn.legal_moves:type_name -> arbiter.v1.LegalMove
-	29, // 28: arbiter.v1.MatchEnded.result:type_name -> arbiter.v1.Result
-	30, // 29: arbiter.v1.TournamentCall.format:type_name -> arbiter.v1.TournamentFormat
-	31, // 30: arbiter.v1.TournamentCall.phase:type_name -> arbiter.v1.TournamentPhase
-	0,  // 31: arbiter.v1.PlayService.Play:input_type -> arbiter.v1.PlayRequest
-	11, // 32: arbiter.v1.PlayService.Play:output_type -> arbiter.v1.PlayResponse
-	32, // [32:33] is the sub-list for method output_type
-	31, // [31:32] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	10, // 7: arbiter.v1.PlayAct.pong:type_name -> arbiter.v1.Pong
+	11, // 8: arbiter.v1.PlayAct.acknowledge:type_name -> arbiter.v1.Acknowledgement
+	9,  // 9: arbiter.v1.PlayAct.ready:type_name -> arbiter.v1.ReadyAct
+	3,  // 10: arbiter.v1.ClientHello.extras:type_name -> arbiter.v1.TurnExtras
+	22, // 11: arbiter.v1.MoveAct.comment:type_name -> arbiter.v1.MoveComment
+	13, // 12: arbiter.v1.PlayResponse.items:type_name -> arbiter.v1.PlayItem
+	14, // 13: arbiter.v1.PlayItem.hello:type_name -> arbiter.v1.ServerHello
+	23, // 14: arbiter.v1.PlayItem.match:type_name -> arbiter.v1.Match
+	15, // 15: arbiter.v1.PlayItem.turn:type_name -> arbiter.v1.Turn
+	24, // 16: arbiter.v1.PlayItem.answer:type_name -> arbiter.v1.MoveAnswer
+	17, // 17: arbiter.v1.PlayItem.ended:type_name -> arbiter.v1.MatchEnded
+	18, // 18: arbiter.v1.PlayItem.draw_offered:type_name -> arbiter.v1.DrawOffered
+	25, // 19: arbiter.v1.PlayItem.challenge:type_name -> arbiter.v1.Challenge
+	19, // 20: arbiter.v1.PlayItem.challenge_closed:type_name -> arbiter.v1.ChallengeClosed
+	20, // 21: arbiter.v1.PlayItem.ping:type_name -> arbiter.v1.Ping
+	26, // 22: arbiter.v1.PlayItem.notice:type_name -> arbiter.v1.Refusal
+	25, // 23: arbiter.v1.PlayItem.seek:type_name -> arbiter.v1.Challenge
+	21, // 24: arbiter.v1.PlayItem.tournament:type_name -> arbiter.v1.TournamentCall
+	16, // 25: arbiter.v1.Turn.last_moves:type_name -> arbiter.v1.RecentMove
+	27, // 26: arbiter.v1.Turn.clocks:type_name -> arbiter.v1.Clock
+	28, // 27: arbiter.v1.Turn.board:type_name -> arbiter.v1.CellContent
+	29, // 28: arbiter.v1.Turn.legal_moves:type_name -> arbiter.v1.LegalMove
+	30, // 29: arbiter.v1.MatchEnded.result:type_name -> arbiter.v1.Result
+	31, // 30: arbiter.v1.TournamentCall.format:type_name -> arbiter.v1.TournamentFormat
+	32, // 31: arbiter.v1.TournamentCall.phase:type_name -> arbiter.v1.TournamentPhase
+	0,  // 32: arbiter.v1.PlayService.Play:input_type -> arbiter.v1.PlayRequest
+	12, // 33: arbiter.v1.PlayService.Play:output_type -> arbiter.v1.PlayResponse
+	33, // [33:34] is the sub-list for method output_type
+	32, // [32:33] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_arbiter_v1_play_proto_init() }
@@ -2119,8 +2182,9 @@ func file_arbiter_v1_play_proto_init() {
 		(*PlayAct_Resign)(nil),
 		(*PlayAct_Pong)(nil),
 		(*PlayAct_Acknowledge)(nil),
+		(*PlayAct_Ready)(nil),
 	}
-	file_arbiter_v1_play_proto_msgTypes[12].OneofWrappers = []any{
+	file_arbiter_v1_play_proto_msgTypes[13].OneofWrappers = []any{
 		(*PlayItem_Hello)(nil),
 		(*PlayItem_Match)(nil),
 		(*PlayItem_Turn)(nil),
@@ -2134,14 +2198,14 @@ func file_arbiter_v1_play_proto_init() {
 		(*PlayItem_Seek)(nil),
 		(*PlayItem_Tournament)(nil),
 	}
-	file_arbiter_v1_play_proto_msgTypes[14].OneofWrappers = []any{}
+	file_arbiter_v1_play_proto_msgTypes[15].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arbiter_v1_play_proto_rawDesc), len(file_arbiter_v1_play_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   21,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

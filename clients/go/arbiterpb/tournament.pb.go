@@ -1915,7 +1915,9 @@ type TournamentPolicy struct {
 	// When the first clock starts.
 	Start StartRule `protobuf:"varint,7,opt,name=start,proto3,enum=arbiter.v1.StartRule" json:"start,omitempty"`
 	// The rule for a game to which one player did not come.
-	NoShow        NoShowRule `protobuf:"varint,8,opt,name=no_show,json=noShow,proto3,enum=arbiter.v1.NoShowRule" json:"no_show,omitempty"`
+	NoShow NoShowRule `protobuf:"varint,8,opt,name=no_show,json=noShow,proto3,enum=arbiter.v1.NoShowRule" json:"no_show,omitempty"`
+	// As in Policy.
+	ReadyMs       *int64 `protobuf:"varint,9,opt,name=ready_ms,json=readyMs,proto3,oneof" json:"ready_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2004,6 +2006,13 @@ func (x *TournamentPolicy) GetNoShow() NoShowRule {
 		return x.NoShow
 	}
 	return NoShowRule_NO_SHOW_RULE_UNSPECIFIED
+}
+
+func (x *TournamentPolicy) GetReadyMs() int64 {
+	if x != nil && x.ReadyMs != nil {
+		return *x.ReadyMs
+	}
+	return 0
 }
 
 // A player of a tournament.
@@ -6241,7 +6250,7 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\n" +
 	"draw_plies\x18\x05 \x01(\x05R\tdrawPlies\x12\"\n" +
 	"\rdraw_from_ply\x18\x06 \x01(\x05R\vdrawFromPly\x12\x16\n" +
-	"\x06plugin\x18\a \x01(\tR\x06plugin\"\xb2\x03\n" +
+	"\x06plugin\x18\a \x01(\tR\x06plugin\"\xdf\x03\n" +
 	"\x10TournamentPolicy\x12(\n" +
 	"\rillegal_moves\x18\x01 \x01(\x05H\x00R\fillegalMoves\x88\x01\x01\x12(\n" +
 	"\rkept_refusals\x18\x02 \x01(\x05H\x01R\fkeptRefusals\x88\x01\x01\x12!\n" +
@@ -6252,14 +6261,16 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\vmove_cap_ms\x18\x05 \x01(\x03H\x04R\tmoveCapMs\x88\x01\x01\x12 \n" +
 	"\tresume_ms\x18\x06 \x01(\x03H\x05R\bresumeMs\x88\x01\x01\x12+\n" +
 	"\x05start\x18\a \x01(\x0e2\x15.arbiter.v1.StartRuleR\x05start\x12/\n" +
-	"\ano_show\x18\b \x01(\x0e2\x16.arbiter.v1.NoShowRuleR\x06noShowB\x10\n" +
+	"\ano_show\x18\b \x01(\x0e2\x16.arbiter.v1.NoShowRuleR\x06noShow\x12\x1e\n" +
+	"\bready_ms\x18\t \x01(\x03H\x06R\areadyMs\x88\x01\x01B\x10\n" +
 	"\x0e_illegal_movesB\x10\n" +
 	"\x0e_kept_refusalsB\r\n" +
 	"\v_no_show_msB\r\n" +
 	"\v_abandon_msB\x0e\n" +
 	"\f_move_cap_msB\f\n" +
 	"\n" +
-	"_resume_ms\"\xf1\x01\n" +
+	"_resume_msB\v\n" +
+	"\t_ready_ms\"\xf1\x01\n" +
 	"\aEntrant\x12\x16\n" +
 	"\x06player\x18\x01 \x01(\tR\x06player\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x16\n" +

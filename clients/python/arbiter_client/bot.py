@@ -15,6 +15,7 @@ from arbiter_client.client import Client
 from arbiter_client.errors import ArbiterError
 from arbiter_client.time_control import same
 from arbiter_client.values.game import LegalMove, MatchPly
+from arbiter_client.values.match import Searched
 from arbiter_client.values.play import DrawOffer, FinishedMatch, LiveMatch, TournamentCall, Turn
 from arbiter_client.values.player import Challenge, ChallengeClosed, Terms
 
@@ -39,12 +40,14 @@ class Move:
     """Returned by `choose`: play a move with a comment, which opponents see after the end of the match.
 
     evaluation: the score that the bot expects, in permille: 0 lost, 500 even, 1000 won. line: the moves that it
-    expects, beginning with its own. The server cuts the line after 32 moves or 500 characters.
+    expects, beginning with its own. The server cuts the line after 32 moves or 500 characters. search: what an engine
+    says of its search.
     """
 
     text: str
     evaluation: int | None = None
     line: Sequence[str] = ()
+    search: Searched | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +179,8 @@ class Bot(ABC):
     def started(self, match: LiveMatch) -> Awaitable[None] | None:
         """React to the start of a match, or to its continuation after a restart of the bot; it precedes the first turn.
 
+        What takes long before a first move belongs here: no clock of the match starts before this has returned, or at
+        most `Policy.ready_ms` later.
         For a match of the bot against itself it is called twice, once for each seat.
         """
         return None

@@ -111,10 +111,11 @@ class BotRunner:
             if player == self.player:
                 seat = self._seat(match.match_id, match.game, number, match.players[2 - number])
                 seat.describe(match)
-                if phase in (Phase.ACTIVE, Phase.PAUSED):
-                    self._begin(seat, match.ply, match.turn)
+                self._begin(seat, match.ply, match.turn)
                 if match.draw_offered_by and match.draw_offered_by != number:
                     self._answer_offer(seat)
+        if phase in (Phase.PENDING, Phase.PAUSED):
+            self._caller.spawn(self._say_ready(match.match_id))
 
     def _seat(self, match_id: str, game: str, number: int, opponent: str) -> Seat:
         seats = self._seats.setdefault(match_id, {})
@@ -133,6 +134,12 @@ class BotRunner:
             logger.info("%s %s: %s as seat %d against %s", *told)
             seat.begun = self._caller.spawn(self._caller.callback(self.bot.started, seat.match, default=None))
         return seat.begun
+
+    async def _say_ready(self, match_id: str) -> None:
+        """Say that the bot is ready for a match, once `started` has returned: no clock of the match starts before."""
+        await asyncio.wait([seat.begun for seat in self._seats[match_id].values() if seat.begun is not None])
+        if match_id in self._seats:
+            self._outbox.say(PlayAct(match_id=match_id, ready=play_pb2.ReadyAct()))
 
     def _on_ended(self, message: play_pb2.MatchEnded) -> None:
         seats = self._seats.pop(message.match_id, {})
@@ -267,7 +274,7 @@ class BotRunner:
         if isinstance(choice, str):
             choice = Move(choice)
         if isinstance(choice, Move):
-            comment = comment_message(choice.evaluation, choice.line)
+            comment = comment_message(choice.evaluation, choice.line, choice.search)
             act = PlayAct(match_id=match_id, move=play_pb2.MoveAct(ply=turn.ply, move=choice.text, comment=comment))
         elif isinstance(choice, ClaimDraw):
             act = PlayAct(match_id=match_id, claim_draw=play_pb2.ClaimDrawAct())

@@ -22,6 +22,7 @@ logger = logging.getLogger("arbiter_client")
 
 PROTOCOL_VERSION: Final = "1.0"
 SOFTWARE: Final = "arbiter-client-python"
+READY: Final = "ready"  #: the capability of a client that says when its bot is ready for a match
 HELLO_WAIT_S: Final = 10.0  #: the time limit for the server's hello
 
 FINAL = (Reason.SESSION_SUPERSEDED, Reason.MESSAGE_TOO_LARGE)
@@ -191,7 +192,7 @@ class Session:
             software_version=software_version(),
             bot_name=bot.name,
             bot_version=bot.version,
-            capabilities=bot.capabilities,
+            capabilities=[READY, *bot.capabilities],
             games=bot.games,
             most_matches=bot.most_matches,
             seeks=bot.accept_seeks,

@@ -86,7 +86,7 @@ def test_an_engine_with_the_option_plays_chess960_and_is_told_which_game_it_is()
         match = arb.LiveMatch("m1", game, 1, "bob", "none", moves=("e2e4",), start_position=start)
         turn = arb.Turn(game, 1, 1, "", (), (), 0, 0, "", False, "bob", (), None, (), 0, 1, match)
         value = "false" if game == "chess" else "true"
-        assert uci.match(match) == [f"setoption name UCI_Chess960 value {value}", "ucinewgame"]
+        assert uci.match(match) == [f"setoption name UCI_Chess960 value {value}", "ucinewgame", "isready"]
         assert uci.question(bridge.Question(turn, None, None, None))[0] == f"position {put_up} moves e2e4"
 
 
@@ -111,22 +111,115 @@ def test_an_option_that_an_engine_lacks_is_named_with_those_that_it_has() -> Non
         uci.introduction("uciok", said)
 
 
+CLOCK = "10s+500ms"
+MOVE = "bestmove e2e4 ponder e7e5"
+
+
+def pondering(reply: str = MOVE) -> bridge.Uci:
+    """Return the language of an engine that ponders after its first move."""
+    uci = bridge.Uci(ponder=True)
+    first = question(CLOCK)
+    uci.question(first)
+    choice = uci.choice(reply)
+    assert choice == arb.Move("e2e4")
+    asked = uci.ahead(first, choice, 1_000)
+    assert asked == ["position startpos moves e2e4 e7e5", "go ponder wtime 9480 btime 8000 winc 500 binc 500"]
+    return uci
+
+
+def test_an_engine_that_guessed_right_learns_that_it_is_its_turn() -> None:
+    uci = pondering()
+    assert uci.choice("info depth 9 score cp 10 pv g1f3") is None
+    assert uci.question(question(CLOCK, moves=("e2e4", "e7e5"))) == ["ponderhit"]
+    assert uci.choice("bestmove g1f3") == arb.Move("g1f3", 514, ("g1f3",), arb.Searched(10, None, 9))
+
+
+def test_an_engine_that_guessed_wrong_is_stopped_and_its_guess_answers_nothing() -> None:
+    uci = pondering()
+    assert uci.choice("info score cp 10 pv g1f3") is None
+    assert uci.question(question(CLOCK, moves=("e2e4", "c7c5"))) == [
+        "stop",
+        "position startpos moves e2e4 c7c5",
+        "go wtime 9980 btime 8000 winc 500 binc 500",
+    ]
+    assert uci.choice("bestmove g1f3 ponder b8c6") is None
+    assert uci.choice("bestmove b1c3") == arb.Move("b1c3")
+
+
+def test_an_engine_that_ends_its_pondering_by_itself_is_asked_in_its_turn() -> None:
+    uci = pondering()
+    assert uci.choice("bestmove g1f3") is None
+    assert uci.question(question(CLOCK, moves=("e2e4", "e7e5")))[0] == "position startpos moves e2e4 e7e5"
+    assert uci.choice("bestmove f1c4") == arb.Move("f1c4")
+
+
+def test_an_engine_stops_pondering_at_the_end_of_its_match() -> None:
+    uci = pondering()
+    assert uci.end("won", "resignation") == ["stop"]
+    assert uci.choice("bestmove g1f3") is None
+    assert uci.end("won", "resignation") == []
+    late = pondering()
+    assert late.end("lost", "time") == ["stop"]
+    assert not late.prepared("bestmove g1f3")
+    assert late.prepared("readyok")
+    late.question(question(CLOCK))
+    assert late.choice("bestmove d2d4") == arb.Move("d2d4")
+
+
+@pytest.mark.parametrize(
+    ("time_control", "go"),
+    [
+        ("10s", "wtime 8980 btime 8000 winc 0 binc 0"),
+        ("10s+2sd", "wtime 9980 btime 8000 winc 0 binc 0"),
+        ("40/10s", "wtime 8980 btime 8000 winc 0 binc 0 movestogo 11"),
+        ("2s/move", "movetime 9980"),
+        ("none", "movetime 1000"),
+    ],
+)
+def test_an_engine_ponders_by_the_clock_that_it_will_have(time_control: str, go: str) -> None:
+    uci = bridge.Uci(ponder=True)
+    asked = question(time_control, left_ms=None if time_control == "none" else 9_980)
+    uci.question(asked)
+    choice = uci.choice(MOVE)
+    assert choice is not None
+    assert uci.ahead(asked, choice, 1_000)[1] == f"go ponder {go}"
+
+
+@pytest.mark.parametrize(("ponder", "said"), [(False, MOVE), (True, "bestmove e2e4"), (True, "bestmove (none)")])
+def test_an_engine_does_not_ponder_unasked_or_without_a_guess(ponder: bool, said: str) -> None:
+    uci = bridge.Uci(ponder=ponder)
+    uci.question(question(CLOCK))
+    choice = uci.choice(said)
+    assert choice is not None
+    assert uci.ahead(question(CLOCK), choice, 0) == []
+
+
+def test_an_engine_that_can_not_ponder_is_not_asked_to() -> None:
+    uci = bridge.Uci(ponder=True)
+    assert "setoption name Ponder value true" in uci.greeting()
+    with pytest.raises(bridge.AnswerMalformed, match="the option 'Ponder'; it has none"):
+        uci.introduction("uciok", bridge.Introduction())
+
+
 @pytest.mark.parametrize(
     ("lines", "choice"),
     [
         (["bestmove e2e4"], arb.Move("e2e4")),
         (["bestmove e2e4 ponder e7e5"], arb.Move("e2e4")),
-        (["info depth 9 score cp 0 nodes 5 pv e2e4 e7e5", "bestmove e2e4"], arb.Move("e2e4", 500, ("e2e4", "e7e5"))),
-        (["info score cp 400 pv e2e4", "bestmove e2e4"], arb.Move("e2e4", 909, ("e2e4",))),
-        (["info score mate 3 pv d8h4", "bestmove d8h4"], arb.Move("d8h4", 1000, ("d8h4",))),
-        (["info score mate -2 pv a2a3", "bestmove a2a3"], arb.Move("a2a3", 0, ("a2a3",))),
+        (
+            ["info depth 9 score cp 0 nodes 5 time 61 pv e2e4 e7e5", "bestmove e2e4"],
+            arb.Move("e2e4", 500, ("e2e4", "e7e5"), arb.Searched(0, None, 9, 5, 61)),
+        ),
+        (["info score cp 400 pv e2e4", "bestmove e2e4"], arb.Move("e2e4", 909, ("e2e4",), arb.Searched(400))),
+        (["info score mate 3 pv d8h4", "bestmove d8h4"], arb.Move("d8h4", 1000, ("d8h4",), arb.Searched(mate=3))),
+        (["info score mate -2 pv a2a3", "bestmove a2a3"], arb.Move("a2a3", 0, ("a2a3",), arb.Searched(mate=-2))),
         (
             ["info score cp 0 pv a2a3", "info score cp 300 lowerbound pv e2e4", "bestmove a2a3"],
-            arb.Move("a2a3", 500, ("a2a3",)),
+            arb.Move("a2a3", 500, ("a2a3",), arb.Searched(0)),
         ),
         (
             ["info multipv 1 score cp 0 pv a2a3", "info multipv 2 score cp -90 pv e2e4", "bestmove a2a3"],
-            arb.Move("a2a3", 500, ("a2a3",)),
+            arb.Move("a2a3", 500, ("a2a3",), arb.Searched(0)),
         ),
         (["bestmove (none)"], arb.Resign()),
     ],

@@ -74,6 +74,31 @@ class ResignsAfterAnInterruption(Fault):
         return [item]
 
 
+class NeverReady(Fault):
+    """Promises to say when it is ready for a match, and never does."""
+
+    fails = ("turns.ready",)
+
+    def up(self, act: PlayAct) -> Iterable[PlayAct]:
+        return [] if act.HasField("ready") else [act]
+
+
+class ReadyOnce(Fault):
+    """Says only on its first stream that it is ready for a match."""
+
+    fails = ("turns.ready",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: set[str] = set()
+
+    def up(self, act: PlayAct) -> Iterable[PlayAct]:
+        if act.HasField("ready") and act.match_id in self.said:
+            return []
+        self.said |= {act.match_id} if act.HasField("ready") else set()
+        return [act]
+
+
 class NeedsLastMoves(Fault):
     """Takes no turn without last moves, except the first one."""
 

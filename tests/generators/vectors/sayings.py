@@ -59,7 +59,9 @@ MATCH: Final = match_pb2.Match(
     turn_started_ms=NOW,
     draw_offered_by=1,
     created_ms=NOW - 1_000,
-    policy=match_pb2.Policy(illegal_moves=4, no_show_ms=60_000, abandon_ms=0, move_cap_ms=3_600_000, kept_refusals=16),
+    policy=match_pb2.Policy(
+        illegal_moves=4, no_show_ms=60_000, abandon_ms=0, move_cap_ms=3_600_000, kept_refusals=16, ready_ms=10_000
+    ),
     opening_plies=1,
     versions=["7", "2.0 beta"],
     time_controls=["1m+1s", "1m+1s"],

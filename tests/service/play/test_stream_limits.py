@@ -37,7 +37,7 @@ class TestSilence:
         silent, speaks = await server.connect("alice"), await server.connect("bob")
         for _ in range(5):
             await asyncio.sleep(5)
-            server.arbiter.acts.arrived(speaks.session, moves=False, at=server.clock.now_ms())
+            server.arbiter.acts.arrived(speaks.session, own_count=False, at=server.clock.now_ms())
             server.arbiter.sessions.pings.sweep()
         assert reason_of(silent) is Reason.SESSION_SILENT
         assert of(NoticeItem, await silent.receive())
@@ -51,9 +51,9 @@ class TestRateLimits:
         server = InMemoryArbiter(limits=Limits(acts_a_second=10))
         alice = await server.connect("alice")
         for _ in range(10):
-            server.arbiter.acts.arrived(alice.session, moves=False, at=server.clock.now_ms())
+            server.arbiter.acts.arrived(alice.session, own_count=False, at=server.clock.now_ms())
         assert alice.session.ended is None
-        server.arbiter.acts.arrived(alice.session, moves=False, at=server.clock.now_ms())
+        server.arbiter.acts.arrived(alice.session, own_count=False, at=server.clock.now_ms())
         assert reason_of(alice) is Reason.RATE_LIMITED
 
     @virtually
@@ -62,7 +62,7 @@ class TestRateLimits:
         alice = await server.connect("alice")
         for _ in range(5):
             for _ in range(10):
-                server.arbiter.acts.arrived(alice.session, moves=False, at=server.clock.now_ms())
+                server.arbiter.acts.arrived(alice.session, own_count=False, at=server.clock.now_ms())
             await asyncio.sleep(1)
         assert alice.session.ended is None
 
@@ -75,7 +75,7 @@ class TestRateLimits:
         for _ in range(4):  # twenty moves a player, in no time
             for bot in (alice, bob):
                 for turn in of(TurnItem, await bot.receive()):
-                    server.arbiter.acts.arrived(bot.session, moves=True, at=server.clock.now_ms())
+                    server.arbiter.acts.arrived(bot.session, own_count=True, at=server.clock.now_ms())
                     bot.reply(turn)
         await settle()
         assert alice.session.ended is None

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from arbiter.config import Limits
+from arbiter.service.matches.attendance import BEFORE_MS
 from arbiter.service.play.waits import SILENCE_MS
 from arbiter.service.sharing.news import RARE_S
 from arbiter.testing.clock import NOON_MS
@@ -18,6 +19,7 @@ from arbiter.testing.simulation.invariants.run_evidence import RecordedEvent, Ru
 from arbiter.testing.simulation.observations import AskedStream, SentTurn
 
 WAIT: Final = "The wait for the log is charged to nobody"
+READY: Final = "No match starts before its players are ready"
 SLACK_MS: Final = 50  #: so much longer a wait has to be: clocks differ, and messages take a moment
 MET_MS: Final = 1_000  #: for so much of a wait the log must have been locked
 AGAIN_MS: Final = 2_000  #: a player who asks for a stream so soon after its last one was ended has not been away
@@ -256,4 +258,32 @@ def _had_other_reasons(case: RunEvidence, asked: AskedStream, began_ms: float, e
     )
 
 
-CHECKS = (waits_for_the_log_are_charged_to_nobody, nobody_is_absent_whom_the_log_keeps)
+def no_match_starts_before_its_players_are_ready(case: RunEvidence) -> Iterator[Violation]:
+    """Check that a player who says when it is ready has said so before its match started, or has had its time.
+
+    A player who has made a request in the match is there in any case. The first clock alone is checked.
+    """
+    if case.has_jumps or case.plan.replicas > 1:
+        return
+    preparing = {each.name for each in case.plan.players if each.prepares_ms is not None}
+    said = {(each.player, each.match_id, each.true_ms) for each in case.history.ready}
+    said |= {(each.player, each.ask.match_id, each.true_ms) for each in case.history.asked}
+    for match_id, entries in case.matches.items():
+        created, started = entries[0].event, next((each.event for each in entries if each.kind == "started"), None)
+        policy = created["policy"]
+        if started is None or policy["start"] == "at_once":
+            continue
+        lasts_ms = min(policy.get("ready_ms", 0), policy["no_show_ms"] - BEFORE_MS)
+        if started["at"] >= created["at"] + lasts_ms:
+            continue
+        for player in preparing & set(created["players"]):
+            until_ms = started["at"] - NOON_MS + SLACK_MS
+            if not any((who, which) == (player, match_id) and at_ms <= until_ms for who, which, at_ms in said):
+                yield Violation(READY, f"{match_id}: {player} was not ready at {started}")
+
+
+CHECKS = (
+    waits_for_the_log_are_charged_to_nobody,
+    nobody_is_absent_whom_the_log_keeps,
+    no_match_starts_before_its_players_are_ready,
+)

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import logging
 import shlex
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
@@ -69,11 +70,14 @@ class ProgramBot(Bot):
         limits: Limits | None = None,
         called: str = "",
         start: Start | None = None,
+        dialogue: bool = False,
     ) -> None:
         """Take a program. `called`: its name in messages, if its command is that of a wrapper around it.
 
-        start: starts it, if it is not to be a child of this process.
+        start: starts it, if it is not to be a child of this process. dialogue: whether each line that it reads and
+        writes is logged.
         """
+        self._dialogue = dialogue
         self._start = start or starting(command)
         self._called = called or shlex.join(command)
         self._language = language or Words()
@@ -98,6 +102,15 @@ class ProgramBot(Bot):
         """End all programs."""
         await asyncio.gather(*(program.close() for program in self._all))
 
+    async def started(self, match: LiveMatch) -> None:
+        """Start the program of a seat, so that no turn waits for it; if it fails, the first turn starts it again."""
+        seat = self._seat(match)
+        try:
+            await self._program(seat)
+        except ProgramFailed as failure:
+            await self._drop(seat)
+            logger.warning("%s before match %s: %s", self._called, match.match_id, failure)
+
     async def choose(self, turn: Turn) -> Choice:
         """Ask the program of the turn's seat; start it again if it fails."""
         seat = self._seat(turn.match)
@@ -106,7 +119,10 @@ class ProgramBot(Bot):
             try:
                 program = await self._program(seat)
                 question = await self._question(turn)
-                return await program.ask(question, self._patience_s(turn))
+                asked_s = time.monotonic()
+                choice = await program.ask(question, self._patience_s(turn))
+                await program.think_ahead(question, choice, round(1_000 * (time.monotonic() - asked_s)))
+                return choice
             except asyncio.CancelledError:
                 await self._drop(seat)  # its next line may be the answer to an earlier turn
                 raise
@@ -165,10 +181,11 @@ class ProgramBot(Bot):
                 self._all.discard(program)
                 program = None
         if program is None:
-            program = await Program.start(self._start, self._language, self._limits.start_s, self._called)
+            limit_s = self._limits.start_s
+            program = await Program.start(self._start, self._language, limit_s, self._called, self._dialogue)
             self._all.add(program)
         seat.program = program
-        await program.begin(seat.match)
+        await program.begin(seat.match, self._limits.start_s)
         return program
 
     async def _question(self, turn: Turn) -> Question:
@@ -228,10 +245,12 @@ def run(
     thinkers: int = 8,
     invitation: str = "",
     called: str = "",
+    dialogue: bool = False,
 ) -> None:
     """Play a program as `arbiter_client.run` plays a bot; `set_up` may change the bot before it connects.
 
     called: the name of the program in messages, by default its command; for a command that is a wrapper around it.
+    dialogue: whether each line that the program reads and writes is logged.
     Raises the errors of `arbiter_client.play`, and BotFailed for a program that does not introduce itself.
     """
 
@@ -241,7 +260,7 @@ def run(
             introduction = await introduce(command, language, bounds.start_s, called)
         except ProgramFailed as failure:
             raise BotFailed(f"{called or shlex.join(command)}: {failure}") from None
-        async with ProgramBot(command, introduction, language, bounds, called) as bot:
+        async with ProgramBot(command, introduction, language, bounds, called, dialogue=dialogue) as bot:
             if set_up is not None:
                 set_up(bot)
             await play(

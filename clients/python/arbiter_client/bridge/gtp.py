@@ -16,13 +16,14 @@ from dataclasses import replace
 from typing import Final
 
 from arbiter_client.bot import Choice, Move, Resign
-from arbiter_client.bridge.language import AnswerMalformed, Introduction, NotUnderstood, Question
+from arbiter_client.bridge.language import AnswerMalformed, Introduction, Language, NotUnderstood, Question
 from arbiter_client.values.play import LiveMatch
 
 GAME: Final = "go"
 SIZE, KOMI = "9", "7.5"  #: of the game without parameters
 COLOURS: Final = ("b", "w")  #: of the seats
-NAME, VERSION, GENMOVE, DEAD = 1, 2, 3, 4  #: ids of requests; the requests that put up a position have none
+#: ids of requests; the requests that put up a position have none
+NAME, VERSION, GENMOVE, DEAD, BOARD = 1, 2, 3, 4, 5
 COLUMNS: Final = "abcdefghjklmnopqrst"  #: there is no `i`
 UNTIMED_S: Final = 10  #: of a move without a clock
 MARKED: Final = "Xx"  #: stones that are marked as dead, in a position
@@ -31,10 +32,10 @@ _ANSWER: Final = re.compile(r"([=?])(\d*)\s*(.*)", re.DOTALL)
 _PARAMETER: Final = re.compile(r"(\w+)=([^,)\s]+)")
 
 
-class Gtp:
+class Gtp(Language):
     """The language of Go engines. The language of one engine remembers what was asked until it is answered."""
 
-    agrees = False
+    prepares = True
 
     def __init__(self) -> None:
         self._asked: Question | None = None
@@ -57,18 +58,22 @@ class Gtp:
         return replace(so_far, version=version or "1", games=(GAME,)), True
 
     def match(self, match: LiveMatch) -> list[str]:
-        """Return nothing: each turn puts up its position."""
-        return []
+        """Return the lines that put up the empty board; each turn puts up its position."""
+        *first, last = _board(match)
+        return [*first, f"{BOARD} {last}"]
+
+    def prepared(self, line: str) -> bool:
+        """Return whether a line answers the last one of `match`."""
+        answer = _ANSWER.fullmatch(line.strip())
+        return answer is not None and answer[2] == str(BOARD)
 
     def question(self, question: Question) -> list[str]:
         """Return the lines that put up the match's moves, tell the time, and ask for a move, or for the dead stones."""
         self._asked, self._dead = question, None
         turn = question.turn
-        given = dict(_PARAMETER.findall(turn.game))
         colour = COLOURS[turn.seat - 1]
         first, stones = _start(turn.match.start_position)
-        lines = [f"boardsize {given.get('size', SIZE)}", f"komi {given.get('komi', KOMI)}", "clear_board"]
-        lines += [f"play {COLOURS[seat]} {vertex}" for seat, vertex in stones]
+        lines = [*_board(turn.match), *(f"play {COLOURS[seat]} {vertex}" for seat, vertex in stones)]
         played = [move for move in turn.match.moves if not _answers(move)]
         lines += [f"play {COLOURS[(first + number) % 2]} {move}" for number, move in enumerate(played)]
         if _agreeing(turn.position):
@@ -118,6 +123,12 @@ class Gtp:
     def goodbye(self) -> list[str]:
         """Return the line that asks an engine to end."""
         return ["quit"]
+
+
+def _board(match: LiveMatch) -> list[str]:
+    """Return the lines that put up the empty board of a match."""
+    given = dict(_PARAMETER.findall(match.game))
+    return [f"boardsize {given.get('size', SIZE)}", f"komi {given.get('komi', KOMI)}", "clear_board"]
 
 
 def _answers(move: str) -> bool:

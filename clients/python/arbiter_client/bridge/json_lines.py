@@ -8,14 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 from arbiter_client.bot import Choice, ClaimDraw, Move, OfferDraw, Resign
-from arbiter_client.bridge.language import VERSION, AnswerMalformed, Introduction, NotUnderstood, Question
+from arbiter_client.bridge.language import VERSION, AnswerMalformed, Introduction, Language, NotUnderstood, Question
 from arbiter_client.values.play import LiveMatch
 
 
-class JsonLines:
+class JsonLines(Language):
     """The language of JSON lines. Unknown fields are ignored here, and a program should ignore them too."""
-
-    agrees = False
 
     def of_program(self) -> JsonLines:
         """Return itself: it remembers nothing."""

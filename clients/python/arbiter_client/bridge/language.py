@@ -87,10 +87,12 @@ class Question:
 class Language(Protocol):
     """A language: it writes messages as lines, and reads them. Lines have no line feed at their end.
 
-    agrees: whether its program accepts a draw now, besides what its introduction says.
+    agrees: whether its program accepts a draw now, besides what its introduction says. prepares: whether its program
+    answers the lines of `match` when it is prepared.
     """
 
-    agrees: bool
+    agrees: bool = False
+    prepares: bool = False
 
     def of_program(self) -> Language:
         """Return the language for one more program: this one, unless it remembers what its program has written."""
@@ -104,6 +106,10 @@ class Language(Protocol):
     def match(self, match: LiveMatch) -> list[str]:
         """Return the line that announces a match, which begins or continues."""
 
+    def prepared(self, line: str) -> bool:
+        """Return whether a line says that a program is prepared for its match."""
+        return False
+
     def question(self, question: Question) -> list[str]:
         """Return the lines of a question."""
 
@@ -112,6 +118,13 @@ class Language(Protocol):
 
         Raises NotUnderstood for a line to skip, and AnswerMalformed.
         """
+
+    def ahead(self, question: Question, choice: Choice, spent_ms: int) -> list[str]:
+        """Return the lines that let a program think on after its choice, in its opponent's time; none if it does not.
+
+        spent_ms: how long it has thought about its choice.
+        """
+        return []
 
     def end(self, outcome: str, reason: str) -> list[str]:
         """Return the line that announces the end of a match; `outcome` is as of `outcome_of`."""

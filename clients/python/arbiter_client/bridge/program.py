@@ -16,6 +16,7 @@ from arbiter_client.values.play import LiveMatch
 logger = logging.getLogger("arbiter_client")
 
 LONGEST_LINE: Final = 1_000_000  #: bytes of a line that is read; a longer one is skipped
+LONGEST_LOGGED: Final = 1_000  #: characters of a line in the log of a dialogue
 MOST_LINES: Final = 100_000  #: how many lines that are no answers a program may write before its next answer,
 MOST_BYTES: Final = 10_000_000  #: and of how many bytes; more of them end it
 MOST_PIECES: Final = 100  #: that are read before something is asked
@@ -38,7 +39,8 @@ class Program:
     the messages of a library, goes on.
     """
 
-    def __init__(self, child: Child, language: Language, called: str) -> None:
+    def __init__(self, child: Child, language: Language, called: str, dialogue: bool = False) -> None:
+        self._dialogue = dialogue
         self._child = child
         self._language = language
         self._called = called
@@ -57,16 +59,18 @@ class Program:
         self.introduction = Introduction()
 
     @classmethod
-    async def start(cls, start: Start, language: Language, limit_s: float, called: str) -> Program:
+    async def start(
+        cls, start: Start, language: Language, limit_s: float, called: str, dialogue: bool = False
+    ) -> Program:
         """Start a program and read its introduction; log a warning after half of the time. Raises ProgramFailed.
 
-        called: its name in messages.
+        called: its name in messages. dialogue: whether each line that it reads and writes is logged.
         """
         try:
             child = await start()
         except OSError as error:
             raise ProgramFailed(f"it can't be started: {error.strerror or error}") from None
-        program = cls(child, language.of_program(), called)
+        program = cls(child, language.of_program(), called, dialogue)
         silence = "%s has not introduced itself for %g s: if it has written its lines, they wait in a buffer: " + FLUSH
         warning = asyncio.get_running_loop().call_later(limit_s / 2, logger.warning, silence, called, limit_s / 2)
         try:
@@ -103,9 +107,18 @@ class Program:
         await self._ask(self._language.greeting(), introduced)
         self._reads = self._language.choice
 
-    async def begin(self, match: LiveMatch) -> None:
-        """Tell it of a match. Raises ProgramFailed."""
-        await self._write(self._language.match(match))
+    async def begin(self, match: LiveMatch, limit_s: float) -> None:
+        """Tell it of a match, and wait until it is prepared, if it says so in its language. Raises ProgramFailed."""
+        lines = self._language.match(match)
+        if not self._language.prepares:
+            await self._write(lines)
+            return
+        try:
+            async with asyncio.timeout(limit_s):
+                await self._ask(lines, lambda line: self._language.prepared(line) or None)
+        except TimeoutError:
+            raise ProgramFailed(f"it was not prepared for the match within {limit_s:g} s") from None
+        self._reads = self._language.choice
 
     async def ask(self, question: Question, limit_s: float | None) -> Choice:
         """Return its choice, within a time limit in seconds. Raises ProgramFailed."""
@@ -129,6 +142,12 @@ class Program:
         if not (self._answered or why):
             why = f" (if it has, its line waits in a buffer: {FLUSH})"
         self._settle(ProgramFailed(f"it did not answer within {limit_s:g} s{why}"))
+
+    async def think_ahead(self, question: Question, choice: Choice, spent_ms: int) -> None:
+        """Let it think on after its choice, if it does in its language. Its next turn shows if it has ended."""
+        if lines := self._language.ahead(question, choice, spent_ms):
+            with contextlib.suppress(ProgramFailed):
+                await self._write(lines)
 
     async def end(self, outcome: str, reason: str) -> None:
         """Tell it how its match ended. Raises ProgramFailed."""
@@ -185,6 +204,9 @@ class Program:
                 asked.exception()  # if it was not raised here, another one was
 
     async def _write(self, lines: Sequence[str]) -> None:
+        if self._dialogue:
+            for line in lines:
+                logger.info("%s < %s", self._called, line)
         try:
             self._pipes.write("".join(f"{line}\n" for line in lines).encode())
         except BrokenPipeError:
@@ -241,6 +263,8 @@ class Program:
         self._lines += 1
         self._bytes += len(data) + 1
         line = data.decode(errors="replace").strip("\r\n\ufeff")
+        if self._dialogue:
+            logger.info("%s > %s", self._called, line[:LONGEST_LOGGED])
         asked = self._asked if self._asked is not None and not self._asked.done() else None
         try:
             if long:

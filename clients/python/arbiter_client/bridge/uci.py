@@ -1,9 +1,9 @@
 """Chess engines that speak the Universal Chess Interface (UCI), as Stefan Meyer-Kahlen published it in 2000.
 
 What a bridge needs of it: `uci`, `setoption`, `isready`, `ucinewgame`, `position`, `go`, `info` with score and line,
-`bestmove`, `quit`. An engine gets all moves of the match with each turn, so one that was started again knows the line.
-One that has the option `UCI_Chess960` plays Chess960 too, in which castling is the king's move onto its rook.
-Not there: pondering, analysis of several lines, registration.
+`bestmove`, `go ponder`, `ponderhit`, `stop`, `quit`. An engine gets all moves of the match with each turn, so one that
+was started again knows the line. One that has the option `UCI_Chess960` plays Chess960 too, in which castling is the
+king's move onto its rook. Not there: analysis of several lines, registration.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from typing import Final
 
 from arbiter_client.bot import Choice, Move, OfferDraw, Resign
 from arbiter_client.bridge import chess960
-from arbiter_client.bridge.language import AnswerMalformed, Introduction, Question, quoted
+from arbiter_client.bridge.language import AnswerMalformed, Introduction, Language, Question, quoted
 from arbiter_client.think_time import each_move_ms
+from arbiter_client.values.match import Searched
 from arbiter_client.values.play import LiveMatch
 
 GAME: Final = "chess"
 CHESS960: Final = "UCI_Chess960"
+PONDER: Final = "Ponder"
 WHITE: Final = 1  #: the seat that moves first
 SCALE: Final = 400.0  #: centipawns for a score of 10 to 1, as in the Elo formula: a pawn is worth about 100 Elo
 MOST: Final = 10_000  #: centipawns; no score counts for more
@@ -33,6 +35,7 @@ PART: Final = 40  #: of the main time that one move takes, where periods come af
 _SCORE: Final = re.compile(r"\bscore (cp|mate) (-?\d{1,9})\b")
 _BOUND: Final = re.compile(r"\b(?:lowerbound|upperbound)\b")
 _LINE: Final = re.compile(r"\bpv (.+)")
+_NUMBER: Final = re.compile(r"\b(depth|nodes|time) (\d{1,15})\b")
 _OPTION: Final = re.compile(r"option name (.+?) type ")
 
 
@@ -61,33 +64,43 @@ class Concessions:
     draw_from: int = 0
 
 
-class Uci:
+class Uci(Language):
     """The language of one engine; it remembers the engine's last score and line until its move.
 
     agrees: whether a draw is all right for the engine, by its concessions.
     """
+
+    prepares = True
 
     def __init__(
         self,
         options: Mapping[str, str] | None = None,
         search: Search | None = None,
         concessions: Concessions | None = None,
+        ponder: bool = False,
     ) -> None:
-        """Take the options to set, by their names without regard to case, and the limits of each search."""
-        self._options = dict(options or {})
+        """Take the options to set, by their names without regard to case, and the limits of each search.
+
+        ponder: whether the engine thinks in its opponent's time, about the answer that it expects to its move.
+        """
+        self._options = {**(options or {}), **({PONDER: "true"} if ponder else {})}
+        self._ponders = ponder
+        self._reply = ""  # the answer that it expects to its last move
+        self._guess: tuple[str, ...] | None = None  # the moves of the position that it ponders about
+        self._to_skip = 0  # moves to come from searches that were stopped
         self._search = search or Search()
         self._concessions = concessions or Concessions()
         self._evaluation: int | None = None
         self._expected: tuple[str, ...] = ()
         self._score: int | None = None  # centipawns
+        self._searched: Searched | None = None
         self._knows_960 = False
         self._late = False  # draws are all right by the number of the move
         self._lost = self._level = 0  # successive moves with such a score
-        self.agrees = False
 
     def of_program(self) -> Uci:
         """Return the language of one more engine."""
-        return Uci(self._options, self._search, self._concessions)
+        return Uci(self._options, self._search, self._concessions, self._ponders)
 
     def greeting(self) -> list[str]:
         """Return the first lines; the engine answers `uciok` to the first and `readyok` to the last."""
@@ -115,17 +128,56 @@ class Uci:
         self._lost = self._level = 0
         self.agrees = False
         says = "true" if _is_960(match) else "false"
-        return [f"setoption name {CHESS960} value {says}"] * self._knows_960 + ["ucinewgame"]
+        return [f"setoption name {CHESS960} value {says}"] * self._knows_960 + ["ucinewgame", "isready"]
+
+    def prepared(self, line: str) -> bool:
+        """Return whether a line answers `isready`; with it, all that was asked before is answered."""
+        if line.split() != ["readyok"]:
+            return False
+        self._to_skip = 0
+        return True
 
     def question(self, question: Question) -> list[str]:
-        """Return the lines that ask for a move: all moves of the match, and the clocks or limits."""
-        self._evaluation, self._expected, self._score = None, (), None
+        """Return the lines that ask for a move: all moves of the match, and the clocks or limits.
+
+        An engine that ponders about this position only learns that it is its turn.
+        """
         self._look(question.turn.position)
-        match = question.turn.match
+        moves, guess, self._guess = question.turn.match.moves, self._guess, None
+        if guess == moves:
+            return ["ponderhit"]
+        self._to_skip += guess is not None
+        self._forget()
+        stop = ["stop"] if guess is not None else []
+        return [*stop, self._position(question.turn.match, moves), f"go {self._go(question)}"]
+
+    def ahead(self, question: Question, choice: Choice, spent_ms: int) -> list[str]:
+        """Return the lines that let the engine ponder about the answer that it expects to its move."""
+        move = choice.move if isinstance(choice, OfferDraw) else choice
+        if not self._ponders or not self._reply or not isinstance(move, Move):
+            return []
+        turn, left, each = question.turn, question.left_ms, each_move_ms(question.turn.match.time_control)
+        if left is not None and turn.clocks:
+            grows = not turn.match.time_control.endswith(("d", "b", "/move")) and "x" not in turn.match.time_control
+            left = max(1, left - spent_ms + each if grows else left - max(0, spent_ms - each))
+            mine = turn.clocks[turn.seat - 1]
+            mine = replace(mine, moves_left=max(0, mine.moves_left - 1))
+            clocks = (mine, *turn.clocks[1:]) if turn.seat == WHITE else (*turn.clocks[:1], mine)
+            turn = replace(turn, clocks=clocks)
+        self._guess = (*turn.match.moves, move.text, self._reply)
+        self._forget()
+        go = self._go(replace(question, turn=turn, left_ms=left))
+        return [self._position(turn.match, self._guess), f"go ponder {go}"]
+
+    def _forget(self) -> None:
+        """Forget what the engine has said of another position."""
+        self._evaluation, self._expected, self._score, self._searched, self._reply = None, (), None, None, ""
+
+    def _position(self, match: LiveMatch, moves: tuple[str, ...]) -> str:
+        """Return the line that puts up a position of a match."""
         fen = match.start_position or (chess960.start_fen(match.game) if _is_960(match) else "")
         start = f"fen {fen}" if fen else "startpos"
-        line = " ".join(("moves", *match.moves)) if match.moves else ""
-        return [f"position {start} {line}".rstrip(), f"go {self._go(question)}"]
+        return " ".join(("position", start, *(("moves", *moves) if moves else ())))
 
     def _go(self, question: Question) -> str:
         fixed = [
@@ -161,12 +213,17 @@ class Uci:
             return None
         if words[:1] != ["bestmove"]:
             return None
+        if self._to_skip or self._guess is not None:  # it was stopped; or it ends by itself, and is asked in its turn
+            self._to_skip = max(0, self._to_skip - 1)
+            self._guess = None
+            return None
         match words[1:]:
             case ["(none)" | "0000" | "NULL", *_]:
                 return Resign()
-            case [move, *_]:
+            case [move, *more]:
+                self._reply = more[1] if len(more) > 1 and more[0] == "ponder" else ""
                 expected = self._expected if self._expected[:1] == (move,) else ()
-                return self._conceded(Move(move, self._evaluation, expected))
+                return self._conceded(Move(move, self._evaluation, expected, self._searched))
         raise AnswerMalformed(line, "bestmove MOVE")
 
     def _look(self, position: str) -> None:
@@ -196,12 +253,23 @@ class Uci:
             self._evaluation = 1_000 if value > 0 else 0
         else:
             self._evaluation = round(1_000 / (1 + math.pow(10, -value / SCALE)))
+        numbers = {name: int(number) for name, number in _NUMBER.findall(info.partition(" pv ")[0])}
+        mates, said = score[1] == "mate", int(score[2])
+        self._searched = Searched(
+            None if mates else said,
+            said if mates else None,
+            numbers.get("depth"),
+            numbers.get("nodes"),
+            numbers.get("time"),
+        )
         found = _LINE.search(info)
         self._expected = tuple(found[1].split()) if found is not None else ()
 
     def end(self, outcome: str, reason: str) -> list[str]:
-        """Return nothing: an engine is not told of the end of a game."""
-        return []
+        """Return the line that stops an engine that ponders; it is not told of the end of a game."""
+        pondered, self._guess = self._guess is not None, None
+        self._to_skip += pondered
+        return ["stop"] * pondered
 
     def goodbye(self) -> list[str]:
         """Return the line that asks an engine to end."""

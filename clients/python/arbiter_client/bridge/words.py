@@ -7,17 +7,23 @@ from dataclasses import replace
 from typing import Final
 
 from arbiter_client.bot import Choice, ClaimDraw, Move, OfferDraw, Resign
-from arbiter_client.bridge.language import VERSION, AnswerMalformed, Introduction, NotUnderstood, Question, quoted
+from arbiter_client.bridge.language import (
+    VERSION,
+    AnswerMalformed,
+    Introduction,
+    Language,
+    NotUnderstood,
+    Question,
+    quoted,
+)
 from arbiter_client.values.play import LiveMatch
 
 REMARK: Final = "#"
 EXPECTED: Final = "move TEXT [evaluation N] [line MOVES], offer TEXT, claim or resign"
 
 
-class Words:
+class Words(Language):
     """The language of words. Texts that people have chosen never begin a line, and are last in it."""
-
-    agrees = False
 
     def of_program(self) -> Words:
         """Return itself: it remembers nothing."""

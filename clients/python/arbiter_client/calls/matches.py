@@ -166,4 +166,5 @@ def _policy(policy: Policy | None) -> match_pb2.Policy | None:
         abandon_ms=policy.abandon_ms,
         move_cap_ms=policy.move_cap_ms,
         kept_refusals=policy.kept_refusals,
+        ready_ms=policy.ready_ms,
     )

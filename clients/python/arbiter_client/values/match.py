@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 
 from arbiter_protos.v1 import match_pb2
@@ -105,14 +105,30 @@ class Policy:
     abandon_ms: int | None = None
     move_cap_ms: int | None = None
     kept_refusals: int | None = None
+    ready_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class MoveComment:
-    """The comment of a bot on its move: the expected score in permille (500 is even), and the expected line."""
+class Searched:
+    """What an engine says of the search that found its move; None: it does not say.
 
-    evaluation: int | None
-    line: tuple[str, ...]
+    centipawns: its score. mate: moves until it mates, negative if it is mated. depth: in plies. nodes: positions that
+    it has looked at. time_ms: how long it has searched.
+    """
+
+    centipawns: int | None = None
+    mate: int | None = None
+    depth: int | None = None
+    nodes: int | None = None
+    time_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MoveComment(Searched):
+    """The comment of a bot on its move: the expected score in permille (500 is even), the expected line, its search."""
+
+    evaluation: int | None = None
+    line: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +139,9 @@ class CommentedMove:
     comment: MoveComment
 
 
-def comment_message(evaluation: object, line: Iterable[object]) -> match_pb2.MoveComment | None:
+def comment_message(
+    evaluation: object, line: Iterable[object], search: Searched | None = None
+) -> match_pb2.MoveComment | None:
     """Return the message of a comment, or None if it is empty.
 
     What does not fit into the limits is left out, since a comment must not cost the move.
@@ -134,7 +152,9 @@ def comment_message(evaluation: object, line: Iterable[object]) -> match_pb2.Mov
         if not isinstance(move, str) or not move.isascii() or len(move) > LONGEST_LINE:
             break
         kept.append(move)
-    return match_pb2.MoveComment(evaluation=score, line=kept) if score is not None or kept else None
+    if score is None and not kept and search is None:
+        return None
+    return match_pb2.MoveComment(evaluation=score, line=kept, **asdict(search or Searched()))
 
 
 @dataclass(frozen=True, slots=True)

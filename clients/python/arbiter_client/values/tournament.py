@@ -212,6 +212,7 @@ class TournamentPolicy:
     resume_ms: int | None = None
     start: StartRule = StartRule.UNSPECIFIED
     no_show: NoShowRule = NoShowRule.UNSPECIFIED
+    ready_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

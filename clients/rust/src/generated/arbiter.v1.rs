@@ -1236,6 +1236,10 @@ pub struct Policy {
     /// How many refusals of one player's requests, other than strikes, the match records.
     #[prost(int32, optional, tag = "5")]
     pub kept_refusals: ::core::option::Option<i32>,
+    /// How long the first clock, also after an interruption, waits at most for connected bots that are not ready yet
+    /// (ReadyAct).
+    #[prost(int64, optional, tag = "6")]
+    pub ready_ms: ::core::option::Option<i64>,
 }
 /// The current state of a match.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -1457,6 +1461,21 @@ pub struct MoveComment {
     /// that does not fit.
     #[prost(string, repeated, tag = "2")]
     pub line: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// The score of an engine, in hundredths of a pawn from the mover's view.
+    #[prost(int64, optional, tag = "3")]
+    pub centipawns: ::core::option::Option<i64>,
+    /// The number of moves until the mover mates; negative if it is mated.
+    #[prost(int64, optional, tag = "4")]
+    pub mate: ::core::option::Option<i64>,
+    /// How deep the engine has searched, in plies.
+    #[prost(int64, optional, tag = "5")]
+    pub depth: ::core::option::Option<i64>,
+    /// How many positions it has looked at.
+    #[prost(int64, optional, tag = "6")]
+    pub nodes: ::core::option::Option<i64>,
+    /// How long it has searched, by its own account.
+    #[prost(int64, optional, tag = "7")]
+    pub time_ms: ::core::option::Option<i64>,
 }
 /// The receipt of a durable move.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -7687,6 +7706,9 @@ pub struct TournamentPolicy {
     /// The rule for a game to which one player did not come.
     #[prost(enumeration = "NoShowRule", tag = "8")]
     pub no_show: i32,
+    /// As in Policy.
+    #[prost(int64, optional, tag = "9")]
+    pub ready_ms: ::core::option::Option<i64>,
 }
 /// A player of a tournament.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -10947,14 +10969,14 @@ pub struct PlayRequest {
 /// An item from the bot.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct PlayAct {
-    /// Chosen by the caller, 1 to 100 characters; empty for hello, pong and acknowledgement, which get no answer.
+    /// Chosen by the caller, 1 to 100 characters; empty for hello, pong, acknowledgement and ready, which get no answer.
     #[prost(string, tag = "1")]
     pub request_id: ::prost::alloc::string::String,
     /// The match of the item, if it has one.
     #[prost(string, tag = "2")]
     pub match_id: ::prost::alloc::string::String,
     /// The content.
-    #[prost(oneof = "play_act::Act", tags = "3, 4, 5, 6, 7, 8, 9, 10")]
+    #[prost(oneof = "play_act::Act", tags = "3, 4, 5, 6, 7, 8, 9, 10, 11")]
     pub act: ::core::option::Option<play_act::Act>,
 }
 /// Nested message and enum types in `PlayAct`.
@@ -10987,6 +11009,9 @@ pub mod play_act {
         /// Acknowledges results.
         #[prost(message, tag = "10")]
         Acknowledge(super::Acknowledgement),
+        /// Says that the bot is ready for a match.
+        #[prost(message, tag = "11")]
+        Ready(super::ReadyAct),
     }
 }
 /// The bot's side of the stream, and what it wants.
@@ -11007,7 +11032,8 @@ pub struct ClientHello {
     /// The bot's version, at most 100 printable characters; rated apart from other versions.
     #[prost(string, tag = "5")]
     pub bot_version: ::prost::alloc::string::String,
-    /// The bot's capabilities beyond the first version of the protocol, by name; unknown names are ignored.
+    /// The bot's capabilities beyond the first version of the protocol, by name; unknown names are ignored. A bot with the
+    /// capability "ready" sends a ReadyAct for each match that it gets in phase PENDING or PAUSED.
     #[prost(string, repeated, tag = "6")]
     pub capabilities: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     /// The variants or games that it plays; empty for all.
@@ -11072,6 +11098,11 @@ pub struct ClaimDrawAct {}
 /// Resigns the match.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ResignAct {}
+/// The bot is ready for a match. Until a bot with the capability "ready" has said so on this stream, the first clock of
+/// the match, also after an interruption, does not start; it waits for at most Policy.ready_ms. So what the bot has to
+/// start costs it no time. On a new stream the bot says it again. Other bots are ready once they are connected.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ReadyAct {}
 /// Answers a ping, at once.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Pong {
@@ -11158,7 +11189,8 @@ pub struct ServerHello {
     /// Its version.
     #[prost(string, tag = "3")]
     pub software_version: ::prost::alloc::string::String,
-    /// The server's capabilities beyond the first version of the protocol, by name; unknown names are ignored.
+    /// The server's capabilities beyond the first version of the protocol, by name; unknown names are ignored. One with the
+    /// capability "ready" waits for a ReadyAct.
     #[prost(string, repeated, tag = "4")]
     pub capabilities: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     /// The player whose stream this is.

@@ -307,6 +307,7 @@ class Policy(_message.Message):
     ABANDON_MS_FIELD_NUMBER: _builtins.int
     MOVE_CAP_MS_FIELD_NUMBER: _builtins.int
     KEPT_REFUSALS_FIELD_NUMBER: _builtins.int
+    READY_MS_FIELD_NUMBER: _builtins.int
     illegal_moves: _builtins.int
     """The illegal or malformed move of a player that ends the match, counted from 1; the default 4 forgives three."""
     no_show_ms: _builtins.int
@@ -320,6 +321,10 @@ class Policy(_message.Message):
     """The longest time for one move, even if the clock has more."""
     kept_refusals: _builtins.int
     """How many refusals of one player's requests, other than strikes, the match records."""
+    ready_ms: _builtins.int
+    """How long the first clock, also after an interruption, waits at most for connected bots that are not ready yet
+    (ReadyAct).
+    """
     def __init__(
         self,
         *,
@@ -328,10 +333,11 @@ class Policy(_message.Message):
         abandon_ms: _builtins.int | None = ...,
         move_cap_ms: _builtins.int | None = ...,
         kept_refusals: _builtins.int | None = ...,
+        ready_ms: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_abandon_ms", b"_abandon_ms", "_illegal_moves", b"_illegal_moves", "_kept_refusals", b"_kept_refusals", "_move_cap_ms", b"_move_cap_ms", "_no_show_ms", b"_no_show_ms", "abandon_ms", b"abandon_ms", "illegal_moves", b"illegal_moves", "kept_refusals", b"kept_refusals", "move_cap_ms", b"move_cap_ms", "no_show_ms", b"no_show_ms"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_abandon_ms", b"_abandon_ms", "_illegal_moves", b"_illegal_moves", "_kept_refusals", b"_kept_refusals", "_move_cap_ms", b"_move_cap_ms", "_no_show_ms", b"_no_show_ms", "_ready_ms", b"_ready_ms", "abandon_ms", b"abandon_ms", "illegal_moves", b"illegal_moves", "kept_refusals", b"kept_refusals", "move_cap_ms", b"move_cap_ms", "no_show_ms", b"no_show_ms", "ready_ms", b"ready_ms"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_abandon_ms", b"_abandon_ms", "_illegal_moves", b"_illegal_moves", "_kept_refusals", b"_kept_refusals", "_move_cap_ms", b"_move_cap_ms", "_no_show_ms", b"_no_show_ms", "abandon_ms", b"abandon_ms", "illegal_moves", b"illegal_moves", "kept_refusals", b"kept_refusals", "move_cap_ms", b"move_cap_ms", "no_show_ms", b"no_show_ms"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_abandon_ms", b"_abandon_ms", "_illegal_moves", b"_illegal_moves", "_kept_refusals", b"_kept_refusals", "_move_cap_ms", b"_move_cap_ms", "_no_show_ms", b"_no_show_ms", "_ready_ms", b"_ready_ms", "abandon_ms", b"abandon_ms", "illegal_moves", b"illegal_moves", "kept_refusals", b"kept_refusals", "move_cap_ms", b"move_cap_ms", "no_show_ms", b"no_show_ms", "ready_ms", b"ready_ms"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__abandon_ms: _TypeAlias = _typing.Literal["abandon_ms"]  # noqa: Y015
     _WhichOneofArgType__abandon_ms: _TypeAlias = _typing.Literal["_abandon_ms", b"_abandon_ms"]  # noqa: Y015
@@ -343,6 +349,8 @@ class Policy(_message.Message):
     _WhichOneofArgType__move_cap_ms: _TypeAlias = _typing.Literal["_move_cap_ms", b"_move_cap_ms"]  # noqa: Y015
     _WhichOneofReturnType__no_show_ms: _TypeAlias = _typing.Literal["no_show_ms"]  # noqa: Y015
     _WhichOneofArgType__no_show_ms: _TypeAlias = _typing.Literal["_no_show_ms", b"_no_show_ms"]  # noqa: Y015
+    _WhichOneofReturnType__ready_ms: _TypeAlias = _typing.Literal["ready_ms"]  # noqa: Y015
+    _WhichOneofArgType__ready_ms: _TypeAlias = _typing.Literal["_ready_ms", b"_ready_ms"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__abandon_ms) -> _WhichOneofReturnType__abandon_ms | None: ...
     @_typing.overload
@@ -353,6 +361,8 @@ class Policy(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__move_cap_ms) -> _WhichOneofReturnType__move_cap_ms | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__no_show_ms) -> _WhichOneofReturnType__no_show_ms | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__ready_ms) -> _WhichOneofReturnType__ready_ms | None: ...
 
 Global___Policy: _TypeAlias = Policy  # noqa: Y015
 
@@ -793,8 +803,23 @@ class MoveComment(_message.Message):
 
     EVALUATION_FIELD_NUMBER: _builtins.int
     LINE_FIELD_NUMBER: _builtins.int
+    CENTIPAWNS_FIELD_NUMBER: _builtins.int
+    MATE_FIELD_NUMBER: _builtins.int
+    DEPTH_FIELD_NUMBER: _builtins.int
+    NODES_FIELD_NUMBER: _builtins.int
+    TIME_MS_FIELD_NUMBER: _builtins.int
     evaluation: _builtins.int
     """The score that the mover expects, in permille: 0 lost, 500 even, 1000 won. A number outside this range is left out."""
+    centipawns: _builtins.int
+    """The score of an engine, in hundredths of a pawn from the mover's view."""
+    mate: _builtins.int
+    """The number of moves until the mover mates; negative if it is mated."""
+    depth: _builtins.int
+    """How deep the engine has searched, in plies."""
+    nodes: _builtins.int
+    """How many positions it has looked at."""
+    time_ms: _builtins.int
+    """How long it has searched, by its own account."""
     @_builtins.property
     def line(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The moves that the mover expects, beginning with its own move, as texts. At most 32 moves and 500 characters
@@ -807,14 +832,40 @@ class MoveComment(_message.Message):
         *,
         evaluation: _builtins.int | None = ...,
         line: _abc.Iterable[_builtins.str] | None = ...,
+        centipawns: _builtins.int | None = ...,
+        mate: _builtins.int | None = ...,
+        depth: _builtins.int | None = ...,
+        nodes: _builtins.int | None = ...,
+        time_ms: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_evaluation", b"_evaluation", "evaluation", b"evaluation"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_centipawns", b"_centipawns", "_depth", b"_depth", "_evaluation", b"_evaluation", "_mate", b"_mate", "_nodes", b"_nodes", "_time_ms", b"_time_ms", "centipawns", b"centipawns", "depth", b"depth", "evaluation", b"evaluation", "mate", b"mate", "nodes", b"nodes", "time_ms", b"time_ms"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_evaluation", b"_evaluation", "evaluation", b"evaluation", "line", b"line"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_centipawns", b"_centipawns", "_depth", b"_depth", "_evaluation", b"_evaluation", "_mate", b"_mate", "_nodes", b"_nodes", "_time_ms", b"_time_ms", "centipawns", b"centipawns", "depth", b"depth", "evaluation", b"evaluation", "line", b"line", "mate", b"mate", "nodes", b"nodes", "time_ms", b"time_ms"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__centipawns: _TypeAlias = _typing.Literal["centipawns"]  # noqa: Y015
+    _WhichOneofArgType__centipawns: _TypeAlias = _typing.Literal["_centipawns", b"_centipawns"]  # noqa: Y015
+    _WhichOneofReturnType__depth: _TypeAlias = _typing.Literal["depth"]  # noqa: Y015
+    _WhichOneofArgType__depth: _TypeAlias = _typing.Literal["_depth", b"_depth"]  # noqa: Y015
     _WhichOneofReturnType__evaluation: _TypeAlias = _typing.Literal["evaluation"]  # noqa: Y015
     _WhichOneofArgType__evaluation: _TypeAlias = _typing.Literal["_evaluation", b"_evaluation"]  # noqa: Y015
+    _WhichOneofReturnType__mate: _TypeAlias = _typing.Literal["mate"]  # noqa: Y015
+    _WhichOneofArgType__mate: _TypeAlias = _typing.Literal["_mate", b"_mate"]  # noqa: Y015
+    _WhichOneofReturnType__nodes: _TypeAlias = _typing.Literal["nodes"]  # noqa: Y015
+    _WhichOneofArgType__nodes: _TypeAlias = _typing.Literal["_nodes", b"_nodes"]  # noqa: Y015
+    _WhichOneofReturnType__time_ms: _TypeAlias = _typing.Literal["time_ms"]  # noqa: Y015
+    _WhichOneofArgType__time_ms: _TypeAlias = _typing.Literal["_time_ms", b"_time_ms"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__centipawns) -> _WhichOneofReturnType__centipawns | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__depth) -> _WhichOneofReturnType__depth | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__evaluation) -> _WhichOneofReturnType__evaluation | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__mate) -> _WhichOneofReturnType__mate | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__nodes) -> _WhichOneofReturnType__nodes | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__time_ms) -> _WhichOneofReturnType__time_ms | None: ...
 
 Global___MoveComment: _TypeAlias = MoveComment  # noqa: Y015
 

@@ -29,7 +29,7 @@ from arbiter_protos.v1 import refusal_pb2 as arbiter_dot_v1_dot_refusal__pb2
 from arbiter_protos.v1 import tournament_pb2 as arbiter_dot_v1_dot_tournament__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15\x61rbiter/v1/play.proto\x12\narbiter.v1\x1a\x15\x61rbiter/v1/game.proto\x1a\x16\x61rbiter/v1/match.proto\x1a\x17\x61rbiter/v1/player.proto\x1a\x18\x61rbiter/v1/refusal.proto\x1a\x1b\x61rbiter/v1/tournament.proto\"0\n\x0bPlayRequest\x12!\n\x04\x61\x63ts\x18\x01 \x03(\x0b\x32\x13.arbiter.v1.PlayAct\"\x96\x03\n\x07PlayAct\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x10\n\x08match_id\x18\x02 \x01(\t\x12(\n\x05hello\x18\x03 \x01(\x0b\x32\x17.arbiter.v1.ClientHelloH\x00\x12#\n\x04move\x18\x04 \x01(\x0b\x32\x13.arbiter.v1.MoveActH\x00\x12.\n\noffer_draw\x18\x05 \x01(\x0b\x32\x18.arbiter.v1.OfferDrawActH\x00\x12\x30\n\x0b\x61nswer_draw\x18\x06 \x01(\x0b\x32\x19.arbiter.v1.AnswerDrawActH\x00\x12.\n\nclaim_draw\x18\x07 \x01(\x0b\x32\x18.arbiter.v1.ClaimDrawActH\x00\x12\'\n\x06resign\x18\x08 \x01(\x0b\x32\x15.arbiter.v1.ResignActH\x00\x12 \n\x04pong\x18\t \x01(\x0b\x32\x10.arbiter.v1.PongH\x00\x12\x32\n\x0b\x61\x63knowledge\x18\n \x01(\x0b\x32\x1b.arbiter.v1.AcknowledgementH\x00\x42\x05\n\x03\x61\x63t\"\x81\x02\n\x0b\x43lientHello\x12\x18\n\x10protocol_version\x18\x01 \x01(\t\x12\x10\n\x08software\x18\x02 \x01(\t\x12\x18\n\x10software_version\x18\x03 \x01(\t\x12\x10\n\x08\x62ot_name\x18\x04 \x01(\t\x12\x13\n\x0b\x62ot_version\x18\x05 \x01(\t\x12\x14\n\x0c\x63\x61pabilities\x18\x06 \x03(\t\x12\r\n\x05games\x18\x07 \x03(\t\x12\x14\n\x0cmost_matches\x18\x08 \x01(\x05\x12&\n\x06\x65xtras\x18\t \x01(\x0b\x32\x16.arbiter.v1.TurnExtras\x12\r\n\x05seeks\x18\n \x01(\x08\x12\x13\n\x0btournaments\x18\x0b \x01(\x08\"_\n\nTurnExtras\x12\r\n\x05\x62oard\x18\x01 \x01(\x08\x12\x18\n\x10legal_move_count\x18\x02 \x01(\x08\x12\x19\n\x11legal_moves_up_to\x18\x03 \x01(\x05\x12\r\n\x05steps\x18\x04 \x01(\x08\"N\n\x07MoveAct\x12\x0b\n\x03ply\x18\x01 \x01(\x05\x12\x0c\n\x04move\x18\x02 \x01(\t\x12(\n\x07\x63omment\x18\x03 \x01(\x0b\x32\x17.arbiter.v1.MoveComment\"\x0e\n\x0cOfferDrawAct\"\x1f\n\rAnswerDrawAct\x12\x0e\n\x06\x61\x63\x63\x65pt\x18\x01 \x01(\x08\"\x0e\n\x0c\x43laimDrawAct\"\x0b\n\tResignAct\"\x16\n\x04Pong\x12\x0e\n\x06number\x18\x01 \x01(\x04\"!\n\x0f\x41\x63knowledgement\x12\x0e\n\x06\x63ursor\x18\x01 \x01(\t\"3\n\x0cPlayResponse\x12#\n\x05items\x18\x01 \x03(\x0b\x32\x14.arbiter.v1.PlayItem\"\x8d\x04\n\x08PlayItem\x12(\n\x05hello\x18\x01 \x01(\x0b\x32\x17.arbiter.v1.ServerHelloH\x00\x12\"\n\x05match\x18\x02 \x01(\x0b\x32\x11.arbiter.v1.MatchH\x00\x12 \n\x04turn\x18\x03 \x01(\x0b\x32\x10.arbiter.v1.TurnH\x00\x12(\n\x06\x61nswer\x18\x04 \x01(\x0b\x32\x16.arbiter.v1.MoveAnswerH\x00\x12\'\n\x05\x65nded\x18\x05 \x01(\x0b\x32\x16.arbiter.v1.MatchEndedH\x00\x12/\n\x0c\x64raw_offered\x18\x06 \x01(\x0b\x32\x17.arbiter.v1.DrawOfferedH\x00\x12*\n\tchallenge\x18\x07 \x01(\x0b\x32\x15.arbiter.v1.ChallengeH\x00\x12\x37\n\x10\x63hallenge_closed\x18\x08 \x01(\x0b\x32\x1b.arbiter.v1.ChallengeClosedH\x00\x12 \n\x04ping\x18\t \x01(\x0b\x32\x10.arbiter.v1.PingH\x00\x12%\n\x06notice\x18\n \x01(\x0b\x32\x13.arbiter.v1.RefusalH\x00\x12%\n\x04seek\x18\x0b \x01(\x0b\x32\x15.arbiter.v1.ChallengeH\x00\x12\x30\n\ntournament\x18\x0c \x01(\x0b\x32\x1a.arbiter.v1.TournamentCallH\x00\x42\x06\n\x04item\"\xa2\x01\n\x0bServerHello\x12\x18\n\x10protocol_version\x18\x01 \x01(\t\x12\x10\n\x08software\x18\x02 \x01(\t\x12\x18\n\x10software_version\x18\x03 \x01(\t\x12\x14\n\x0c\x63\x61pabilities\x18\x04 \x03(\t\x12\x0e\n\x06player\x18\x05 \x01(\t\x12\x0e\n\x06now_ms\x18\x06 \x01(\x03\x12\x17\n\x0fsilence_most_ms\x18\x07 \x01(\x03\"\xb2\x03\n\x04Turn\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\x12\x0c\n\x04seat\x18\x03 \x01(\x05\x12\x0b\n\x03ply\x18\x04 \x01(\x05\x12\x10\n\x08position\x18\x05 \x01(\t\x12*\n\nlast_moves\x18\x06 \x03(\x0b\x32\x16.arbiter.v1.RecentMove\x12!\n\x06\x63locks\x18\x07 \x03(\x0b\x32\x11.arbiter.v1.Clock\x12\x12\n\nstarted_ms\x18\x08 \x01(\x03\x12\x0e\n\x06now_ms\x18\t \x01(\x03\x12\x12\n\ndraw_claim\x18\n \x01(\t\x12\x14\n\x0c\x64raw_offered\x18\x0b \x01(\x08\x12\x10\n\x08opponent\x18\x0c \x01(\t\x12&\n\x05\x62oard\x18\r \x03(\x0b\x32\x17.arbiter.v1.CellContent\x12\x1d\n\x10legal_move_count\x18\x0e \x01(\x03H\x00\x88\x01\x01\x12*\n\x0blegal_moves\x18\x0f \x03(\x0b\x32\x15.arbiter.v1.LegalMove\x12\x14\n\x0c\x61vailable_ms\x18\x10 \x01(\x03\x12\x10\n\x08revision\x18\x11 \x01(\x03\x42\x13\n\x11_legal_move_count\"5\n\nRecentMove\x12\x0b\n\x03ply\x18\x01 \x01(\x05\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x0c\n\x04move\x18\x03 \x01(\t\"\x92\x01\n\nMatchEnded\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\x12\x0c\n\x04seat\x18\x03 \x01(\x05\x12\x10\n\x08opponent\x18\x04 \x01(\t\x12\"\n\x06result\x18\x05 \x01(\x0b\x32\x12.arbiter.v1.Result\x12\x10\n\x08position\x18\x06 \x01(\t\x12\x0e\n\x06\x63ursor\x18\x07 \x01(\t\",\n\x0b\x44rawOffered\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0b\n\x03ply\x18\x02 \x01(\x05\"I\n\x0f\x43hallengeClosed\x12\x14\n\x0c\x63hallenge_id\x18\x01 \x01(\t\x12\x10\n\x08match_id\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\"\x16\n\x04Ping\x12\x0e\n\x06number\x18\x01 \x01(\x04\"\x90\x02\n\x0eTournamentCall\x12\x15\n\rtournament_id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12,\n\x06\x66ormat\x18\x03 \x01(\x0e\x32\x1c.arbiter.v1.TournamentFormat\x12\r\n\x05games\x18\x04 \x03(\t\x12\x14\n\x0ctime_control\x18\x05 \x01(\t\x12\r\n\x05rated\x18\x06 \x01(\x08\x12*\n\x05phase\x18\x07 \x01(\x0e\x32\x1b.arbiter.v1.TournamentPhase\x12\x0f\n\x07\x65ntered\x18\x08 \x01(\x08\x12\x0f\n\x07\x63reator\x18\t \x01(\t\x12\x10\n\x08start_ms\x18\n \x01(\x03\x12\x17\n\x0f\x65ntry_closes_ms\x18\x0b \x01(\x03\x32L\n\x0bPlayService\x12=\n\x04Play\x12\x17.arbiter.v1.PlayRequest\x1a\x18.arbiter.v1.PlayResponse(\x01\x30\x01\x42\x02P\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15\x61rbiter/v1/play.proto\x12\narbiter.v1\x1a\x15\x61rbiter/v1/game.proto\x1a\x16\x61rbiter/v1/match.proto\x1a\x17\x61rbiter/v1/player.proto\x1a\x18\x61rbiter/v1/refusal.proto\x1a\x1b\x61rbiter/v1/tournament.proto\"0\n\x0bPlayRequest\x12!\n\x04\x61\x63ts\x18\x01 \x03(\x0b\x32\x13.arbiter.v1.PlayAct\"\xbd\x03\n\x07PlayAct\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x10\n\x08match_id\x18\x02 \x01(\t\x12(\n\x05hello\x18\x03 \x01(\x0b\x32\x17.arbiter.v1.ClientHelloH\x00\x12#\n\x04move\x18\x04 \x01(\x0b\x32\x13.arbiter.v1.MoveActH\x00\x12.\n\noffer_draw\x18\x05 \x01(\x0b\x32\x18.arbiter.v1.OfferDrawActH\x00\x12\x30\n\x0b\x61nswer_draw\x18\x06 \x01(\x0b\x32\x19.arbiter.v1.AnswerDrawActH\x00\x12.\n\nclaim_draw\x18\x07 \x01(\x0b\x32\x18.arbiter.v1.ClaimDrawActH\x00\x12\'\n\x06resign\x18\x08 \x01(\x0b\x32\x15.arbiter.v1.ResignActH\x00\x12 \n\x04pong\x18\t \x01(\x0b\x32\x10.arbiter.v1.PongH\x00\x12\x32\n\x0b\x61\x63knowledge\x18\n \x01(\x0b\x32\x1b.arbiter.v1.AcknowledgementH\x00\x12%\n\x05ready\x18\x0b \x01(\x0b\x32\x14.arbiter.v1.ReadyActH\x00\x42\x05\n\x03\x61\x63t\"\x81\x02\n\x0b\x43lientHello\x12\x18\n\x10protocol_version\x18\x01 \x01(\t\x12\x10\n\x08software\x18\x02 \x01(\t\x12\x18\n\x10software_version\x18\x03 \x01(\t\x12\x10\n\x08\x62ot_name\x18\x04 \x01(\t\x12\x13\n\x0b\x62ot_version\x18\x05 \x01(\t\x12\x14\n\x0c\x63\x61pabilities\x18\x06 \x03(\t\x12\r\n\x05games\x18\x07 \x03(\t\x12\x14\n\x0cmost_matches\x18\x08 \x01(\x05\x12&\n\x06\x65xtras\x18\t \x01(\x0b\x32\x16.arbiter.v1.TurnExtras\x12\r\n\x05seeks\x18\n \x01(\x08\x12\x13\n\x0btournaments\x18\x0b \x01(\x08\"_\n\nTurnExtras\x12\r\n\x05\x62oard\x18\x01 \x01(\x08\x12\x18\n\x10legal_move_count\x18\x02 \x01(\x08\x12\x19\n\x11legal_moves_up_to\x18\x03 \x01(\x05\x12\r\n\x05steps\x18\x04 \x01(\x08\"N\n\x07MoveAct\x12\x0b\n\x03ply\x18\x01 \x01(\x05\x12\x0c\n\x04move\x18\x02 \x01(\t\x12(\n\x07\x63omment\x18\x03 \x01(\x0b\x32\x17.arbiter.v1.MoveComment\"\x0e\n\x0cOfferDrawAct\"\x1f\n\rAnswerDrawAct\x12\x0e\n\x06\x61\x63\x63\x65pt\x18\x01 \x01(\x08\"\x0e\n\x0c\x43laimDrawAct\"\x0b\n\tResignAct\"\n\n\x08ReadyAct\"\x16\n\x04Pong\x12\x0e\n\x06number\x18\x01 \x01(\x04\"!\n\x0f\x41\x63knowledgement\x12\x0e\n\x06\x63ursor\x18\x01 \x01(\t\"3\n\x0cPlayResponse\x12#\n\x05items\x18\x01 \x03(\x0b\x32\x14.arbiter.v1.PlayItem\"\x8d\x04\n\x08PlayItem\x12(\n\x05hello\x18\x01 \x01(\x0b\x32\x17.arbiter.v1.ServerHelloH\x00\x12\"\n\x05match\x18\x02 \x01(\x0b\x32\x11.arbiter.v1.MatchH\x00\x12 \n\x04turn\x18\x03 \x01(\x0b\x32\x10.arbiter.v1.TurnH\x00\x12(\n\x06\x61nswer\x18\x04 \x01(\x0b\x32\x16.arbiter.v1.MoveAnswerH\x00\x12\'\n\x05\x65nded\x18\x05 \x01(\x0b\x32\x16.arbiter.v1.MatchEndedH\x00\x12/\n\x0c\x64raw_offered\x18\x06 \x01(\x0b\x32\x17.arbiter.v1.DrawOfferedH\x00\x12*\n\tchallenge\x18\x07 \x01(\x0b\x32\x15.arbiter.v1.ChallengeH\x00\x12\x37\n\x10\x63hallenge_closed\x18\x08 \x01(\x0b\x32\x1b.arbiter.v1.ChallengeClosedH\x00\x12 \n\x04ping\x18\t \x01(\x0b\x32\x10.arbiter.v1.PingH\x00\x12%\n\x06notice\x18\n \x01(\x0b\x32\x13.arbiter.v1.RefusalH\x00\x12%\n\x04seek\x18\x0b \x01(\x0b\x32\x15.arbiter.v1.ChallengeH\x00\x12\x30\n\ntournament\x18\x0c \x01(\x0b\x32\x1a.arbiter.v1.TournamentCallH\x00\x42\x06\n\x04item\"\xa2\x01\n\x0bServerHello\x12\x18\n\x10protocol_version\x18\x01 \x01(\t\x12\x10\n\x08software\x18\x02 \x01(\t\x12\x18\n\x10software_version\x18\x03 \x01(\t\x12\x14\n\x0c\x63\x61pabilities\x18\x04 \x03(\t\x12\x0e\n\x06player\x18\x05 \x01(\t\x12\x0e\n\x06now_ms\x18\x06 \x01(\x03\x12\x17\n\x0fsilence_most_ms\x18\x07 \x01(\x03\"\xb2\x03\n\x04Turn\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\x12\x0c\n\x04seat\x18\x03 \x01(\x05\x12\x0b\n\x03ply\x18\x04 \x01(\x05\x12\x10\n\x08position\x18\x05 \x01(\t\x12*\n\nlast_moves\x18\x06 \x03(\x0b\x32\x16.arbiter.v1.RecentMove\x12!\n\x06\x63locks\x18\x07 \x03(\x0b\x32\x11.arbiter.v1.Clock\x12\x12\n\nstarted_ms\x18\x08 \x01(\x03\x12\x0e\n\x06now_ms\x18\t \x01(\x03\x12\x12\n\ndraw_claim\x18\n \x01(\t\x12\x14\n\x0c\x64raw_offered\x18\x0b \x01(\x08\x12\x10\n\x08opponent\x18\x0c \x01(\t\x12&\n\x05\x62oard\x18\r \x03(\x0b\x32\x17.arbiter.v1.CellContent\x12\x1d\n\x10legal_move_count\x18\x0e \x01(\x03H\x00\x88\x01\x01\x12*\n\x0blegal_moves\x18\x0f \x03(\x0b\x32\x15.arbiter.v1.LegalMove\x12\x14\n\x0c\x61vailable_ms\x18\x10 \x01(\x03\x12\x10\n\x08revision\x18\x11 \x01(\x03\x42\x13\n\x11_legal_move_count\"5\n\nRecentMove\x12\x0b\n\x03ply\x18\x01 \x01(\x05\x12\x0c\n\x04seat\x18\x02 \x01(\x05\x12\x0c\n\x04move\x18\x03 \x01(\t\"\x92\x01\n\nMatchEnded\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\x12\x0c\n\x04seat\x18\x03 \x01(\x05\x12\x10\n\x08opponent\x18\x04 \x01(\t\x12\"\n\x06result\x18\x05 \x01(\x0b\x32\x12.arbiter.v1.Result\x12\x10\n\x08position\x18\x06 \x01(\t\x12\x0e\n\x06\x63ursor\x18\x07 \x01(\t\",\n\x0b\x44rawOffered\x12\x10\n\x08match_id\x18\x01 \x01(\t\x12\x0b\n\x03ply\x18\x02 \x01(\x05\"I\n\x0f\x43hallengeClosed\x12\x14\n\x0c\x63hallenge_id\x18\x01 \x01(\t\x12\x10\n\x08match_id\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\"\x16\n\x04Ping\x12\x0e\n\x06number\x18\x01 \x01(\x04\"\x90\x02\n\x0eTournamentCall\x12\x15\n\rtournament_id\x18\x01 \x01(\t\x12\x0c\n\x04name\x18\x02 \x01(\t\x12,\n\x06\x66ormat\x18\x03 \x01(\x0e\x32\x1c.arbiter.v1.TournamentFormat\x12\r\n\x05games\x18\x04 \x03(\t\x12\x14\n\x0ctime_control\x18\x05 \x01(\t\x12\r\n\x05rated\x18\x06 \x01(\x08\x12*\n\x05phase\x18\x07 \x01(\x0e\x32\x1b.arbiter.v1.TournamentPhase\x12\x0f\n\x07\x65ntered\x18\x08 \x01(\x08\x12\x0f\n\x07\x63reator\x18\t \x01(\t\x12\x10\n\x08start_ms\x18\n \x01(\x03\x12\x17\n\x0f\x65ntry_closes_ms\x18\x0b \x01(\x03\x32L\n\x0bPlayService\x12=\n\x04Play\x12\x17.arbiter.v1.PlayRequest\x1a\x18.arbiter.v1.PlayResponse(\x01\x30\x01\x42\x02P\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -40,45 +40,47 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_PLAYREQUEST']._serialized_start=164
   _globals['_PLAYREQUEST']._serialized_end=212
   _globals['_PLAYACT']._serialized_start=215
-  _globals['_PLAYACT']._serialized_end=621
-  _globals['_CLIENTHELLO']._serialized_start=624
-  _globals['_CLIENTHELLO']._serialized_end=881
-  _globals['_TURNEXTRAS']._serialized_start=883
-  _globals['_TURNEXTRAS']._serialized_end=978
-  _globals['_MOVEACT']._serialized_start=980
-  _globals['_MOVEACT']._serialized_end=1058
-  _globals['_OFFERDRAWACT']._serialized_start=1060
-  _globals['_OFFERDRAWACT']._serialized_end=1074
-  _globals['_ANSWERDRAWACT']._serialized_start=1076
-  _globals['_ANSWERDRAWACT']._serialized_end=1107
-  _globals['_CLAIMDRAWACT']._serialized_start=1109
-  _globals['_CLAIMDRAWACT']._serialized_end=1123
-  _globals['_RESIGNACT']._serialized_start=1125
-  _globals['_RESIGNACT']._serialized_end=1136
-  _globals['_PONG']._serialized_start=1138
-  _globals['_PONG']._serialized_end=1160
-  _globals['_ACKNOWLEDGEMENT']._serialized_start=1162
-  _globals['_ACKNOWLEDGEMENT']._serialized_end=1195
-  _globals['_PLAYRESPONSE']._serialized_start=1197
-  _globals['_PLAYRESPONSE']._serialized_end=1248
-  _globals['_PLAYITEM']._serialized_start=1251
-  _globals['_PLAYITEM']._serialized_end=1776
-  _globals['_SERVERHELLO']._serialized_start=1779
-  _globals['_SERVERHELLO']._serialized_end=1941
-  _globals['_TURN']._serialized_start=1944
-  _globals['_TURN']._serialized_end=2378
-  _globals['_RECENTMOVE']._serialized_start=2380
-  _globals['_RECENTMOVE']._serialized_end=2433
-  _globals['_MATCHENDED']._serialized_start=2436
-  _globals['_MATCHENDED']._serialized_end=2582
-  _globals['_DRAWOFFERED']._serialized_start=2584
-  _globals['_DRAWOFFERED']._serialized_end=2628
-  _globals['_CHALLENGECLOSED']._serialized_start=2630
-  _globals['_CHALLENGECLOSED']._serialized_end=2703
-  _globals['_PING']._serialized_start=2705
-  _globals['_PING']._serialized_end=2727
-  _globals['_TOURNAMENTCALL']._serialized_start=2730
-  _globals['_TOURNAMENTCALL']._serialized_end=3002
-  _globals['_PLAYSERVICE']._serialized_start=3004
-  _globals['_PLAYSERVICE']._serialized_end=3080
+  _globals['_PLAYACT']._serialized_end=660
+  _globals['_CLIENTHELLO']._serialized_start=663
+  _globals['_CLIENTHELLO']._serialized_end=920
+  _globals['_TURNEXTRAS']._serialized_start=922
+  _globals['_TURNEXTRAS']._serialized_end=1017
+  _globals['_MOVEACT']._serialized_start=1019
+  _globals['_MOVEACT']._serialized_end=1097
+  _globals['_OFFERDRAWACT']._serialized_start=1099
+  _globals['_OFFERDRAWACT']._serialized_end=1113
+  _globals['_ANSWERDRAWACT']._serialized_start=1115
+  _globals['_ANSWERDRAWACT']._serialized_end=1146
+  _globals['_CLAIMDRAWACT']._serialized_start=1148
+  _globals['_CLAIMDRAWACT']._serialized_end=1162
+  _globals['_RESIGNACT']._serialized_start=1164
+  _globals['_RESIGNACT']._serialized_end=1175
+  _globals['_READYACT']._serialized_start=1177
+  _globals['_READYACT']._serialized_end=1187
+  _globals['_PONG']._serialized_start=1189
+  _globals['_PONG']._serialized_end=1211
+  _globals['_ACKNOWLEDGEMENT']._serialized_start=1213
+  _globals['_ACKNOWLEDGEMENT']._serialized_end=1246
+  _globals['_PLAYRESPONSE']._serialized_start=1248
+  _globals['_PLAYRESPONSE']._serialized_end=1299
+  _globals['_PLAYITEM']._serialized_start=1302
+  _globals['_PLAYITEM']._serialized_end=1827
+  _globals['_SERVERHELLO']._serialized_start=1830
+  _globals['_SERVERHELLO']._serialized_end=1992
+  _globals['_TURN']._serialized_start=1995
+  _globals['_TURN']._serialized_end=2429
+  _globals['_RECENTMOVE']._serialized_start=2431
+  _globals['_RECENTMOVE']._serialized_end=2484
+  _globals['_MATCHENDED']._serialized_start=2487
+  _globals['_MATCHENDED']._serialized_end=2633
+  _globals['_DRAWOFFERED']._serialized_start=2635
+  _globals['_DRAWOFFERED']._serialized_end=2679
+  _globals['_CHALLENGECLOSED']._serialized_start=2681
+  _globals['_CHALLENGECLOSED']._serialized_end=2754
+  _globals['_PING']._serialized_start=2756
+  _globals['_PING']._serialized_end=2778
+  _globals['_TOURNAMENTCALL']._serialized_start=2781
+  _globals['_TOURNAMENTCALL']._serialized_end=3053
+  _globals['_PLAYSERVICE']._serialized_start=3055
+  _globals['_PLAYSERVICE']._serialized_end=3131
 # @@protoc_insertion_point(module_scope)

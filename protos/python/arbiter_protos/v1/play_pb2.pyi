@@ -63,8 +63,9 @@ class PlayAct(_message.Message):
     RESIGN_FIELD_NUMBER: _builtins.int
     PONG_FIELD_NUMBER: _builtins.int
     ACKNOWLEDGE_FIELD_NUMBER: _builtins.int
+    READY_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
-    """Chosen by the caller, 1 to 100 characters; empty for hello, pong and acknowledgement, which get no answer."""
+    """Chosen by the caller, 1 to 100 characters; empty for hello, pong, acknowledgement and ready, which get no answer."""
     match_id: _builtins.str
     """The match of the item, if it has one."""
     @_builtins.property
@@ -99,6 +100,10 @@ class PlayAct(_message.Message):
     def acknowledge(self) -> Global___Acknowledgement:
         """Acknowledges results."""
 
+    @_builtins.property
+    def ready(self) -> Global___ReadyAct:
+        """Says that the bot is ready for a match."""
+
     def __init__(
         self,
         *,
@@ -112,12 +117,13 @@ class PlayAct(_message.Message):
         resign: Global___ResignAct | None = ...,
         pong: Global___Pong | None = ...,
         acknowledge: Global___Acknowledgement | None = ...,
+        ready: Global___ReadyAct | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["acknowledge", b"acknowledge", "act", b"act", "answer_draw", b"answer_draw", "claim_draw", b"claim_draw", "hello", b"hello", "move", b"move", "offer_draw", b"offer_draw", "pong", b"pong", "resign", b"resign"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["acknowledge", b"acknowledge", "act", b"act", "answer_draw", b"answer_draw", "claim_draw", b"claim_draw", "hello", b"hello", "move", b"move", "offer_draw", b"offer_draw", "pong", b"pong", "ready", b"ready", "resign", b"resign"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["acknowledge", b"acknowledge", "act", b"act", "answer_draw", b"answer_draw", "claim_draw", b"claim_draw", "hello", b"hello", "match_id", b"match_id", "move", b"move", "offer_draw", b"offer_draw", "pong", b"pong", "request_id", b"request_id", "resign", b"resign"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["acknowledge", b"acknowledge", "act", b"act", "answer_draw", b"answer_draw", "claim_draw", b"claim_draw", "hello", b"hello", "match_id", b"match_id", "move", b"move", "offer_draw", b"offer_draw", "pong", b"pong", "ready", b"ready", "request_id", b"request_id", "resign", b"resign"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_act: _TypeAlias = _typing.Literal["hello", "move", "offer_draw", "answer_draw", "claim_draw", "resign", "pong", "acknowledge"]  # noqa: Y015
+    _WhichOneofReturnType_act: _TypeAlias = _typing.Literal["hello", "move", "offer_draw", "answer_draw", "claim_draw", "resign", "pong", "acknowledge", "ready"]  # noqa: Y015
     _WhichOneofArgType_act: _TypeAlias = _typing.Literal["act", b"act"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_act) -> _WhichOneofReturnType_act | None: ...
 
@@ -158,7 +164,9 @@ class ClientHello(_message.Message):
     """Whether it wants to get tournaments that it may enter."""
     @_builtins.property
     def capabilities(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The bot's capabilities beyond the first version of the protocol, by name; unknown names are ignored."""
+        """The bot's capabilities beyond the first version of the protocol, by name; unknown names are ignored. A bot with the
+        capability "ready" sends a ReadyAct for each match that it gets in phase PENDING or PAUSED.
+        """
 
     @_builtins.property
     def games(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -331,6 +339,26 @@ class ResignAct(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ResignAct: _TypeAlias = ResignAct  # noqa: Y015
+
+@_typing.final
+class ReadyAct(_message.Message):
+    """The bot is ready for a match. Until a bot with the capability "ready" has said so on this stream, the first clock of
+    the match, also after an interruption, does not start; it waits for at most Policy.ready_ms. So what the bot has to
+    start costs it no time. On a new stream the bot says it again. Other bots are ready once they are connected.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReadyAct: _TypeAlias = ReadyAct  # noqa: Y015
 
 @_typing.final
 class Pong(_message.Message):
@@ -523,7 +551,9 @@ class ServerHello(_message.Message):
     """The time after which the server takes a silent stream for dead."""
     @_builtins.property
     def capabilities(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The server's capabilities beyond the first version of the protocol, by name; unknown names are ignored."""
+        """The server's capabilities beyond the first version of the protocol, by name; unknown names are ignored. One with the
+        capability "ready" waits for a ReadyAct.
+        """
 
     def __init__(
         self,

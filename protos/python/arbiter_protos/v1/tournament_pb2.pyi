@@ -1162,6 +1162,7 @@ class TournamentPolicy(_message.Message):
     RESUME_MS_FIELD_NUMBER: _builtins.int
     START_FIELD_NUMBER: _builtins.int
     NO_SHOW_FIELD_NUMBER: _builtins.int
+    READY_MS_FIELD_NUMBER: _builtins.int
     illegal_moves: _builtins.int
     """As in Policy."""
     kept_refusals: _builtins.int
@@ -1178,6 +1179,8 @@ class TournamentPolicy(_message.Message):
     """When the first clock starts."""
     no_show: Global___NoShowRule.ValueType
     """The rule for a game to which one player did not come."""
+    ready_ms: _builtins.int
+    """As in Policy."""
     def __init__(
         self,
         *,
@@ -1189,10 +1192,11 @@ class TournamentPolicy(_message.Message):
         resume_ms: _builtins.int | None = ...,
         start: _match_pb2.StartRule.ValueType = ...,
         no_show: Global___NoShowRule.ValueType = ...,
+        ready_ms: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_abandon_ms", b"_abandon_ms", "_illegal_moves", b"_illegal_moves", "_kept_refusals", b"_kept_refusals", "_move_cap_ms", b"_move_cap_ms", "_no_show_ms", b"_no_show_ms", "_resume_ms", b"_resume_ms", "abandon_ms", b"abandon_ms", "illegal_moves", b"illegal_moves", "kept_refusals", b"kept_refusals", "move_cap_ms", b"move_cap_ms", "no_show_ms", b"no_show_ms", "resume_ms", b"resume_ms"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_abandon_ms", b"_abandon_ms", "_illegal_moves", b"_illegal_moves", "_kept_refusals", b"_kept_refusals", "_move_cap_ms", b"_move_cap_ms", "_no_show_ms", b"_no_show_ms", "_ready_ms", b"_ready_ms", "_resume_ms", b"_resume_ms", "abandon_ms", b"abandon_ms", "illegal_moves", b"illegal_moves", "kept_refusals", b"kept_refusals", "move_cap_ms", b"move_cap_ms", "no_show_ms", b"no_show_ms", "ready_ms", b"ready_ms", "resume_ms", b"resume_ms"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_abandon_ms", b"_abandon_ms", "_illegal_moves", b"_illegal_moves", "_kept_refusals", b"_kept_refusals", "_move_cap_ms", b"_move_cap_ms", "_no_show_ms", b"_no_show_ms", "_resume_ms", b"_resume_ms", "abandon_ms", b"abandon_ms", "illegal_moves", b"illegal_moves", "kept_refusals", b"kept_refusals", "move_cap_ms", b"move_cap_ms", "no_show", b"no_show", "no_show_ms", b"no_show_ms", "resume_ms", b"resume_ms", "start", b"start"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_abandon_ms", b"_abandon_ms", "_illegal_moves", b"_illegal_moves", "_kept_refusals", b"_kept_refusals", "_move_cap_ms", b"_move_cap_ms", "_no_show_ms", b"_no_show_ms", "_ready_ms", b"_ready_ms", "_resume_ms", b"_resume_ms", "abandon_ms", b"abandon_ms", "illegal_moves", b"illegal_moves", "kept_refusals", b"kept_refusals", "move_cap_ms", b"move_cap_ms", "no_show", b"no_show", "no_show_ms", b"no_show_ms", "ready_ms", b"ready_ms", "resume_ms", b"resume_ms", "start", b"start"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__abandon_ms: _TypeAlias = _typing.Literal["abandon_ms"]  # noqa: Y015
     _WhichOneofArgType__abandon_ms: _TypeAlias = _typing.Literal["_abandon_ms", b"_abandon_ms"]  # noqa: Y015
@@ -1204,6 +1208,8 @@ class TournamentPolicy(_message.Message):
     _WhichOneofArgType__move_cap_ms: _TypeAlias = _typing.Literal["_move_cap_ms", b"_move_cap_ms"]  # noqa: Y015
     _WhichOneofReturnType__no_show_ms: _TypeAlias = _typing.Literal["no_show_ms"]  # noqa: Y015
     _WhichOneofArgType__no_show_ms: _TypeAlias = _typing.Literal["_no_show_ms", b"_no_show_ms"]  # noqa: Y015
+    _WhichOneofReturnType__ready_ms: _TypeAlias = _typing.Literal["ready_ms"]  # noqa: Y015
+    _WhichOneofArgType__ready_ms: _TypeAlias = _typing.Literal["_ready_ms", b"_ready_ms"]  # noqa: Y015
     _WhichOneofReturnType__resume_ms: _TypeAlias = _typing.Literal["resume_ms"]  # noqa: Y015
     _WhichOneofArgType__resume_ms: _TypeAlias = _typing.Literal["_resume_ms", b"_resume_ms"]  # noqa: Y015
     @_typing.overload
@@ -1216,6 +1222,8 @@ class TournamentPolicy(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__move_cap_ms) -> _WhichOneofReturnType__move_cap_ms | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__no_show_ms) -> _WhichOneofReturnType__no_show_ms | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__ready_ms) -> _WhichOneofReturnType__ready_ms | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__resume_ms) -> _WhichOneofReturnType__resume_ms | None: ...
 

@@ -22,7 +22,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file arbiter/v1/play.proto.
  */
 export const file_arbiter_v1_play: GenFile = /*@__PURE__*/
-  fileDesc("ChVhcmJpdGVyL3YxL3BsYXkucHJvdG8SCmFyYml0ZXIudjEiMAoLUGxheVJlcXVlc3QSIQoEYWN0cxgBIAMoCzITLmFyYml0ZXIudjEuUGxheUFjdCKWAwoHUGxheUFjdBISCgpyZXF1ZXN0X2lkGAEgASgJEhAKCG1hdGNoX2lkGAIgASgJEigKBWhlbGxvGAMgASgLMhcuYXJiaXRlci52MS5DbGllbnRIZWxsb0gAEiMKBG1vdmUYBCABKAsyEy5hcmJpdGVyLnYxLk1vdmVBY3RIABIuCgpvZmZlcl9kcmF3GAUgASgLMhguYXJiaXRlci52MS5PZmZlckRyYXdBY3RIABIwCgthbnN3ZXJfZHJhdxgGIAEoCzIZLmFyYml0ZXIudjEuQW5zd2VyRHJhd0FjdEgAEi4KCmNsYWltX2RyYXcYByABKAsyGC5hcmJpdGVyLnYxLkNsYWltRHJhd0FjdEgAEicKBnJlc2lnbhgIIAEoCzIVLmFyYml0ZXIudjEuUmVzaWduQWN0SAASIAoEcG9uZxgJIAEoCzIQLmFyYml0ZXIudjEuUG9uZ0gAEjIKC2Fja25vd2xlZGdlGAogASgLMhsuYXJiaXRlci52MS5BY2tub3dsZWRnZW1lbnRIAEIFCgNhY3QigQIKC0NsaWVudEhlbGxvEhgKEHByb3RvY29sX3ZlcnNpb24YASABKAkSEAoIc29mdHdhcmUYAiABKAkSGAoQc29mdHdhcmVfdmVyc2lvbhgDIAEoCRIQCghib3RfbmFtZRgEIAEoCRITCgtib3RfdmVyc2lvbhgFIAEoCRIUCgxjYXBhYmlsaXRpZXMYBiADKAkSDQoFZ2FtZXMYByADKAkSFAoMbW9zdF9tYXRjaGVzGAggASgFEiYKBmV4dHJhcxgJIAEoCzIWLmFyYml0ZXIudjEuVHVybkV4dHJhcxINCgVzZWVrcxgKIAEoCBITCgt0b3VybmFtZW50cxgLIAEoCCJfCgpUdXJuRXh0cmFzEg0KBWJvYXJkGAEgASgIEhgKEGxlZ2FsX21vdmVfY291bnQYAiABKAgSGQoRbGVnYWxfbW92ZXNfdXBfdG8YAyABKAUSDQoFc3RlcHMYBCABKAgiTgoHTW92ZUFjdBILCgNwbHkYASABKAUSDAoEbW92ZRgCIAEoCRIoCgdjb21tZW50GAMgASgLMhcuYXJiaXRlci52MS5Nb3ZlQ29tbWVudCIOCgxPZmZlckRyYXdBY3QiHwoNQW5zd2VyRHJhd0FjdBIOCgZhY2NlcHQYASABKAgiDgoMQ2xhaW1EcmF3QWN0IgsKCVJlc2lnbkFjdCIWCgRQb25nEg4KBm51bWJlchgBIAEoBCIhCg9BY2tub3dsZWRnZW1lbnQSDgoGY3Vyc29yGAEgASgJIjMKDFBsYXlSZXNwb25zZRIjCgVpdGVtcxgBIAMoCzIULmFyYml0ZXIudjEuUGxheUl0ZW0ijQQKCFBsYXlJdGVtEigKBWhlbGxvGAEgASgLMhcuYXJiaXRlci52MS5TZXJ2ZXJIZWxsb0gAEiIKBW1hdGNoGAIgASgLMhEuYXJiaXRlci52MS5NYXRjaEgAEiAKBHR1cm4YAyABKAsyEC5hcmJpdGVyLnYxLlR1cm5IABIoCgZhbnN3ZXIYBCABKAsyFi5hcmJpdGVyLnYxLk1vdmVBbnN3ZXJIABInCgVlbmRlZBgFIAEoCzIWLmFyYml0ZXIudjEuTWF0Y2hFbmRlZEgAEi8KDGRyYXdfb2ZmZXJlZBgGIAEoCzIXLmFyYml0ZXIudjEuRHJhd09mZmVyZWRIABIqCgljaGFsbGVuZ2UYByABKAsyFS5hcmJpdGVyLnYxLkNoYWxsZW5nZUgAEjcKEGNoYWxsZW5nZV9jbG9zZWQYCCABKAsyGy5hcmJpdGVyLnYxLkNoYWxsZW5nZUNsb3NlZEgAEiAKBHBpbmcYCSABKAsyEC5hcmJpdGVyLnYxLlBpbmdIABIlCgZub3RpY2UYCiABKAsyEy5hcmJpdGVyLnYxLlJlZnVzYWxIABIlCgRzZWVrGAsgASgLMhUuYXJiaXRlci52MS5DaGFsbGVuZ2VIABIwCgp0b3VybmFtZW50GAwgASgLMhouYXJiaXRlci52MS5Ub3VybmFtZW50Q2FsbEgAQgYKBGl0ZW0iogEKC1NlcnZlckhlbGxvEhgKEHByb3RvY29sX3ZlcnNpb24YASABKAkSEAoIc29mdHdhcmUYAiABKAkSGAoQc29mdHdhcmVfdmVyc2lvbhgDIAEoCRIUCgxjYXBhYmlsaXRpZXMYBCADKAkSDgoGcGxheWVyGAUgASgJEg4KBm5vd19tcxgGIAEoAxIXCg9zaWxlbmNlX21vc3RfbXMYByABKAMisgMKBFR1cm4SEAoIbWF0Y2hfaWQYASABKAkSDAoEZ2FtZRgCIAEoCRIMCgRzZWF0GAMgASgFEgsKA3BseRgEIAEoBRIQCghwb3NpdGlvbhgFIAEoCRIqCgpsYXN0X21vdmVzGAYgAygLMhYuYXJiaXRlci52MS5SZWNlbnRNb3ZlEiEKBmNsb2NrcxgHIAMoCzIRLmFyYml0ZXIudjEuQ2xvY2sSEgoKc3RhcnRlZF9tcxgIIAEoAxIOCgZub3dfbXMYCSABKAMSEgoKZHJhd19jbGFpbRgKIAEoCRIUCgxkcmF3X29mZmVyZWQYCyABKAgSEAoIb3Bwb25lbnQYDCABKAkSJgoFYm9hcmQYDSADKAsyFy5hcmJpdGVyLnYxLkNlbGxDb250ZW50Eh0KEGxlZ2FsX21vdmVfY291bnQYDiABKANIAIgBARIqCgtsZWdhbF9tb3ZlcxgPIAMoCzIVLmFyYml0ZXIudjEuTGVnYWxNb3ZlEhQKDGF2YWlsYWJsZV9tcxgQIAEoAxIQCghyZXZpc2lvbhgRIAEoA0ITChFfbGVnYWxfbW92ZV9jb3VudCI1CgpSZWNlbnRNb3ZlEgsKA3BseRgBIAEoBRIMCgRzZWF0GAIgASgFEgwKBG1vdmUYAyABKAkikgEKCk1hdGNoRW5kZWQSEAoIbWF0Y2hfaWQYASABKAkSDAoEZ2FtZRgCIAEoCRIMCgRzZWF0GAMgASgFEhAKCG9wcG9uZW50GAQgASgJEiIKBnJlc3VsdBgFIAEoCzISLmFyYml0ZXIudjEuUmVzdWx0EhAKCHBvc2l0aW9uGAYgASgJEg4KBmN1cnNvchgHIAEoCSIsCgtEcmF3T2ZmZXJlZBIQCghtYXRjaF9pZBgBIAEoCRILCgNwbHkYAiABKAUiSQoPQ2hhbGxlbmdlQ2xvc2VkEhQKDGNoYWxsZW5nZV9pZBgBIAEoCRIQCghtYXRjaF9pZBgCIAEoCRIOCgZyZWFzb24YAyABKAkiFgoEUGluZxIOCgZudW1iZXIYASABKAQikAIKDlRvdXJuYW1lbnRDYWxsEhUKDXRvdXJuYW1lbnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIsCgZmb3JtYXQYAyABKA4yHC5hcmJpdGVyLnYxLlRvdXJuYW1lbnRGb3JtYXQSDQoFZ2FtZXMYBCADKAkSFAoMdGltZV9jb250cm9sGAUgASgJEg0KBXJhdGVkGAYgASgIEioKBXBoYXNlGAcgASgOMhsuYXJiaXRlci52MS5Ub3VybmFtZW50UGhhc2USDwoHZW50ZXJlZBgIIAEoCBIPCgdjcmVhdG9yGAkgASgJEhAKCHN0YXJ0X21zGAogASgDEhcKD2VudHJ5X2Nsb3Nlc19tcxgLIAEoAzJMCgtQbGF5U2VydmljZRI9CgRQbGF5EhcuYXJiaXRlci52MS5QbGF5UmVxdWVzdBoYLmFyYml0ZXIudjEuUGxheVJlc3BvbnNlKAEwAUICUAFiBnByb3RvMw", [file_arbiter_v1_game, file_arbiter_v1_match, file_arbiter_v1_player, file_arbiter_v1_refusal, file_arbiter_v1_tournament]);
+  fileDesc("ChVhcmJpdGVyL3YxL3BsYXkucHJvdG8SCmFyYml0ZXIudjEiMAoLUGxheVJlcXVlc3QSIQoEYWN0cxgBIAMoCzITLmFyYml0ZXIudjEuUGxheUFjdCK9AwoHUGxheUFjdBISCgpyZXF1ZXN0X2lkGAEgASgJEhAKCG1hdGNoX2lkGAIgASgJEigKBWhlbGxvGAMgASgLMhcuYXJiaXRlci52MS5DbGllbnRIZWxsb0gAEiMKBG1vdmUYBCABKAsyEy5hcmJpdGVyLnYxLk1vdmVBY3RIABIuCgpvZmZlcl9kcmF3GAUgASgLMhguYXJiaXRlci52MS5PZmZlckRyYXdBY3RIABIwCgthbnN3ZXJfZHJhdxgGIAEoCzIZLmFyYml0ZXIudjEuQW5zd2VyRHJhd0FjdEgAEi4KCmNsYWltX2RyYXcYByABKAsyGC5hcmJpdGVyLnYxLkNsYWltRHJhd0FjdEgAEicKBnJlc2lnbhgIIAEoCzIVLmFyYml0ZXIudjEuUmVzaWduQWN0SAASIAoEcG9uZxgJIAEoCzIQLmFyYml0ZXIudjEuUG9uZ0gAEjIKC2Fja25vd2xlZGdlGAogASgLMhsuYXJiaXRlci52MS5BY2tub3dsZWRnZW1lbnRIABIlCgVyZWFkeRgLIAEoCzIULmFyYml0ZXIudjEuUmVhZHlBY3RIAEIFCgNhY3QigQIKC0NsaWVudEhlbGxvEhgKEHByb3RvY29sX3ZlcnNpb24YASABKAkSEAoIc29mdHdhcmUYAiABKAkSGAoQc29mdHdhcmVfdmVyc2lvbhgDIAEoCRIQCghib3RfbmFtZRgEIAEoCRITCgtib3RfdmVyc2lvbhgFIAEoCRIUCgxjYXBhYmlsaXRpZXMYBiADKAkSDQoFZ2FtZXMYByADKAkSFAoMbW9zdF9tYXRjaGVzGAggASgFEiYKBmV4dHJhcxgJIAEoCzIWLmFyYml0ZXIudjEuVHVybkV4dHJhcxINCgVzZWVrcxgKIAEoCBITCgt0b3VybmFtZW50cxgLIAEoCCJfCgpUdXJuRXh0cmFzEg0KBWJvYXJkGAEgASgIEhgKEGxlZ2FsX21vdmVfY291bnQYAiABKAgSGQoRbGVnYWxfbW92ZXNfdXBfdG8YAyABKAUSDQoFc3RlcHMYBCABKAgiTgoHTW92ZUFjdBILCgNwbHkYASABKAUSDAoEbW92ZRgCIAEoCRIoCgdjb21tZW50GAMgASgLMhcuYXJiaXRlci52MS5Nb3ZlQ29tbWVudCIOCgxPZmZlckRyYXdBY3QiHwoNQW5zd2VyRHJhd0FjdBIOCgZhY2NlcHQYASABKAgiDgoMQ2xhaW1EcmF3QWN0IgsKCVJlc2lnbkFjdCIKCghSZWFkeUFjdCIWCgRQb25nEg4KBm51bWJlchgBIAEoBCIhCg9BY2tub3dsZWRnZW1lbnQSDgoGY3Vyc29yGAEgASgJIjMKDFBsYXlSZXNwb25zZRIjCgVpdGVtcxgBIAMoCzIULmFyYml0ZXIudjEuUGxheUl0ZW0ijQQKCFBsYXlJdGVtEigKBWhlbGxvGAEgASgLMhcuYXJiaXRlci52MS5TZXJ2ZXJIZWxsb0gAEiIKBW1hdGNoGAIgASgLMhEuYXJiaXRlci52MS5NYXRjaEgAEiAKBHR1cm4YAyABKAsyEC5hcmJpdGVyLnYxLlR1cm5IABIoCgZhbnN3ZXIYBCABKAsyFi5hcmJpdGVyLnYxLk1vdmVBbnN3ZXJIABInCgVlbmRlZBgFIAEoCzIWLmFyYml0ZXIudjEuTWF0Y2hFbmRlZEgAEi8KDGRyYXdfb2ZmZXJlZBgGIAEoCzIXLmFyYml0ZXIudjEuRHJhd09mZmVyZWRIABIqCgljaGFsbGVuZ2UYByABKAsyFS5hcmJpdGVyLnYxLkNoYWxsZW5nZUgAEjcKEGNoYWxsZW5nZV9jbG9zZWQYCCABKAsyGy5hcmJpdGVyLnYxLkNoYWxsZW5nZUNsb3NlZEgAEiAKBHBpbmcYCSABKAsyEC5hcmJpdGVyLnYxLlBpbmdIABIlCgZub3RpY2UYCiABKAsyEy5hcmJpdGVyLnYxLlJlZnVzYWxIABIlCgRzZWVrGAsgASgLMhUuYXJiaXRlci52MS5DaGFsbGVuZ2VIABIwCgp0b3VybmFtZW50GAwgASgLMhouYXJiaXRlci52MS5Ub3VybmFtZW50Q2FsbEgAQgYKBGl0ZW0iogEKC1NlcnZlckhlbGxvEhgKEHByb3RvY29sX3ZlcnNpb24YASABKAkSEAoIc29mdHdhcmUYAiABKAkSGAoQc29mdHdhcmVfdmVyc2lvbhgDIAEoCRIUCgxjYXBhYmlsaXRpZXMYBCADKAkSDgoGcGxheWVyGAUgASgJEg4KBm5vd19tcxgGIAEoAxIXCg9zaWxlbmNlX21vc3RfbXMYByABKAMisgMKBFR1cm4SEAoIbWF0Y2hfaWQYASABKAkSDAoEZ2FtZRgCIAEoCRIMCgRzZWF0GAMgASgFEgsKA3BseRgEIAEoBRIQCghwb3NpdGlvbhgFIAEoCRIqCgpsYXN0X21vdmVzGAYgAygLMhYuYXJiaXRlci52MS5SZWNlbnRNb3ZlEiEKBmNsb2NrcxgHIAMoCzIRLmFyYml0ZXIudjEuQ2xvY2sSEgoKc3RhcnRlZF9tcxgIIAEoAxIOCgZub3dfbXMYCSABKAMSEgoKZHJhd19jbGFpbRgKIAEoCRIUCgxkcmF3X29mZmVyZWQYCyABKAgSEAoIb3Bwb25lbnQYDCABKAkSJgoFYm9hcmQYDSADKAsyFy5hcmJpdGVyLnYxLkNlbGxDb250ZW50Eh0KEGxlZ2FsX21vdmVfY291bnQYDiABKANIAIgBARIqCgtsZWdhbF9tb3ZlcxgPIAMoCzIVLmFyYml0ZXIudjEuTGVnYWxNb3ZlEhQKDGF2YWlsYWJsZV9tcxgQIAEoAxIQCghyZXZpc2lvbhgRIAEoA0ITChFfbGVnYWxfbW92ZV9jb3VudCI1CgpSZWNlbnRNb3ZlEgsKA3BseRgBIAEoBRIMCgRzZWF0GAIgASgFEgwKBG1vdmUYAyABKAkikgEKCk1hdGNoRW5kZWQSEAoIbWF0Y2hfaWQYASABKAkSDAoEZ2FtZRgCIAEoCRIMCgRzZWF0GAMgASgFEhAKCG9wcG9uZW50GAQgASgJEiIKBnJlc3VsdBgFIAEoCzISLmFyYml0ZXIudjEuUmVzdWx0EhAKCHBvc2l0aW9uGAYgASgJEg4KBmN1cnNvchgHIAEoCSIsCgtEcmF3T2ZmZXJlZBIQCghtYXRjaF9pZBgBIAEoCRILCgNwbHkYAiABKAUiSQoPQ2hhbGxlbmdlQ2xvc2VkEhQKDGNoYWxsZW5nZV9pZBgBIAEoCRIQCghtYXRjaF9pZBgCIAEoCRIOCgZyZWFzb24YAyABKAkiFgoEUGluZxIOCgZudW1iZXIYASABKAQikAIKDlRvdXJuYW1lbnRDYWxsEhUKDXRvdXJuYW1lbnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIsCgZmb3JtYXQYAyABKA4yHC5hcmJpdGVyLnYxLlRvdXJuYW1lbnRGb3JtYXQSDQoFZ2FtZXMYBCADKAkSFAoMdGltZV9jb250cm9sGAUgASgJEg0KBXJhdGVkGAYgASgIEioKBXBoYXNlGAcgASgOMhsuYXJiaXRlci52MS5Ub3VybmFtZW50UGhhc2USDwoHZW50ZXJlZBgIIAEoCBIPCgdjcmVhdG9yGAkgASgJEhAKCHN0YXJ0X21zGAogASgDEhcKD2VudHJ5X2Nsb3Nlc19tcxgLIAEoAzJMCgtQbGF5U2VydmljZRI9CgRQbGF5EhcuYXJiaXRlci52MS5QbGF5UmVxdWVzdBoYLmFyYml0ZXIudjEuUGxheVJlc3BvbnNlKAEwAUICUAFiBnByb3RvMw", [file_arbiter_v1_game, file_arbiter_v1_match, file_arbiter_v1_player, file_arbiter_v1_refusal, file_arbiter_v1_tournament]);
 
 /**
  * A message of the bot, with all items that are ready.
@@ -52,7 +52,7 @@ export const PlayRequestSchema: GenMessage<PlayRequest> = /*@__PURE__*/
  */
 export type PlayAct = Message<"arbiter.v1.PlayAct"> & {
   /**
-   * Chosen by the caller, 1 to 100 characters; empty for hello, pong and acknowledgement, which get no answer.
+   * Chosen by the caller, 1 to 100 characters; empty for hello, pong, acknowledgement and ready, which get no answer.
    *
    * @generated from field: string request_id = 1;
    */
@@ -134,6 +134,14 @@ export type PlayAct = Message<"arbiter.v1.PlayAct"> & {
      */
     value: Acknowledgement;
     case: "acknowledge";
+  } | {
+    /**
+     * Says that the bot is ready for a match.
+     *
+     * @generated from field: arbiter.v1.ReadyAct ready = 11;
+     */
+    value: ReadyAct;
+    case: "ready";
   } | { case: undefined; value?: undefined };
 };
 
@@ -186,7 +194,8 @@ export type ClientHello = Message<"arbiter.v1.ClientHello"> & {
   botVersion: string;
 
   /**
-   * The bot's capabilities beyond the first version of the protocol, by name; unknown names are ignored.
+   * The bot's capabilities beyond the first version of the protocol, by name; unknown names are ignored. A bot with the
+   * capability "ready" sends a ReadyAct for each match that it gets in phase PENDING or PAUSED.
    *
    * @generated from field: repeated string capabilities = 6;
    */
@@ -380,6 +389,23 @@ export const ResignActSchema: GenMessage<ResignAct> = /*@__PURE__*/
   messageDesc(file_arbiter_v1_play, 8);
 
 /**
+ * The bot is ready for a match. Until a bot with the capability "ready" has said so on this stream, the first clock of
+ * the match, also after an interruption, does not start; it waits for at most Policy.ready_ms. So what the bot has to
+ * start costs it no time. On a new stream the bot says it again. Other bots are ready once they are connected.
+ *
+ * @generated from message arbiter.v1.ReadyAct
+ */
+export type ReadyAct = Message<"arbiter.v1.ReadyAct"> & {
+};
+
+/**
+ * Describes the message arbiter.v1.ReadyAct.
+ * Use `create(ReadyActSchema)` to create a new message.
+ */
+export const ReadyActSchema: GenMessage<ReadyAct> = /*@__PURE__*/
+  messageDesc(file_arbiter_v1_play, 9);
+
+/**
  * Answers a ping, at once.
  *
  * @generated from message arbiter.v1.Pong
@@ -398,7 +424,7 @@ export type Pong = Message<"arbiter.v1.Pong"> & {
  * Use `create(PongSchema)` to create a new message.
  */
 export const PongSchema: GenMessage<Pong> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_play, 9);
+  messageDesc(file_arbiter_v1_play, 10);
 
 /**
  * Acknowledges every result up to a cursor.
@@ -419,7 +445,7 @@ export type Acknowledgement = Message<"arbiter.v1.Acknowledgement"> & {
  * Use `create(AcknowledgementSchema)` to create a new message.
  */
 export const AcknowledgementSchema: GenMessage<Acknowledgement> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_play, 10);
+  messageDesc(file_arbiter_v1_play, 11);
 
 /**
  * A message of the server, with all items that are ready.
@@ -440,7 +466,7 @@ export type PlayResponse = Message<"arbiter.v1.PlayResponse"> & {
  * Use `create(PlayResponseSchema)` to create a new message.
  */
 export const PlayResponseSchema: GenMessage<PlayResponse> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_play, 11);
+  messageDesc(file_arbiter_v1_play, 12);
 
 /**
  * An item from the server. Clients ignore items that they do not know.
@@ -559,7 +585,7 @@ export type PlayItem = Message<"arbiter.v1.PlayItem"> & {
  * Use `create(PlayItemSchema)` to create a new message.
  */
 export const PlayItemSchema: GenMessage<PlayItem> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_play, 12);
+  messageDesc(file_arbiter_v1_play, 13);
 
 /**
  * The server's side of the stream.
@@ -589,7 +615,8 @@ export type ServerHello = Message<"arbiter.v1.ServerHello"> & {
   softwareVersion: string;
 
   /**
-   * The server's capabilities beyond the first version of the protocol, by name; unknown names are ignored.
+   * The server's capabilities beyond the first version of the protocol, by name; unknown names are ignored. One with the
+   * capability "ready" waits for a ReadyAct.
    *
    * @generated from field: repeated string capabilities = 4;
    */
@@ -622,7 +649,7 @@ export type ServerHello = Message<"arbiter.v1.ServerHello"> & {
  * Use `create(ServerHelloSchema)` to create a new message.
  */
 export const ServerHelloSchema: GenMessage<ServerHello> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_play, 13);
+  messageDesc(file_arbiter_v1_play, 14);
 
 /**
  * It is the bot's turn. The item has everything that a bot needs to move.
@@ -756,7 +783,7 @@ export type Turn = Message<"arbiter.v1.Turn"> & {
  * Use `create(TurnSchema)` to create a new message.
  */
 export const TurnSchema: GenMessage<Turn> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_play, 14);
+  messageDesc(file_arbiter_v1_play, 15);
 
 /**
  * A move that was played.
@@ -791,7 +818,7 @@ export type RecentMove = Message<"arbiter.v1.RecentMove"> & {
  * Use `create(RecentMoveSchema)` to create a new message.
  */
 export const RecentMoveSchema: GenMessage<RecentMove> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_play, 15);
+  messageDesc(file_arbiter_v1_play, 16);
 
 /**
  * A match has ended.
@@ -854,7 +881,7 @@ export type MatchEnded = Message<"arbiter.v1.MatchEnded"> & {
  * Use `create(MatchEndedSchema)` to create a new message.
  */
 export const MatchEndedSchema: GenMessage<MatchEnded> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_play, 16);
+  messageDesc(file_arbiter_v1_play, 17);
 
 /**
  * The opponent offers a draw.
@@ -882,7 +909,7 @@ export type DrawOffered = Message<"arbiter.v1.DrawOffered"> & {
  * Use `create(DrawOfferedSchema)` to create a new message.
  */
 export const DrawOfferedSchema: GenMessage<DrawOffered> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_play, 17);
+  messageDesc(file_arbiter_v1_play, 18);
 
 /**
  * A challenge to the bot, or a challenge or seek by it, is no longer open.
@@ -917,7 +944,7 @@ export type ChallengeClosed = Message<"arbiter.v1.ChallengeClosed"> & {
  * Use `create(ChallengeClosedSchema)` to create a new message.
  */
 export const ChallengeClosedSchema: GenMessage<ChallengeClosed> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_play, 18);
+  messageDesc(file_arbiter_v1_play, 19);
 
 /**
  * Requests a pong, at once. The round trip is credited to moves on this stream, within limits for each move and each
@@ -939,7 +966,7 @@ export type Ping = Message<"arbiter.v1.Ping"> & {
  * Use `create(PingSchema)` to create a new message.
  */
 export const PingSchema: GenMessage<Ping> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_play, 19);
+  messageDesc(file_arbiter_v1_play, 20);
 
 /**
  * A tournament that the bot may enter now (TournamentService.EnterTournament), or one that it has entered. The first
@@ -1033,7 +1060,7 @@ export type TournamentCall = Message<"arbiter.v1.TournamentCall"> & {
  * Use `create(TournamentCallSchema)` to create a new message.
  */
 export const TournamentCallSchema: GenMessage<TournamentCall> = /*@__PURE__*/
-  messageDesc(file_arbiter_v1_play, 20);
+  messageDesc(file_arbiter_v1_play, 21);
 
 /**
  * The service that SDKs use. Needs scope play.
