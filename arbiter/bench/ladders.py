@@ -2,7 +2,8 @@
 
 For each number a store with so many ended games is written (`arbiter.bench.old_ladder`). A server is started on it, and
 asked for what people and bots ask for: the tournament, its standings, its page, the leaderboard, and the next pairing
-for two bots that come. All of these should stay as they are, or grow as the logarithm.
+for two bots that come. All of these should stay as they are, or grow as the logarithm. A second start finds no snapshot
+and reads the whole log, as the first one after an upgrade does: its time grows with the log, its memory should not.
 
 While the page is made, somebody else makes small calls. How long they wait says whether the page is made on the event
 loop, where players would wait too.
@@ -29,56 +30,70 @@ from arbiter.bench.playing_server import connected
 from arbiter.bench.report import Progress, Report
 from arbiter.bench.server_process import CALL_S, ServerProcess, started
 from arbiter.bench.stores import NewStore
+from arbiter.store.database import opened
+from arbiter.store.tables import tournament_snapshot
 
+Metadata = tuple[tuple[str, str], ...]
 LONG_S: Final = 5 * CALL_S  #: a start that reads a log of a million games takes minutes
+
+
+class _Start(NamedTuple):
+    """A start, until the ladder is shown: seconds, of the processor too; memory then, and the most until then."""
+
+    seconds: float
+    cpu_s: float
+    memory: int
+    most_memory: int
 
 
 class _Costs(NamedTuple):
     """What one ladder costs. others_ms: the longest wait of a small call while the page is made."""
 
     bytes_: int
-    start_s: float
-    memory: int
+    start: _Start
     standings_ms: float
     page_ms: float
     others_ms: float
     leaderboard_ms: float
     pairing_ms: float
+    whole: _Start
 
 
 def add_ladders(report: Report, games: Sequence[int], folder: Path | None, progress: Progress) -> None:
     """Measure ladders with these numbers of ended games, and add the figures to a report."""
-    with TemporaryDirectory(prefix="arbiter-bench-", dir=folder) as place:
-        found = {count: _measured(Path(place, f"ladder-{count}"), count, progress) for count in games}
-    for count, costs in found.items():
-        whose = f"ladder of {count:,} games"
-        report.add(f"ladder_disk_{count}", f"{whose}: disk", costs.bytes_ / 1024 / count, "KiB a game")
-        report.add(f"ladder_start_s_{count}", f"{whose}: from the start until it is shown", costs.start_s, "s")
-        report.add(f"ladder_mib_{count}", f"{whose}: the server's memory then", costs.memory / 2**20, "MiB")
-        for name, what, value in (
-            ("standings", "standings", costs.standings_ms),
-            ("page", "its page", costs.page_ms),
-            ("others", "the longest wait of others beside the page", costs.others_ms),
-            ("leaderboard", "leaderboard", costs.leaderboard_ms),
-            ("pairing", "until two players who have come have their next game", costs.pairing_ms),
-        ):
-            report.add(f"ladder_{name}_ms_{count}", f"{whose}: {what}", value, "ms")
+    for count in games:
+        with TemporaryDirectory(prefix="arbiter-bench-", dir=folder) as place:
+            _add(report, count, _measured(Path(place), count, progress))
+
+
+def _add(report: Report, count: int, costs: _Costs) -> None:
+    whose = f"ladder of {count:,} games"
+    report.add(f"ladder_disk_{count}", f"{whose}: disk", costs.bytes_ / 1024 / count, "KiB a game")
+    for key, which, start in (("", "", costs.start), ("whole_", " without its snapshot", costs.whole)):
+        begun = f"{whose}{which}: from the start until it is shown"
+        report.add(f"ladder_{key}start_s_{count}", begun, start.seconds, "s")
+        report.add(f"ladder_{key}start_cpu_s_{count}", f"{begun}: processor time", start.cpu_s, "s")
+        report.add(f"ladder_{key}mib_{count}", f"{whose}{which}: memory then", start.memory / 2**20, "MiB")
+        report.add(f"ladder_{key}most_mib_{count}", f"{whose}{which}: the most", start.most_memory / 2**20, "MiB")
+    for name, what, value in (
+        ("standings", "standings", costs.standings_ms),
+        ("page", "its page", costs.page_ms),
+        ("others", "the longest wait of others beside the page", costs.others_ms),
+        ("leaderboard", "leaderboard", costs.leaderboard_ms),
+        ("pairing", "until two players who have come have their next game", costs.pairing_ms),
+    ):
+        report.add(f"ladder_{name}_ms_{count}", f"{whose}: {what}", value, "ms")
 
 
 def _measured(folder: Path, games: int, progress: Progress) -> _Costs:
-    folder.mkdir()
     store = NewStore(f"sqlite:///{folder}/arbiter.db", folder)
     progress(f"a ladder of {games:,} games: writing")
     ladder = asyncio.run(write_ladder(store, games))
     size = sum(file.stat().st_size for file in folder.iterdir())
     progress(f"a ladder of {games:,} games: starting")
-    began = time.perf_counter()
-    with started(store, web=True) as server, _channel(server) as channel:
-        stub = tournament_pb2_grpc.TournamentServiceStub(channel)
-        get = tournament_pb2.GetTournamentRequest(tournament_id=ladder)
-        stub.GetTournament(get, metadata=server.metadata, timeout=LONG_S, wait_for_ready=True)
-        start_s, memory = time.perf_counter() - began, server.server.resident_bytes()
+    with _shown(store, ladder) as (server, channel, start):
         progress(f"a ladder of {games:,} games: asking")
+        stub = tournament_pb2_grpc.TournamentServiceStub(channel)
         standings = tournament_pb2.GetStandingsRequest(tournament_id=ladder)
         standings_ms = _took_ms(lambda: stub.GetStandings(standings, metadata=server.metadata, timeout=LONG_S))
         page_ms, others_ms = _page(server, urljoin(server.page, f"/tournaments/{ladder}"))
@@ -86,7 +101,25 @@ def _measured(folder: Path, games: int, progress: Progress) -> _Costs:
         leaderboard = rating_pb2.GetLeaderboardRequest()
         leaderboard_ms = _took_ms(lambda: ratings.GetLeaderboard(leaderboard, metadata=server.metadata, timeout=LONG_S))
         pairing_ms = _await_game(server)
-    return _Costs(size, start_s, memory, standings_ms, page_ms, others_ms, leaderboard_ms, pairing_ms)
+    progress(f"a ladder of {games:,} games: starting without its snapshot")
+    with opened(store.url) as engine, engine.begin() as connection:
+        connection.execute(tournament_snapshot.delete())
+    with _shown(store, ladder, server.metadata) as (_, _, whole):
+        return _Costs(size, start, standings_ms, page_ms, others_ms, leaderboard_ms, pairing_ms, whole)
+
+
+@contextmanager
+def _shown(
+    store: NewStore, ladder: str, metadata: Metadata | None = None
+) -> Iterator[tuple[ServerProcess, grpc.Channel, _Start]]:
+    """Start a server, and wait until it shows a ladder. metadata: of the organiser since an earlier start."""
+    began = time.perf_counter()
+    with started(store, web=True) as server, _channel(server) as channel:
+        get = tournament_pb2.GetTournamentRequest(tournament_id=ladder)
+        stub = tournament_pb2_grpc.TournamentServiceStub(channel)
+        stub.GetTournament(get, metadata=metadata or server.metadata, timeout=LONG_S, wait_for_ready=True)
+        process, seconds = server.server, time.perf_counter() - began
+        yield server, channel, _Start(seconds, process.cpu_s(), process.resident_bytes(), process.most_resident_bytes())
 
 
 @contextmanager

@@ -1,26 +1,30 @@
 """A ladder that has run for long, written straight into a store: its log, its snapshot, and the record of each game.
 
-Every event is decided by the rules of tournaments and matches, as on a server; only the players and the clock are made
-up. A match has few moves, and then a player resigns.
+Every event of the ladder is decided by its rules, as on a server; only the players and the clock are made up. A match
+has few moves, and then a player resigns. The first match of two players with each end is decided by the rules too; each
+later one is the same but for its id, its number and its time (`_Pattern`), since a million games are to be written in
+minutes. `tests/bench/test_old_ladder.py` has the whole store checked.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 from typing import Final
 
 from arbiter.bench.scripts import GAME, scripts
 from arbiter.bench.stores import NewStore
 from arbiter.bootstrap import open_store
+from arbiter.event_json.canonical import digest
 from arbiter.games.contract import Seat
 from arbiter.matches import creation, evolution, transitions
 from arbiter.matches.commands import Arrive, Command, Play, Resign
-from arbiter.matches.events import Created, Event
+from arbiter.matches.events import FIRST_PREVIOUS, Created, Event
 from arbiter.matches.match import Match
 from arbiter.matches.policy import Policy
-from arbiter.matches.record import Sealed, seal, seal_first
+from arbiter.matches.record import seal, seal_first
 from arbiter.runtime.ids import SystemIds
 from arbiter.runtime.system_clock import SystemClock
 from arbiter.service.ports.journal import Append, Record, Subject
@@ -35,7 +39,7 @@ from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine
 from arbiter.tournaments.book_order import Opening
 from arbiter.tournaments.folding import fold
-from arbiter.tournaments.meetings import Pair
+from arbiter.tournaments.meetings import Pair, ScheduledGame
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.tournament import Tournament
 
@@ -54,13 +58,46 @@ async def write_ladder(store: NewStore, games: int) -> str:
         begun = ladder.begin()
         await opened.journal.append(begun)
         for first in range(0, games, AT_ONCE):
-            waiting = []
-            for _ in range(first, min(first + AT_ONCE, games)):
-                waiting += [opened.journal.append(each) for each in ladder.game()]
-            await asyncio.gather(*waiting)
+            some = ladder.games(min(AT_ONCE, games - first))
+            await asyncio.gather(*map(opened.journal.append, some))
             if ladder.since_snapshot >= opened.snapshots.every:
                 await opened.snapshots.keep(ladder.snapshot())
     return ladder.id
+
+
+class _Pattern:
+    """The append and the report of a match, from which those of other matches are made that are played alike."""
+
+    def __init__(self, match: Match, bodies: Sequence[bytes]) -> None:
+        created = match.created
+        self._opened, self._closed, self._report = summary_of(created), end_of(match), report(0, match)
+        self._bodies = []
+        previous = FIRST_PREVIOUS
+        for body in bodies:
+            pattern = body.replace(b"%", b"%%")
+            for found, name in (
+                (previous, "%(previous)s"),
+                (match.id, "%(id)s"),
+                (str(created.at), "%(at)d"),
+                (f'"request":"{created.request}"', '"request":"%(request)s"'),
+            ):
+                pattern = pattern.replace(found.encode(), name.encode())
+            self._bodies.append(pattern)
+            previous = digest(body)
+
+    def played(self, match_id: str, number: int, at: int) -> tuple[Append, do.ReportResult]:
+        """Return the append of a match, and what it reports to the ladder. number: of its game. at: UTC epoch ms."""
+        request, previous = f"{number}/1", FIRST_PREVIOUS
+        values: dict[bytes, bytes | int] = {b"id": match_id.encode(), b"at": at, b"request": request.encode()}
+        records = []
+        for revision, pattern in enumerate(self._bodies, 1):
+            values[b"previous"] = previous.encode()
+            body = pattern % values
+            records.append(Record(match_id, revision, body, Subject.MATCH))
+            previous = digest(body)
+        opened = replace(self._opened, match_id=match_id, request_id=request, created_ms=at)
+        append = Append(tuple(records), opened, replace(self._closed, ended_ms=at))
+        return append, replace(self._report, game=number, match=match_id)
 
 
 class _Ladder:
@@ -72,6 +109,7 @@ class _Ladder:
         self._ids = SystemIds(SystemClock())
         self._players = [f"player-{number}" for number in range(PLAYERS)]
         [self._moves] = scripts(GAME, 1)
+        self._patterns: dict[tuple[str, str, Seat], _Pattern] = {}
         self.id = self._ids.new("t")
         self.since_snapshot = 0  #: events
 
@@ -87,33 +125,43 @@ class _Ladder:
         records += self._decide(do.Start(ORGANISER, "start"))
         return self._append(records)
 
-    def game(self) -> Sequence[Append]:
-        """Return the appends of one more game: its pairing, its match, its result."""
-        tournament = self._tournament
-        first, second = self._random.sample(self._players, 2)
-        paired = do.Arrange(tournament.revision, tournament.rounds + 1, (Pair(first, second),), free=(first, second))
-        records = self._decide(paired)
-        match, played = self._match(tournament)
-        number = len(tournament.games)
-        records += self._decide(do.Begin(number, 1, match.id))
-        self._now += LASTS_MS
-        records += self._decide(report(number, match))
-        return played, self._append(records)
+    def games(self, count: int) -> list[Append]:
+        """Return the appends of some more games: their matches, and one with their pairings and results."""
+        appends: list[Append] = []
+        records: list[Record] = []
+        for _ in range(count):
+            tournament = self._tournament
+            first, second = self._random.sample(self._players, 2)
+            paired = do.Arrange(
+                tournament.revision, tournament.rounds + 1, (Pair(first, second),), free=(first, second)
+            )
+            records += self._decide(paired)
+            played, reported = self._play(tournament.games[-1])
+            records += self._decide(do.Begin(reported.game, 1, reported.match))
+            self._now += LASTS_MS
+            records += self._decide(reported)
+            appends.append(played)
+        return [*appends, self._append(records)]
 
     def snapshot(self) -> Snapshot:
         """Return its snapshot, as the server makes one."""
         self.since_snapshot = 0
         return take_snapshot(self._tournament, self._chain)
 
-    def _match(self, tournament: Tournament) -> tuple[Match, Append]:
-        game = tournament.games[-1]
+    def _play(self, game: ScheduledGame) -> tuple[Append, do.ReportResult]:
+        loser: Seat = 1 if (game.seat1 < game.seat2) == (self._random.random() < 0.25) else 2
+        alike = (game.seat1, game.seat2, loser)
+        if alike not in self._patterns:
+            self._patterns[alike] = self._decided(self._tournament, game, loser)
+        return self._patterns[alike].played(self._ids.new("m"), game.number, self._now)
+
+    def _decided(self, tournament: Tournament, game: ScheduledGame, loser: Seat) -> _Pattern:
         command = create_command(tournament, game, 1, Policy(), Opening())
         match_id = self._ids.new("m")
         events = creation.create(match_id, command, self._now).events
         created = events[0]
         assert isinstance(created, Created)
-        match, records = evolution.begin(created), _records(match_id, seal_first(match_id, events))
-        loser: Seat = 1 if (game.seat1 < game.seat2) == (self._random.random() < 0.25) else 2
+        match, bodies = evolution.begin(created), [each.data for each in seal_first(match_id, events)]
         for ply in range(-2, PLIES + 1):
             act: Command = Arrive(1 if ply == -2 else 2)
             if ply >= 0:
@@ -121,10 +169,10 @@ class _Ladder:
             if ply == PLIES:
                 act = Resign(loser, "resign")
             done: tuple[Event, ...] = transitions.decide(match, act, self._now).events
-            records += _records(match_id, seal(match, done))
+            bodies += [each.data for each in seal(match, done)]
             for event in done:
                 match = evolution.evolve(match, event)
-        return match, Append(tuple(records), summary_of(created), end_of(match))
+        return _Pattern(match, bodies)
 
     def _decide(self, command: do.Command) -> list[Record]:
         decision = engine.decide(self._tournament, command, self._now)
@@ -137,7 +185,3 @@ class _Ladder:
 
     def _append(self, records: Sequence[Record]) -> Append:
         return Append(tuple(records), tournament=tournament_summary_of(self._tournament))
-
-
-def _records(match_id: str, sealed: Sequence[Sealed]) -> list[Record]:
-    return [Record(match_id, item.revision, item.data, Subject.MATCH) for item in sealed]

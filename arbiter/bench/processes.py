@@ -108,6 +108,11 @@ class BenchProcess:
         """Return its resident memory."""
         return int(Path(f"/proc/{self.id}/statm").read_text().split()[1]) * PAGE_BYTES
 
+    def most_resident_bytes(self) -> int:
+        """Return the most resident memory that it has had so far (Linux)."""
+        lines = Path(f"/proc/{self.id}/status").read_text().splitlines()
+        return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
+
 
 def spent_s(process: int, with_ended: bool = False) -> float:
     """Return the processor time of a process; with that of its children that have ended. 0 if it has ended itself."""
