@@ -211,9 +211,7 @@ class SqlJournal(ruling_table.SqlRulings):
 
     async def unfinished(self) -> list[str]:
         """Return the ids of the matches that have not ended, oldest first."""
-        query = (
-            select(tables.match.c.match_id).where(tables.match.c.ended_sequence == 0).order_by(tables.match.c.sequence)
-        )
+        query = select(tables.match.c.match_id).where(tables.UNDER_WAY).order_by(tables.match.c.sequence)
         return await self._reader.read(lambda connection: _ids(connection.execute(query).scalars()))
 
     async def unfinished_matches(self) -> list[UnfinishedMatch]:
@@ -229,7 +227,7 @@ class SqlJournal(ruling_table.SqlRulings):
         match = tables.match.c
         columns = (match.match_id, match.player_1, match.player_2, reached)
         entry = [type_coerce(column, NullType()) for column in columns]
-        query = select(*entry).where(match.ended_sequence == 0).order_by(match.sequence)
+        query = select(*entry).where(tables.UNDER_WAY).order_by(match.sequence)
         return await self._reader.read(lambda connection: [_unfinished(row) for row in connection.execute(query)])
 
     async def summary(self, match_id: str) -> MatchSummary | None:
@@ -250,10 +248,13 @@ class SqlJournal(ruling_table.SqlRulings):
             wanted.append(or_(match.player_1 == which.player, match.player_2 == which.player))
         if which.game:
             wanted.append(match.game == which.game)
-        if which.label:
-            wanted.append(match.label == which.label)
+        if (
+            which.label
+        ):  # few matches are under way: SQLite would begin with the index of labels, unless that is no column
+            label = match.label if which.ended is not False else match.label.concat("")
+            wanted.append(label == which.label)
         if which.ended is not None:
-            wanted.append(match.ended_sequence > 0 if which.ended else match.ended_sequence == 0)
+            wanted.append(match.ended_sequence > 0 if which.ended else tables.UNDER_WAY)
         return await self._many(select(tables.match).where(*wanted).order_by(match.sequence.desc()).limit(most))
 
     async def results(self, player: str, after: int, most: int) -> list[MatchSummary]:

@@ -21,6 +21,7 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     false,
+    literal_column,
 )
 from sqlalchemy.event import listen, listens_for
 
@@ -134,6 +135,9 @@ match = Table(
     Index("match_by_player_2", "player_2", "ended_sequence"),
     Index("match_by_label", "label", "sequence"),
 )
+#: Of a match that has not ended. Without a parameter, so that both databases use the index.
+UNDER_WAY: Final = match.c.ended_sequence == literal_column("0")
+Index("match_under_way", match.c.sequence, sqlite_where=UNDER_WAY, postgresql_where=UNDER_WAY)
 
 #: How often a pairing ended in one way. Standings and ratings are functions of these counts.
 tally = Table(

@@ -13,6 +13,7 @@ import structlog
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, inspect, text
+from sqlalchemy.engine.interfaces import ReflectedIndex
 from structlog.testing import capture_logs
 
 from arbiter.bootstrap import open_store, serving
@@ -54,7 +55,8 @@ def _described(engine: Engine) -> dict[str, object]:
     found: dict[str, object] = {}
     seen = inspect(engine)
     for table in seen.get_table_names():
-        rules = seen.get_unique_constraints(table), seen.get_indexes(table), seen.get_foreign_keys(table)
+        indexes = [each | {"dialect_options": _shown(each)} for each in seen.get_indexes(table)]
+        rules = seen.get_unique_constraints(table), indexes, seen.get_foreign_keys(table)
         found[table] = (
             [f"{column} {column['type']!r}" for column in seen.get_columns(table)],
             seen.get_pk_constraint(table)["constrained_columns"],
@@ -63,6 +65,11 @@ def _described(engine: Engine) -> dict[str, object]:
     with engine.connect() as connection:
         found["version"] = connection.execute(text("SELECT version_num FROM alembic_version")).all()
     return found
+
+
+def _shown(index: ReflectedIndex) -> dict[str, str]:
+    """Return the options of an index as texts: its condition is an object, and is quoted as its statement was."""
+    return {name: str(value).replace('"', "") for name, value in index.get("dialect_options", {}).items()}
 
 
 def _emptied(engine: Engine) -> None:
