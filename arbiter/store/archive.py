@@ -12,8 +12,9 @@ own.
 A match is moved as a whole, and only if its record is sound, its end is in it, and it is not the last one in the log:
 the table `event` keeps the last record, from which numbers are given. Sequence numbers stay as they were.
 
-- `records` holds every record as it stood in its row, with its sequence number and its seal. So an archived record is
-  checked like any other, and can be changed no more unnoticed.
+- `records` holds every record as it stood in its row, with its sequence number and its seal, but for the hash of the
+  record before: that follows from the record before, can't be compressed, and would be two fifths of all. So an
+  archived record is checked like any other, and can be changed no more unnoticed.
 - `entry` is canonical JSON: `at`, the time of the move (UTC epoch milliseconds), and `places`, the sequence numbers of
   the records in runs, `[[first, count], …]`. It is sealed like a record of revision 0, which no record has. So whoever
   looks for gaps in the numbers need not read the records, and nobody without the keys can cover up a gap by an entry.
@@ -31,7 +32,8 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import Connection, Engine, Select, bindparam, func, select, text
 from sqlalchemy.exc import IntegrityError
 
-from arbiter.event_json.canonical import NotCanonicalError, RecordError, decode, encode
+from arbiter.event_json.canonical import NotCanonicalError, RecordError, decode, digest, encode
+from arbiter.matches.events import FIRST_PREVIOUS
 from arbiter.matches.evolution import replay
 from arbiter.matches.match import Phase
 from arbiter.matches.record import check_chain
@@ -43,6 +45,8 @@ Run = tuple[int, int]
 """Sequence numbers without a gap: the first, and how many."""
 
 _HEADER: Final = struct.Struct(">QBI")  #: before each record: sequence number, bytes of the seal, bytes of the body
+_PREVIOUS: Final = b'"previous":"%s"'  #: in a record, with the hash of the one before
+_FOLLOWS: Final = _PREVIOUS % b""  #: in its place
 _LEVEL: Final = 6  #: of zlib
 _FIRST: Final = 16_384  #: bytes in which the first record mostly is
 _AT_ONCE: Final = 50  #: rows in one query
@@ -262,8 +266,11 @@ def _overlapping(connection: Connection, columns: Select[Any], after: int, last:
 
 def _pack(rows: Sequence[Sequence[Any]]) -> bytes:
     parts: list[bytes] = []
+    previous = FIRST_PREVIOUS
     for sequence, _, _, body, _, seal in rows:
-        parts += (_HEADER.pack(sequence, len(seal or b""), len(body)), seal or b"", body)
+        short = body.replace(_PREVIOUS % previous.encode(), _FOLLOWS, 1)
+        parts += (_HEADER.pack(sequence, len(seal or b""), len(short)), seal or b"", short)
+        previous = digest(body)
     return zlib.compress(b"".join(parts), _LEVEL)
 
 
@@ -273,14 +280,16 @@ def _unpack(match_id: str, packed: object, first: bool = False) -> list[tuple[An
     try:
         data = memoryview(packed)  # type: ignore[arg-type]
         plain = zlib.decompressobj().decompress(data, _FIRST) if first else zlib.decompress(data)
-        place = 0
+        place, previous = 0, FIRST_PREVIOUS
         while place < len(plain) and not (first and rows):
             sequence, of_seal, of_body = _HEADER.unpack_from(plain, place)
             at_body = place + _HEADER.size + of_seal
             place = at_body + of_body
             if place > len(plain):
                 raise ValueError("it is cut off")
-            seal, body = plain[at_body - of_seal : at_body] or None, plain[at_body:place]
+            seal = plain[at_body - of_seal : at_body] or None
+            body = plain[at_body:place].replace(_FOLLOWS, _PREVIOUS % previous.encode(), 1)
+            previous = digest(body)
             rows.append((sequence, match_id, len(rows) + 1, body, Subject.MATCH.value, seal))
     except (zlib.error, struct.error, TypeError, ValueError) as error:
         if first:
