@@ -39,6 +39,7 @@ from arbiter.service.ports.journal import (
 from arbiter.service.record import tournament_log
 from arbiter.service.record.match_log import end_of, summary_of
 from arbiter.store import archive, records, ruling_table, snapshots, tables
+from arbiter.store.checked_logs import CheckedLog, checked_log
 from arbiter.store.database import WRONG_VALUE, named
 from arbiter.store.database_errors import reason
 from arbiter.store.dialects import dialect_of
@@ -283,12 +284,12 @@ def _derive(
 ) -> MatchSummary | TournamentSummary:
     if not isinstance(match_id, str) or not isinstance(subject, str):
         raise RecordDamaged(repr(match_id), "?", f"its id is {match_id!r:.60}, its subject {subject!r:.60}")
+    if subject == Subject.TOURNAMENT:
+        return _derive_tournament(checked_log(connection, seals, match_id))
     event = tables.event.c
     mine = (event.match_id == match_id, literal_column("subject") == subject)
     rows = connection.execute(select(*records.COLUMNS).where(*mine).order_by(event.revision))
     found = [records.stored(seals, row) for row in rows]
-    if subject == Subject.TOURNAMENT:
-        return _derive_tournament(match_id, found)
     archived = archive.read(connection, seals, match_id)
     if archived and found:
         raise RecordDamaged(match_id, 1, "it is in the log and in the archive")
@@ -304,11 +305,9 @@ def _derive(
     return replace(row, ended_sequence=found[-1].sequence, end=end_of(match))
 
 
-def _derive_tournament(tournament_id: str, found: list[StoredRecord]) -> TournamentSummary:
-    log = tournament_log.read(tournament_id, found)
-    _check_revisions(found)
-    row = replace(tournament_log.summary_of(log.tournament), sequence=found[0].sequence)
-    return replace(row, ended_sequence=found[-1].sequence) if row.ended_ms else row
+def _derive_tournament(found: CheckedLog) -> TournamentSummary:
+    row = replace(tournament_log.summary_of(found.log.tournament), sequence=found.first)
+    return replace(row, ended_sequence=found.last) if row.ended_ms else row
 
 
 def _check_revisions(found: list[StoredRecord]) -> None:

@@ -12,9 +12,9 @@ from sqlalchemy.types import NullType
 from arbiter.event_json.canonical import RecordError
 from arbiter.service.ports.journal import Seals, StoredRecord, StoreFailed, Subject
 from arbiter.service.ports.snapshots import EVERY, Snapshot
-from arbiter.service.record import tournament_log
-from arbiter.service.record.snapshots import difference, fits, go_on_from
+from arbiter.service.record.snapshots import code_version, difference, go_on_from, unfit
 from arbiter.store import records, tables
+from arbiter.store.checked_logs import checked_log
 from arbiter.store.reader import Reader
 from arbiter.store.writer import Writer
 
@@ -73,18 +73,21 @@ def wrong(connection: Connection, seals: Seals | None) -> Iterator[str]:
     event = tables.event.c
     for tournament in connection.execute(select(_TABLE.c.tournament_id).order_by(_TABLE.c.tournament_id)).scalars():
         snapshot = newest(connection, seals, tournament)
-        rows = connection.execute(
+        if snapshot is None or snapshot.code != code_version():
+            continue
+        rest = connection.execute(
             select(*records.COLUMNS)
-            .where(event.match_id == tournament, event.subject == Subject.TOURNAMENT)
+            .where(
+                event.match_id == tournament, event.revision >= snapshot.revision, event.subject == Subject.TOURNAMENT
+            )
             .order_by(event.revision)
         )
         with suppress(StoreFailed, RecordError):  # a damaged log, which is named elsewhere
-            found = [records.stored(seals, row) for row in rows]
-            rest = found[snapshot.revision - 1 :] if snapshot is not None else []
-            if snapshot is None or not fits(snapshot, rest):
+            found = [records.stored(seals, row) for row in rest]
+            log = go_on_from(snapshot, [record.body for record in found]) if not unfit(snapshot, found) else None
+            if log is None:
                 continue
-            log = go_on_from(snapshot, [record.body for record in rest])
-            field = difference(log.tournament, tournament_log.read(tournament, found).tournament) if log else ""
+            field = difference(log.tournament, checked_log(connection, seals, tournament).log.tournament)
             if field:
                 yield f"the snapshot of tournament {tournament} is not what its log says ({field.strip('_')})"
 

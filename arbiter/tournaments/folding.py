@@ -5,8 +5,8 @@ player's last two meetings say which seat it has next (`arbiter.tournaments.form
 whether it may play. Games on which an organiser has ruled stay.
 
 Standings, ratings and pairings of a folded tournament are those of the whole one; code that looks at single games sees
-only the newest. An organiser's ruling or correction may change any result, so it needs the whole tournament
-(`needs_whole`): a folded one raises IndexError or LookupError for it.
+only the newest. An organiser's ruling on an old game, or a correction, which may change any result, needs the whole
+tournament (`needs_whole`): a folded one raises IndexError or LookupError for it.
 """
 
 from __future__ import annotations
@@ -46,9 +46,15 @@ def fold(tournament: Tournament, most: int = MOST) -> None:
     _drop(tournament, old)
 
 
-def needs_whole(events: Iterable[object]) -> bool:
-    """Return whether some of these events or commands may be about old games."""
-    return any(isinstance(each, (ev.Ruled, ev.Corrected, do.AfterTheEnd)) for each in events)
+def needs_whole(tournament: Tournament, decisions: Iterable[object]) -> bool:
+    """Return whether some of these events or commands may be about old games, which the tournament has dropped."""
+    return bool(tournament.old) and any(_is_about_old(tournament, each) for each in decisions)
+
+
+def _is_about_old(tournament: Tournament, decision: object) -> bool:
+    if isinstance(decision, ev.Ruled | do.Rule):
+        return 0 < decision.game <= len(tournament.games) and not tournament.games.has(decision.game - 1)
+    return isinstance(decision, (ev.Corrected, do.AfterTheEnd))
 
 
 def _folds(tournament: Tournament) -> bool:

@@ -14,13 +14,13 @@ from arbiter.service.ports.meter import NO_METER, Meter
 from arbiter.service.ports.snapshots import NoSnapshots, Snapshot, Snapshots
 from arbiter.service.record import tournament_log
 from arbiter.service.record.snapshots import go_on_from, snapshot_and_rest, take_snapshot
-from arbiter.service.record.tournament_log import Chain, StoredLog
+from arbiter.service.record.tournament_log import Chain, StoredLog, follow
 from arbiter.service.tournaments.books import BookFacts, BookProblem, Books, NoBooks, checked_facts, opening_of
 from arbiter.service.tournaments.tournament_ports import PairingFailed
 from arbiter.tournaments import formats
 from arbiter.tournaments.book_order import Opening
 from arbiter.tournaments.commands import Arrange
-from arbiter.tournaments.folding import fold, needs_whole
+from arbiter.tournaments.folding import fold
 from arbiter.tournaments.formats import FreePlayers
 from arbiter.tournaments.openings import Turn
 from arbiter.tournaments.spec import Openings
@@ -92,6 +92,14 @@ class PairingProcess:
         """Return the log of a tournament from a snapshot, in a thread; see the port."""
         return await asyncio.to_thread(go_on_from, snapshot, [record.body for record in records])
 
+    async def follow(self, log: StoredLog, records: Sequence[StoredRecord]) -> StoredLog | None:
+        """Return a log with its next records, in a thread; see the port."""
+        return await asyncio.to_thread(follow, log, [record.body for record in records])
+
+    async def first_snapshot(self, log: StoredLog) -> Snapshot:
+        """Return a snapshot of a log that was just read, in a thread; see the port."""
+        return await asyncio.to_thread(take_snapshot, log.tournament, log.chain)
+
     async def _ask(self, kind: str, tournament: str, *more: Any) -> Any:
         """Return the answer of a job about a tournament. Raises PairingFailed, StoreFailed."""
         answer = await self._jobs.ask_then(kind, partial(self._arguments, tournament, more, whole=False))
@@ -110,7 +118,7 @@ class PairingProcess:
         if known or whole:
             records = await self._journal.read(tournament, known, subject=Subject.TOURNAMENT)
         else:
-            snapshot, records = await snapshot_and_rest(self._journal, self._snapshots, tournament)
+            snapshot, records, _ = await snapshot_and_rest(self._journal, self._snapshots, tournament)
         forget = [self._revisions.popitem(last=False)[0] for _ in range(len(self._revisions) - KEPT + 1)]
         if not known:
             forget.append(tournament)  # the worker may have an old state from a job that failed
@@ -168,22 +176,16 @@ class PairingJobs:
         known = self._tournaments.pop(task.tournament, None)
         if task.snapshot is not None:
             log = go_on_from(task.snapshot, task.bodies)
-            if log is None:
-                return None
-            known = log.tournament, log.chain
-        elif known is None:
-            chain = Chain(task.tournament)
-            known = replay(chain.follow(task.bodies)), chain
+        elif known is not None:
+            log = follow(StoredLog([], *known), task.bodies)
         else:
-            followed, chain = known
-            events = chain.follow(task.bodies)
-            if followed.old and needs_whole(events):
-                return None
-            for event in events:
-                followed.apply(event)
-        fold(known[0], len(known[0].meetings))
-        self._tournaments[task.tournament] = known
-        return known
+            chain = Chain(task.tournament)
+            log = StoredLog([], replay(chain.follow(task.bodies)), chain)
+            fold(log.tournament, len(log.tournament.meetings))
+        if log is None:
+            return None
+        self._tournaments[task.tournament] = log.tournament, log.chain
+        return log.tournament, log.chain
 
     def opening(self, folder: Path | None, openings: Openings, game: str, turn: Turn) -> Opening | BookProblem:
         """Return the opening of a meeting's games."""

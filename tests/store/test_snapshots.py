@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import subprocess
+import sys
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -12,7 +16,7 @@ from sqlalchemy import text
 from arbiter.bootstrap import check_store, open_store, rebuild_store
 from arbiter.keys.watermark import Watermark
 from arbiter.service.ports.journal import Append, Record
-from arbiter.service.record.snapshots import code_version, snapshot_and_rest, take_snapshot
+from arbiter.service.record.snapshots import code_version, difference, go_on_from, snapshot_and_rest, take_snapshot
 from arbiter.service.record.tournament_log import Chain, summary_of
 from arbiter.store.database import opened, shown
 from arbiter.tournaments import folding
@@ -58,7 +62,7 @@ def _chain(records: Sequence[Record], size: int) -> Chain:
 async def used(url: str, ring: Path) -> int:
     """Return the revision of the snapshot that a start would use, 0 for none."""
     async with open_store(url, ring=ring) as store:
-        snapshot, records = await snapshot_and_rest(store.journal, store.snapshots, "t1")
+        snapshot, records, _ = await snapshot_and_rest(store.journal, store.snapshots, "t1")
         assert records[0].revision == max(1, snapshot.revision if snapshot is not None else 1)
         return snapshot.revision if snapshot is not None else 0
 
@@ -118,3 +122,23 @@ async def test_snapshots_are_kept_side_by_side(url: str, ring: Path) -> None:
         assert [await store.snapshots.newest(each.tournament) for each in others] == others
         assert await store.snapshots.newest("t9") is None
         assert made.code == code_version()
+
+
+async def test_a_process_that_is_killed_leaves_a_snapshot_of_its_log(url: str, ring: Path) -> None:
+    log, before = corrected(3), 0
+    for statement, times in product(("DELETE FROM tournament_snapshot", "INSERT INTO tournament_snapshot"), (2, 5)):
+        command = [sys.executable, "-m", "tests.store.snapshot_keeper", url, str(ring), statement, str(times)]
+        ran = await asyncio.to_thread(subprocess.run, command, stdout=subprocess.PIPE, text=True)
+        assert ran.returncode == -signal.SIGKILL
+        async with open_store(url, ring=ring) as store:
+            snapshot, records, why = await snapshot_and_rest(store.journal, store.snapshots, "t1")
+        assert (why, snapshot and snapshot.revision) == ("", int(ran.stdout.split()[-1]))
+        assert snapshot is not None
+        assert snapshot.revision == before + times - 1
+        assert [record.revision for record in records] == [snapshot.revision, snapshot.revision + 1]
+        found = go_on_from(snapshot, [record.body for record in records])
+        assert found is not None
+        assert difference(found.tournament, replay(log[: records[-1].revision])) == ""
+        before = records[-1].revision
+    Watermark(ring, shown(url)).reached(before, 0)
+    assert check_store(url, silent, ring).faults == ()

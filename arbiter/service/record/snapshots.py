@@ -1,8 +1,8 @@
 """Snapshots of tournaments: how one is made, whether it fits the log, and the log that is read on from it.
 
 A snapshot fits if this code made it, and the log has the record after which it stands. The version of the code is the
-hash of the modules of `arbiter.tournaments`, which hold all that a state consists of and all that events do to it. What
-does not fit is no error: the whole log is read.
+hash of the modules that decide what a state consists of: all of `arbiter.tournaments`, and those that read the JSON of
+events. What does not fit is no error: the whole log is read.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import arbiter.tournaments
 from arbiter.event_json.canonical import digest
 from arbiter.service.ports.journal import Journal, StoredRecord, Subject
 from arbiter.service.ports.snapshots import Snapshot, Snapshots
-from arbiter.service.record.tournament_log import Chain, StoredLog
-from arbiter.tournaments.folding import fold, needs_whole
+from arbiter.service.record.tournament_log import Chain, StoredLog, follow
+from arbiter.tournaments.folding import fold
 from arbiter.tournaments.tournament import Tournament
 
 _CONTAINERS: Final = {(kind.__module__, kind.__qualname__) for kind in (int, list, dict, set, frozenset)} | {
@@ -37,8 +37,9 @@ _UNREADABLE: Final = (
 @cache
 def code_version() -> str:
     """Return the version of the code that makes and reads states, in hexadecimal digits."""
-    [folder] = arbiter.tournaments.__path__
-    modules = sorted(Path(folder).rglob("*.py"))
+    [folder] = map(Path, arbiter.tournaments.__path__)
+    beside = folder.parent
+    modules = sorted([*folder.rglob("*.py"), *(beside / "event_json").rglob("*.py"), beside / "options.py"])
     return sha256(b"".join(sha256(module.read_bytes()).digest() for module in modules)).hexdigest()
 
 
@@ -48,45 +49,54 @@ def take_snapshot(tournament: Tournament, chain: Chain) -> Snapshot:
     return Snapshot(tournament.id, chain.revision, chain.digest, code_version(), state)
 
 
+class Beginning(NamedTuple):
+    """Where to begin with a tournament: with a snapshot and the records from its event on, or with all records.
+
+    why: what is wrong with the snapshot where there is none to begin with, as a clause.
+    """
+
+    snapshot: Snapshot | None
+    records: list[StoredRecord]
+    why: str = ""
+
+
 async def snapshot_and_rest(
-    journal: Journal, snapshots: Snapshots, tournament: str
-) -> tuple[Snapshot | None, list[StoredRecord]]:
+    journal: Journal, snapshots: Snapshots, tournament: str, most: int | None = None
+) -> Beginning:
     """Return the snapshot of a tournament and the records from its event on, or None and all records.
 
-    Raises StoreFailed, RecordDamaged.
+    most: at most so many records. Raises StoreFailed, RecordDamaged.
     """
-    snapshot = await snapshots.newest(tournament)
+    snapshot, why = await snapshots.newest(tournament), "there is none that was sealed here"
     if snapshot is not None:
-        records = await journal.read(tournament, snapshot.revision - 1, subject=Subject.TOURNAMENT)
-        if fits(snapshot, records):
-            return snapshot, records
-    return None, await journal.read(tournament, subject=Subject.TOURNAMENT)
+        records = await journal.read(tournament, snapshot.revision - 1, most, Subject.TOURNAMENT)
+        why = unfit(snapshot, records)
+        if not why:
+            return Beginning(snapshot, records)
+    return Beginning(None, await journal.read(tournament, most=most, subject=Subject.TOURNAMENT), why)
 
 
-def fits(snapshot: Snapshot, records: Sequence[StoredRecord]) -> bool:
-    """Return whether this code made a snapshot, and the first of some records is that of its event."""
-    return snapshot.code == code_version() and bool(records) and digest(records[0].body) == snapshot.digest
+def unfit(snapshot: Snapshot, records: Sequence[StoredRecord]) -> str:
+    """Return why not to begin with a snapshot and the records from its event on, as a clause; '' if they fit."""
+    if snapshot.code != code_version():
+        return "another version of the arbiter has written it"
+    if not records or digest(records[0].body) != snapshot.digest:
+        return "it is not of this log"
+    return ""
 
 
 def go_on_from(snapshot: Snapshot, bodies: Sequence[bytes]) -> StoredLog | None:
     """Return the log of a tournament from a snapshot and the records from its event on; a ladder drops old games.
 
-    The log has only the events after the snapshot. None: the snapshot can't be read, or an event after it is about an
-    old game, or damaged.
+    The log has only the events after the snapshot. None: the snapshot can't be read, or an event after it may be about
+    an old game, or is damaged.
     """
     chain = Chain(snapshot.tournament)
     chain.revision, chain.digest = snapshot.revision, snapshot.digest
     try:
-        tournament = _state(snapshot.state)
-        events = chain.follow(bodies[1:])
-        if tournament.old and needs_whole(events):
-            return None
-        for event in events:
-            tournament.apply(event)
+        return follow(StoredLog([], _state(snapshot.state), chain), bodies[1:])
     except _UNREADABLE:
         return None
-    fold(tournament, len(tournament.meetings))
-    return StoredLog(events, tournament, chain)
 
 
 def _state(data: bytes) -> Tournament:

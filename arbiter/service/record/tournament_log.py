@@ -14,7 +14,7 @@ from arbiter.matches.events import FIRST_PREVIOUS
 from arbiter.service.ports.journal import Record, RecordDamaged, StoredRecord, Subject, TournamentSummary
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.codec import read_event, write_event
-from arbiter.tournaments.folding import fold
+from arbiter.tournaments.folding import fold, needs_whole
 from arbiter.tournaments.tournament import Tournament, replay
 
 ID_PREFIX = "t"  #: a tournament's id begins with it, for people; no code relies on it
@@ -71,7 +71,10 @@ def event_of(record: StoredRecord) -> ev.Event:
 
 
 class StoredLog(NamedTuple):
-    """All events of a tournament, its state after them, and the end of its log."""
+    """The events of a tournament, its state after them, and the end of its log.
+
+    events: all of them, or the last ones if the log was read from a snapshot or in portions.
+    """
 
     events: list[ev.Event]
     tournament: Tournament
@@ -100,6 +103,25 @@ def load(tournament: str, records: Sequence[StoredRecord], *, folded: bool = Fal
         return log
     except MalformedRecordError as error:
         raise RecordDamaged(tournament, len(records), str(error), "tournament") from None
+
+
+def follow(log: StoredLog, bodies: Iterable[bytes]) -> StoredLog | None:
+    """Return a log with its next records, and only their events; a ladder drops old games. Its state is changed.
+
+    None: one of these events is damaged, does not follow, or may be about a game that was dropped. The given log can't
+    be used any more then.
+    """
+    tournament, chain = log.tournament, log.chain
+    try:
+        events = chain.follow(bodies)
+        if needs_whole(tournament, events):
+            return None
+        for event in events:
+            tournament.apply(event)
+    except (ValueError, LookupError, TypeError):
+        return None
+    fold(tournament, len(tournament.meetings))
+    return StoredLog(events, tournament, chain)
 
 
 def summary_of(tournament: Tournament) -> TournamentSummary:

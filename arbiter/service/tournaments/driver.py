@@ -225,7 +225,7 @@ class TournamentDriver:
         asked = requested and self._dependencies.others.may_know_more
         if asked or self._revision_elsewhere > self.tournament.revision:  # do not refuse because of an old state
             await self._follow()
-        if needs_whole(each.command for each in self._queue):
+        if needs_whole(self._newest, (each.command for each in self._queue)):
             await self._unfold()
         self._cancels += [each for each in self._queue if isinstance(each.command, do.Cancel)]
         waiting = [each for each in self._queue if not isinstance(each.command, do.Cancel)]
@@ -285,7 +285,7 @@ class TournamentDriver:
         except StoreFailed as failure:
             waiting, self._queue = self._queue, []
             for each in waiting:
-                if needs_whole([each.command]):
+                if needs_whole(self._newest, [each.command]):
                     each.settle(failure)
                 else:
                     self._queue.append(each)

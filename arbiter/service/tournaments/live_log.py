@@ -10,8 +10,10 @@ import asyncio
 from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
+from typing import Final
 
 from arbiter.service.ports.journal import Append, Record, RecordDamaged, StoredRecord, StoreFailed, Subject
+from arbiter.service.ports.snapshots import Snapshot
 from arbiter.service.record import tournament_log
 from arbiter.service.record.published import published
 from arbiter.service.record.snapshots import code_version, snapshot_and_rest
@@ -29,23 +31,70 @@ Listener = Callable[[Tournament, Sequence[ev.Event]], None]
 """Called with a tournament and its newest events, once they are durable."""
 
 
+PORTION: Final = 5_000  #: records that are read at once where old games may be dropped
+
+
 async def read_log(dependencies: Dependencies, tournament: str, *, folded: bool = True) -> tuple[StoredLog, int] | None:
     """Return the log of a tournament, and the sequence number of its last record; None if there is no such tournament.
 
-    folded: without the old games of a ladder. It may begin at a snapshot then, with the events after it. Raises
-    StoreFailed, RecordDamaged.
+    folded: without the old games of a ladder. Then it is read from a snapshot on if one fits, and in portions, so that
+    memory does not grow with the log; its events are the last ones. Raises StoreFailed, RecordDamaged.
     """
-    journal, pairing = dependencies.journal, dependencies.pairing
+    journal, why = dependencies.journal, ""
     if folded:
-        snapshot, records = await snapshot_and_rest(journal, dependencies.snapshots, tournament)
-        log = await pairing.go_on_from(snapshot, records) if snapshot is not None else None
-        if log is not None:
-            return log, records[-1].sequence
-    if not folded or snapshot is not None:
-        records = await journal.read(tournament, subject=Subject.TOURNAMENT)
+        snapshot, records, why = await snapshot_and_rest(journal, dependencies.snapshots, tournament, PORTION)
+        found = await _in_portions(dependencies, snapshot, records) if records else None
+        if found is not None and snapshot is not None:
+            return found
+        if snapshot is not None:
+            why = "it can't be read, or a later decision may be about an old game"
+            records = await journal.read(tournament, most=PORTION, subject=Subject.TOURNAMENT)
+            found = await _in_portions(dependencies, None, records)
+        if found is not None:
+            await _keep_first(dependencies, found[0], why)
+            return found
+    records = await journal.read(tournament, subject=Subject.TOURNAMENT)
     if not records:
         return None
-    return await pairing.load(tournament, records, folded=folded), records[-1].sequence
+    log = await dependencies.pairing.load(tournament, records, folded=folded)
+    if folded:
+        await _keep_first(dependencies, log, why)
+    return log, records[-1].sequence
+
+
+async def _in_portions(
+    dependencies: Dependencies, snapshot: Snapshot | None, records: Sequence[StoredRecord]
+) -> tuple[StoredLog, int] | None:
+    """Return a log that begins with a snapshot and these records, or with these; None if it needs all of them together.
+
+    Raises StoreFailed, RecordDamaged.
+    """
+    journal, pairing, tournament = dependencies.journal, dependencies.pairing, records[0].match_id
+    log: StoredLog | None
+    if snapshot is not None:
+        log = await pairing.go_on_from(snapshot, records)
+    else:
+        log = await pairing.load(tournament, records, folded=True)
+    while log is not None and len(records) == PORTION:
+        more = await journal.read(tournament, log.chain.revision, PORTION, Subject.TOURNAMENT)
+        log = await pairing.follow(log, more) if more else log
+        records = more or records[-1:]
+    return (log, records[-1].sequence) if log is not None else None
+
+
+async def _keep_first(dependencies: Dependencies, log: StoredLog, why: str) -> None:
+    """Keep a snapshot of a long log of which all records were read, so that the next start need not read them.
+
+    why: no snapshot was used, as a clause for the server's log.
+    """
+    if log.chain.revision < dependencies.snapshots.every:
+        return
+    said = dependencies.log.bind(tournament=log.tournament.id)
+    said.warning("snapshot_not_used", why=why, events=log.chain.revision)
+    try:
+        await dependencies.snapshots.keep(await dependencies.pairing.first_snapshot(log))
+    except StoreFailed as failure:
+        said.warning("snapshot_not_kept", error=str(failure))
 
 
 class TournamentLog:
@@ -157,7 +206,7 @@ class TournamentLog:
         chain = copy(self._chain)
         try:
             events = chain.follow(record.body for record in records)
-            if needs_whole(events):
+            if needs_whole(self.durable, events):
                 await self.unfold()
             for event in events:
                 self.newest.apply(event)

@@ -15,7 +15,7 @@ from arbiter.service.ports.log import Logger
 from arbiter.service.ports.snapshots import Snapshot, Snapshots
 from arbiter.service.record import tournament_log
 from arbiter.service.record.snapshots import go_on_from, take_snapshot
-from arbiter.service.record.tournament_log import Chain, StoredLog
+from arbiter.service.record.tournament_log import Chain, StoredLog, follow
 from arbiter.service.tournaments.adjudicators import Adjudicators
 from arbiter.service.tournaments.books import BookFacts, BookProblem, Books, NoBooks, checked_facts, opening_of
 from arbiter.service.tournaments.capacity import Capacity
@@ -53,6 +53,12 @@ class PairingWorker(Protocol):
 
     async def go_on_from(self, snapshot: Snapshot, records: Sequence[StoredRecord]) -> StoredLog | None:
         """Return the log from a snapshot and the records from its event on; see `record.snapshots`."""
+
+    async def follow(self, log: StoredLog, records: Sequence[StoredRecord]) -> StoredLog | None:
+        """Return a log with its next records; see `record.tournaments`."""
+
+    async def first_snapshot(self, log: StoredLog) -> Snapshot:
+        """Return a snapshot of a log that was just read: nothing changes it yet."""
 
     async def snapshot(self, tournament: Tournament, chain: Chain) -> Snapshot:
         """Return a snapshot of a tournament, of this durable state or a later one. Raises PairingFailed, StoreFailed.
@@ -106,6 +112,14 @@ class InProcessPairing:
     async def go_on_from(self, snapshot: Snapshot, records: Sequence[StoredRecord]) -> StoredLog | None:
         """Return the log of a tournament from a snapshot; see the port."""
         return go_on_from(snapshot, [record.body for record in records])
+
+    async def follow(self, log: StoredLog, records: Sequence[StoredRecord]) -> StoredLog | None:
+        """Return a log with its next records; see the port."""
+        return follow(log, [record.body for record in records])
+
+    async def first_snapshot(self, log: StoredLog) -> Snapshot:
+        """Return a snapshot of a log; see the port."""
+        return take_snapshot(log.tournament, log.chain)
 
     async def snapshot(self, tournament: Tournament, chain: Chain) -> Snapshot:
         """Return a snapshot of a tournament; see the port."""

@@ -11,12 +11,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from arbiter.bootstrap import Store
 from arbiter.service.ports.journal import Append, StoredRecord, Subject
 from arbiter.service.ports.snapshots import Snapshot
 from arbiter.service.record.snapshots import difference, go_on_from, snapshot_and_rest, take_snapshot
 from arbiter.service.record.tournament_log import Chain, summary_of
+from arbiter.service.tournaments import live_log
 from arbiter.testing.clock import virtually
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemorySnapshots
@@ -33,6 +35,7 @@ from tests.service.tournaments.contest import Contest, spec_of
 from tests.service.tournaments.test_old_games import check_end, old
 
 EVERY = 20
+PORTION = 7
 
 
 @pytest.fixture(autouse=True)
@@ -42,11 +45,13 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folding, "AT_ONCE", 2)
 
 
-def corrected(seed: int) -> list[ev.Event]:
-    """Return the log of a random tournament, every second one a ladder, with rulings and corrections in between."""
+def corrected(seed: int, format_: Format = Format.LADDER) -> list[ev.Event]:
+    """Return the log of a random tournament with rulings and corrections in between."""
     lots = random.Random(seed)
-    ladder = Spec("a ladder", Format.LADDER, ("hop-it",), "1s", options=Options(validation=seed % 4 == 0))
-    run = TournamentRun(*((ladder, 5) if seed % 2 else drawn(lots)), lots)
+    spec, players = Spec("a ladder", Format.LADDER, ("hop-it",), "1s", options=Options(validation=seed % 4 == 0)), 5
+    while spec.format is not format_:
+        spec, players = drawn(lots)
+    run = TournamentRun(spec, players, lots)
     for number in range(60):
         for _ in range(lots.randint(1, 4)):
             run.step()
@@ -66,34 +71,38 @@ def _decision(run: TournamentRun, lots: random.Random, request: str) -> do.Comma
     return do.Correct("organiser", request, what, "why")
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_a_snapshot_and_the_rest_are_the_whole_log(seed: int) -> None:
-    log, lots = corrected(seed), random.Random(seed)
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("format_", list(Format))
+def test_a_snapshot_after_any_event_and_the_rest_are_the_whole_log(format_: Format, seed: int) -> None:
+    log = corrected(seed, format_)
     bodies = [record.body for record in Chain("t1").seal(log)]
-    for _ in range(6):
-        cut = lots.randint(1, len(log))
-        chain, state = Chain("t1"), replay(log[:1])
-        chain.follow(bodies[:1])
-        for place in range(1, cut):
-            if needs_whole(log[place : place + 1]):
-                state = replay(log[:place])
-            [event] = chain.follow(bodies[place : place + 1])
-            state.apply(event)
-            fold(state)
-        found = go_on_from(take_snapshot(state, chain), bodies[cut - 1 :])
+    whole, chain, state, read = replay(log), Chain("t1"), replay(log[:1]), 0
+    chain.follow(bodies[:1])
+    stands = standings(replay(log))
+    for place in range(1, len(log)):
+        found = go_on_from(take_snapshot(state, chain), bodies[place - 1 :])
         if found is None:
-            assert state.old
-            assert needs_whole(log[cut:])
-            continue
-        assert (found.chain.revision, found.events) == (len(log), log[cut:])
-        assert standings(found.tournament) == standings(replay(log))
-        assert difference(found.tournament, replay(log)) == ""
+            assert needs_whole(state, log[place:])
+        else:
+            read += 1
+            assert (found.chain.revision, found.events) == (len(log), log[place:])
+            assert difference(found.tournament, whole) == ""
+            if place % 40 == 1:
+                assert standings(found.tournament) == stands
+        if needs_whole(state, log[place : place + 1]):
+            state = replay(log[:place])
+        [event] = chain.follow(bodies[place : place + 1])
+        state.apply(event)
+        fold(state)
+    assert read
 
 
 class Counting(MemoryJournal):
-    """Counts the records of tournaments that are read."""
+    """Counts the records of tournaments that are read, and the most in one read."""
 
     read_records = 0
+    longest_read = 0
 
     async def read(
         self, match_id: str, after: int = 0, most: int | None = None, subject: Subject = Subject.MATCH
@@ -101,6 +110,7 @@ class Counting(MemoryJournal):
         found = await super().read(match_id, after, most, subject)
         if subject is Subject.TOURNAMENT:
             self.read_records += len(found)
+            self.longest_read = max(self.longest_read, len(found))
         return found
 
 
@@ -150,6 +160,52 @@ async def test_a_long_log_without_a_snapshot_gets_one_after_a_start() -> None:
         await asyncio.sleep(1)
 
 
+@virtually
+async def test_a_log_without_a_snapshot_is_read_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+    contest, journal = contest_with(MemorySnapshots(10_000))
+    tournament_id = await contest.start(spec_of(Format.LADDER, duration_ms=6_000, validation=False))
+    revision = (await old(contest, tournament_id, 15)).revision
+    monkeypatch.setattr(live_log, "PORTION", PORTION)
+    snapshots = contest.server._store.snapshots
+    assert isinstance(snapshots, MemorySnapshots)
+    snapshots.every = EVERY
+    journal.longest_read = 0
+    with capture_logs() as logs:
+        await contest.crash()
+    [said] = [each for each in logs if each["event"] == "snapshot_not_used"]
+    assert said["events"] >= revision
+    assert journal.longest_read == PORTION
+    kept = await snapshots.newest(tournament_id)
+    assert kept is not None
+    assert kept.revision == said["events"]
+    await contest.crash()
+    await check_end(contest, tournament_id)
+
+
+@virtually
+async def test_a_ruling_on_an_old_game_after_the_snapshot_has_the_whole_log_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    snapshots = MemorySnapshots(EVERY)
+    contest, _ = contest_with(snapshots)
+    tournament_id = await contest.start(spec_of(Format.LADDER, duration_ms=6_000, validation=False))
+    await old(contest, tournament_id, 15)
+    before = await snapshots.newest(tournament_id)
+    assert before is not None
+    await contest.act(tournament_id, do.Rule("org", "r1", 1, ev.Decision.POINTS, (1, 1), "both agreed"))
+    await old(contest, tournament_id, 15)
+    monkeypatch.setattr(live_log, "PORTION", PORTION)
+    for kept in (before, before._replace(code="another"), before._replace(state=b"damaged")):
+        await snapshots.keep(kept)
+        with capture_logs() as logs:
+            await contest.crash()
+        [why] = [each["why"] for each in logs if each["event"] == "snapshot_not_used"]
+        assert ("another version" if kept.code == "another" else "a later decision may be about an old game") in why
+        assert (await contest.tournament(tournament_id)).has_result(1)
+    whole = await check_end(contest, tournament_id)
+    assert whole.results[1].ruling
+
+
 async def kept_ladder() -> tuple[MemoryJournal, Snapshot, Sequence[bytes]]:
     """Return a journal with the log of a ladder, a snapshot of its middle, and the records from there."""
     log = corrected(1)
@@ -170,11 +226,12 @@ async def test_what_does_not_fit_the_log_is_not_used(changed: dict[str, Any]) ->
     journal, snapshot, rest = await kept_ladder()
     snapshots = MemorySnapshots()
     await snapshots.keep(snapshot)
-    found, records = await snapshot_and_rest(journal, snapshots, "t1")
-    assert (found, [record.body for record in records]) == (snapshot, rest)
+    found, records, why = await snapshot_and_rest(journal, snapshots, "t1")
+    assert (found, [record.body for record in records], why) == (snapshot, rest, "")
     await snapshots.keep(snapshot._replace(**changed))
-    found, records = await snapshot_and_rest(journal, snapshots, "t1")
+    found, records, why = await snapshot_and_rest(journal, snapshots, "t1")
     assert (found, records[0].revision, records[-1].body) == (None, 1, rest[-1])
+    assert why == ("another version of the arbiter has written it" if "code" in changed else "it is not of this log")
 
 
 class Evil:
