@@ -10,15 +10,12 @@ import pytest
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
 from arbiter.games.chess import ChessPosition
-from arbiter.games.contract import AnyGame
 from arbiter.games.line import follow
 from arbiter.games.perft import perft
 from tests.games import reference_chess as reference
+from tests.games.beside_python_chess import KIWIPETE, START, STARTS, played_beside
 
 GAME = registry.game("chess")
-START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
-KIWIPETE = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
-STARTS = (START, KIWIPETE, "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1", "k7/P1P5/8/8/8/8/p1p5/K7 w - - 0 1")
 
 
 def test_the_start() -> None:
@@ -215,54 +212,11 @@ def test_dead_positions_by_material(pieces: str, dead: bool) -> None:
     assert library.Board(f"{pieces} w - - 0 1").is_insufficient_material() == dead
 
 
-def _library_outcome(board: library.Board) -> str:
-    ended = board.outcome()
-    if ended is None:
-        return "none"
-    name = {
-        library.Termination.CHECKMATE: "checkmate",
-        library.Termination.STALEMATE: "stalemate",
-        library.Termination.INSUFFICIENT_MATERIAL: "dead_position",
-        library.Termination.FIVEFOLD_REPETITION: "fivefold_repetition",
-        library.Termination.SEVENTYFIVE_MOVES: "seventy_five_moves",
-    }[ended.termination]
-    return f"{'draw' if ended.winner is None else 1 if ended.winner else 2} {name}"
-
-
-def compare_with_the_library(start: str, random: Random, plies: int, game: AnyGame = GAME) -> None:
-    """Play a random game on both and compare moves, texts, notation, claims and outcomes."""
-    board, position = library.Board(start, chess960=game.facts.id == "chess960"), game.parse(start)
-    for _ in range(plies):
-        where = game.text(position)
-        assert where == board.fen(en_passant="legal")
-        assert str(position.outcome or "none") == _library_outcome(board), where
-        moves = game.moves(position)
-        if not moves:
-            return
-        assert sorted(moves) == sorted(move.uci() for move in board.legal_moves), where
-        claims = board.is_repetition(3) or board.halfmove_clock >= 100
-        assert bool(game.claim(position)) == claims, where
-        castlings = [move for move in moves if game.steps(position, move)[-1].action == "castle"]
-        move = random.choice(castlings if castlings and random.random() < 0.3 else moves)
-        written = game.notation(position, move)
-        assert written == board.san(library.Move.from_uci(move)), where
-        assert game.from_notation(position, written) == move, where
-        position = game.play(position, move)
-        board.push_uci(move)
-
-
 @pytest.mark.parametrize("start", STARTS)
 def test_random_games_agree_with_another_implementation(start: str) -> None:
     random = Random(start)
     for _ in range(2):
-        compare_with_the_library(start, random, 150)
-
-
-@pytest.mark.soak
-def test_many_random_games_agree_with_another_implementation() -> None:
-    random = Random(5)
-    for _ in range(2_000):
-        compare_with_the_library(random.choice(STARTS), random, 400)
+        played_beside(GAME, start, random, 150)
 
 
 @pytest.mark.long

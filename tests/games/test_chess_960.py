@@ -11,7 +11,7 @@ from arbiter_client.bridge.chess960 import start_fen
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
 from arbiter.web.choices import picks
-from tests.games.test_chess import compare_with_the_library
+from tests.games.beside_python_chess import played_beside
 
 GAME = registry.game("chess960")
 
@@ -96,11 +96,4 @@ def test_castling_captures_nothing_and_counts_as_a_quiet_move() -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_random_games_agree_with_another_implementation(seed: int) -> None:
     random = Random(seed)
-    compare_with_the_library(random.choice(GAME.starts()), random, 80, GAME)
-
-
-@pytest.mark.soak
-def test_many_random_games_agree_with_another_implementation() -> None:
-    random = Random(960)
-    for number in range(100_000):
-        compare_with_the_library(GAME.starts()[number % 960], random, 400, GAME)
+    played_beside(GAME, random.choice(GAME.starts()), random, 80)
