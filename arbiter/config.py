@@ -127,6 +127,12 @@ class Limits(_Section):
     rules_ms: Milliseconds = Field(
         default=5_000, ge=10, description="time for one request to the rules workers, and for one call of plug-in rules"
     )
+    rules_wait_ms: Milliseconds = Field(
+        default=100,
+        ge=1,
+        le=10_000,
+        description="time for which a server stands still for one call of plug-in rules; later answers are awaited",
+    )
     rules_memory_bytes: int = Field(
         default=1_073_741_824,
         ge=134_217_728,

@@ -2,29 +2,34 @@
 
 Figures are for one process on one core. "Play" validates and plays one move in mid-game, without the list of legal
 moves; "list" lists them. Both are medians over the middle third of random games. Random games list the moves at every
-ply; their rate is per second of processor time, so that other work on the machine has little influence. All games are
-derived from a seed, so that two runs, or two machines, play the same ones.
+ply; their rate is per second of processor time, so that other work on the machine has little influence; where the rules
+run in a process of their own, as those of a package do in a server, it is per second. All games are derived from a
+seed, so that two runs, or two machines, play the same ones.
 """
 
 from __future__ import annotations
 
+import asyncio
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 from statistics import median
-from time import perf_counter_ns, process_time
+from time import monotonic, perf_counter_ns, process_time
 from typing import Any, Final
 
+from arbiter.config import Limits
 from arbiter.games import registry
 from arbiter.games.contract import AnyGame
 from arbiter.games.pods import Pods
+from arbiter.workers.plugin_games import plugins_apart
 
 SEED: Final = 2026
 SAMPLES: Final = 1_500  #: minimum number of moves that are played for the median
 LISTINGS: Final = 300  #: maximum number of lists of moves that are timed
 SAMPLING_S: Final = 3.0  #: seconds after which no further game is played for the medians
 GAMES_S: Final = 4.0  #: seconds of random games; the current game is finished
+APART: Final = 60  #: games that are drawn for rules in another process, whose last answers are kept
 
 Lister = Callable[[AnyGame, Any], Sequence[str]]
 """What a random game chooses from in a position, each move as likely as another."""
@@ -43,7 +48,10 @@ def placing(game: AnyGame, position: Any) -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """A row of the table: a variant, the moves from which its random games choose, and the goals (None: no goal)."""
+    """A row of the table: a variant, the moves from which its random games choose, and the goals (None: no goal).
+
+    apart: its rules run in a process of their own.
+    """
 
     variant: str
     play_us: float | None = None
@@ -51,6 +59,7 @@ class Course:
     lister: Lister = every_move
     remark: str = ""
     move_us: float | None = None
+    apart: bool = False
 
 
 COURSES: Final = (
@@ -62,6 +71,7 @@ COURSES: Final = (
     Course("pods", None, 100, placing, "placing whenever possible"),
     Course("othello"),
     Course("openspiel-othello"),
+    Course("openspiel-othello", remark="in a process of its own", apart=True),
     Course("connect-four"),
     Course("openspiel-connect_four"),
     Course("breakthrough"),
@@ -100,7 +110,7 @@ def bench_games(write: Callable[[str], object], courses: Sequence[Course] = COUR
     write(heading + "-" * (len(heading) - 1) + "\n")
     there = registry.names()
     for course in (course for course in courses if course.variant.partition("(")[0] in there):
-        found = measure(course, games_s)
+        found = asyncio.run(_measured_apart(course, games_s)) if course.apart else measure(course, games_s)
         write(
             f"{course.variant:<28}"
             f"{_with_goal(found.play_us, course.play_us, found.play_us <= (course.play_us or 0)):>16}"
@@ -112,22 +122,29 @@ def bench_games(write: Callable[[str], object], courses: Sequence[Course] = COUR
     write("\n✓ goal met, ✗ goal missed, – no goal\n")
 
 
-def measure(course: Course, games_s: float = GAMES_S) -> Figures:
-    """Return the figures of a course."""
-    game = registry.game(course.variant)
+async def _measured_apart(course: Course, games_s: float) -> Figures:
+    here = registry.game(course.variant)
+    drawn = [moves for moves, _ in zip(_drawn_games(here, course.lister), range(APART), strict=False)]
+    async with plugins_apart(Limits()):
+        return await asyncio.to_thread(measure, course, games_s, drawn)
+
+
+def measure(course: Course, games_s: float = GAMES_S, drawn: Iterable[list[str]] | None = None) -> Figures:
+    """Return the figures of a course. drawn: the games whose moves are timed, if they are not drawn here."""
+    game, now = registry.game(course.variant), monotonic if course.apart else process_time
     plays: list[tuple[int, int]] = []
     lists: list[int] = []
     listed: list[int] = []
-    started = process_time()
-    for moves in _drawn_games(game, course.lister):
+    started = now()
+    for moves in drawn or _drawn_games(game, course.lister):
         _time_one(game, moves, course.lister, plays, lists, listed)
-        if len(plays) >= SAMPLES or process_time() - started > SAMPLING_S:
+        if len(plays) >= SAMPLES or now() - started > SAMPLING_S:
             break
-    random, games, plies, started = Random(SEED), 0, 0, process_time()
-    while process_time() - started < games_s:
+    random, games, plies, started = Random(SEED), 0, 0, now()
+    while now() - started < games_s:
         plies += len(_draw_game(game, course.lister, random))
         games += 1
-    seconds = process_time() - started
+    seconds = now() - started
     play, move = (median(times) / 1_000 for times in zip(*plays, strict=True))
     return Figures(play, move, median(lists) / 1_000, median(listed), games / seconds, plies / games)
 

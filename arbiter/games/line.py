@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, TypeVar
 
 from arbiter.errors import Refusal, argument_invalid
 from arbiter.games import registry
 from arbiter.games.contract import AnyGame, Game
+from arbiter.games.remote import Question, foresee
+
+FORESEEN: Final = 64  #: moves or positions that rules in another process are asked about at once
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +66,36 @@ def listed(line: Line, first: int, end: int) -> str:
     return " ".join(words)
 
 
+def along(game: AnyGame, start: Any, moves: Sequence[str]) -> Iterator[Any]:
+    """Yield the positions after each of some moves in turn. Raises the same as `Game.play`."""
+    position = start
+    for ply, move in enumerate(moves):
+        if ply % FORESEEN == 0 and ply + 1 < len(moves):
+            soon = moves[ply : ply + FORESEEN]
+            foresee(game, (("play", None if n else position, each) for n, each in enumerate(soon)))
+        position = game.play(position, move)
+        yield position
+
+
+def foreseen(game: AnyGame, items: Sequence[T], asked: Callable[[T], Iterable[Question]]) -> Iterator[T]:
+    """Yield items, and say to the game of many at once what it will be asked about each (see `remote.Question`)."""
+    for at, item in enumerate(items):
+        if at % FORESEEN == 0:
+            foresee(game, (question for each in items[at : at + FORESEEN] for question in asked(each)))
+        yield item
+
+
 def follow(game: AnyGame, start: Any, moves: Sequence[str], first_ply: int = 0) -> Line:
     """Return the line of play from an existing position of a game. For the moves it raises the same as `replay`.
 
     Aliases of moves are resolved. `first_ply` is the ply of `start` in a longer line; refusals count plies from the
     beginning of that line.
     """
-    positions, played = [start], list[str]()
-    for ply, move in enumerate(moves, first_ply):
-        try:
-            played.append(game.canonical(move))
-            positions.append(game.play(positions[-1], played[-1]))
-        except Refusal as refusal:
-            facts = {**refusal.facts, "ply": str(ply)}
-            raise Refusal.said(refusal.reason, f"move {ply + 1} of the line: {refusal.message}", facts) from None
+    positions, played = [start], [game.canonical(move) for move in moves]
+    try:
+        positions.extend(along(game, start, played))
+    except Refusal as refusal:
+        ply = first_ply + len(positions) - 1
+        facts = {**refusal.facts, "ply": str(ply)}
+        raise Refusal.said(refusal.reason, f"move {ply + 1} of the line: {refusal.message}", facts) from None
     return Line(game, tuple(played), tuple(positions))

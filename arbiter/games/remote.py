@@ -6,12 +6,12 @@ not a value that fails later. The stand-in asks by `Rules.ask`, which another la
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Final, NamedTuple, Protocol, TypeVar
 
 from arbiter.errors import shortened
-from arbiter.games.contract import Game, Outcome, Piece, Seat, Step
+from arbiter.games.contract import AnyGame, Game, Outcome, Piece, Seat, Step
 from arbiter.games.remote_answers import (
     nonsense,
     read_board,
@@ -32,6 +32,15 @@ T = TypeVar("T")
 
 SNAPSHOT: Final = ("claim", "material")
 """What a position brings along, beside its text, turn and outcome, if the game has rules of its own for it."""
+
+
+Question = tuple[str, Any, *tuple[str | int, ...]]
+"""A method of a game, the position that it is asked about, and further arguments. None as the position is that which
+the question before, a `play`, leads to.
+"""
+
+BEFORE: Final = -1
+"""In place of a position's number: the position that the call before has made."""
 
 
 class Call(NamedTuple):
@@ -80,6 +89,12 @@ class Rules(Protocol):
         """Return an answer as JSON values, and the number of the position that the call has made.
 
         Raises Refusal, RulesFailed; RulesAwaited if there is no answer yet.
+        """
+
+    def ask_ahead(self, calls: Sequence[Call]) -> None:
+        """Ask several things in one request, in this order, so that each, asked for itself soon after, is answered.
+
+        The answers of some hundreds of calls are kept.
         """
 
 
@@ -154,6 +169,20 @@ class RemoteGame(Game[RemotePosition]):
         """Return the visible parts of a legal move."""
         return self._asked(partial(read_steps, self.board.index), "steps", position, move)
 
+    def foresee(self, questions: Iterable[Question]) -> None:
+        """Ask for all of it in one request; see the function."""
+        calls, line = list[Call](), Line("initial", ())
+        for method, position, *arguments in questions:
+            if getattr(type(self), method) is getattr(Game, method):
+                continue  # answered here
+            line = line if position is None else position.line
+            number = BEFORE if position is None else position.number
+            calls.append(Call(self._variant, method, number, tuple(arguments), line))
+            if method == "play":
+                line = line._replace(moves=Moves(line.moves, str(arguments[0])))
+        if len(calls) > 1:
+            self._rules.ask_ahead(calls)
+
     def _made(self, call: Call, line: Line) -> RemotePosition:
         answer, number = self._rules.ask(call)
         position = with_check(self._variant, call.method, partial(RemotePosition, number, line), answer)
@@ -170,6 +199,12 @@ class RemoteGame(Game[RemotePosition]):
         else:
             call = Call(self._variant, method, position.number, arguments, position.line)
         return with_check(self._variant, method, read, self._rules.ask(call)[0])
+
+
+def foresee(game: AnyGame, questions: Iterable[Question]) -> None:
+    """Say what a game will be asked next, one by one. Rules in another process are asked for all of it at once."""
+    if isinstance(game, RemoteGame):
+        game.foresee(questions)
 
 
 def _start(game: RemoteGame, text: str) -> RemotePosition:

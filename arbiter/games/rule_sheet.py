@@ -10,6 +10,7 @@ from arbiter.boards.board import Tile
 from arbiter.errors import with_article
 from arbiter.games import registry
 from arbiter.games.contract import AnyGame, Step
+from arbiter.games.remote import foresee
 
 LONGEST_SEARCH: Final = 60  #: plies of the game that examples are taken from
 MOST_LOOKED_AT: Final = 40  #: moves of each of its positions, and the last, which may be a pass or a swap
@@ -103,9 +104,12 @@ def examples(game: AnyGame) -> list[Example]:
     found: dict[tuple[object, ...], Example] = {}
     for position, move in _game(game):
         moves = game.moves(position)
-        for candidate in [move, *moves[:MOST_LOOKED_AT], moves[-1]]:
+        candidates = list(dict.fromkeys([move, *moves[:MOST_LOOKED_AT], moves[-1]]))
+        foresee(game, ((asked, position, each) for asked in ("steps", "play") for each in candidates))
+        positions = {each: game.play(position, each) for each in candidates}
+        foresee(game, (("pieces", each) for each in (position, *positions.values())))
+        for candidate, after in positions.items():
             steps = game.steps(position, candidate)
-            after = game.play(position, candidate)
             effects = tuple(_effects(game, position, after, steps))
             kind = (*(action for action, _ in groupby(step.action for step in steps)), *effects)
             if kind not in found:

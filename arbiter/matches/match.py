@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from arbiter.errors import RulesAwaited, RulesFailed
 from arbiter.games.contract import AnyGame, Seat
+from arbiter.games.line import along
 from arbiter.matches.adjudication import Lead, lead_after
 from arbiter.matches.clock import Ledger, SeatClock, after_move, available, credit, most_credit
 from arbiter.matches.events import Arrived, Clocks, Created, Ended, Event, Moved
@@ -355,9 +356,8 @@ def with_position(match: Match, before: Match | None = None) -> Match:
         position, led, played = before.position, before.led, len(before.moves)
     else:
         position, led, played = match.game.start(match.created.position), Lead(), 0
-    for ply in range(played, len(match.moves)):
-        move = match.moves[ply]
-        position = match.game.play(position, move)
+    known = position
+    for ply, position in enumerate(along(match.game, known, match.moves[played:]), played):
         if rules is not None and rules.material and ply >= opening:
             led = lead_after(rules, led, match.game, position)
     after = match.copy()

@@ -38,6 +38,7 @@ from arbiter.web.states import (
     shown_line,
     shown_move,
     state_of,
+    written_line,
 )
 
 CHUNK: Final = 40  #: positions in one answer to the script of a replay
@@ -165,16 +166,12 @@ def _names(match: Match) -> tuple[str, ...]:
     game = match.game
     if type(game).notation is Game.notation and not numbers_itself(game):
         return match.moves
-    line = positions(game, match.created.position, match.moves)
-    moves = enumerate(zip(line, match.moves, strict=False))
-    return tuple([shown_move(game, before, ply, move) for ply, (before, move) in moves])
+    return tuple(written_line(match, shown_move))
 
 
 def _written(match: Match) -> list[str]:
     """Return the moves of a match as people read them, each with its number."""
-    line = positions(match.game, match.created.position, match.moves)
-    moves = zip(line, match.moves, strict=False)
-    return [written(match.game, before, ply, move) for ply, (before, move) in enumerate(moves)]
+    return written_line(match, written)
 
 
 def _animation(match: Match) -> str:

@@ -6,11 +6,11 @@ instant at which the clock of the seat to move began to run, 0 if none runs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple, cast
 
 from arbiter.games.contract import AnyGame
-from arbiter.games.line import numbers_itself, written
+from arbiter.games.line import along, foreseen, numbers_itself, written
 from arbiter.matches.clock import UNLIMITED_MS, available
 from arbiter.matches.events import Clocks, Ended, EventKind, Moved
 from arbiter.matches.match import Match, Phase, claimable
@@ -132,10 +132,8 @@ def is_move(published: Published) -> bool:
 
 def positions(game: AnyGame, start: str, moves: Sequence[str]) -> list[Any]:
     """Return the positions of a line of play, from a text's position on; from the initial one for ''."""
-    found = [game.start(start)]
-    for move in moves:
-        found.append(game.play(found[-1], move))
-    return found
+    first = game.start(start)
+    return [first, *along(game, first, moves)]
 
 
 def number(text: str, other: int, most: int) -> int:
@@ -152,7 +150,27 @@ def shown_line(match: Match, first: int, last: int) -> list[Shown]:
     """Return the positions of a match after `first`, …, `last` moves."""
     game = match.game
     line = positions(game, match.created.position, match.moves[:last])
+
+    def asked(n: int) -> Iterator[Any]:
+        yield from ((what, line[n]) for what in ("pieces", "regions", "counters", "task"))
+        if n:
+            yield "pieces", line[n - 1]
+            yield "steps", line[n - 1], match.moves[n - 1]
+
     return [
         shown(game, line[n], game.steps(line[n - 1], match.moves[n - 1]), line[n - 1]) if n else shown(game, line[0])
-        for n in range(first, last + 1)
+        for n in foreseen(game, range(first, last + 1), asked)
     ]
+
+
+def written_line(match: Match, write: Callable[[AnyGame, Any, int, str], str]) -> list[str]:
+    """Return the moves of a match, each as `write` writes it from the game, the position before it, its ply, itself."""
+    game = match.game
+    line = positions(game, match.created.position, match.moves)
+
+    def asked(ply: int) -> Iterator[Any]:
+        yield "notation", line[ply], match.moves[ply]
+        yield "number", line[ply], ply
+
+    plies = range(len(match.moves))
+    return [write(game, line[ply], ply, match.moves[ply]) for ply in foreseen(game, plies, asked)]

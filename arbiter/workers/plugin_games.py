@@ -1,9 +1,12 @@
 """Plug-in games in a server: the games of each package run in a process of their own, which may hang or die.
 
-A thread keeps these processes. Whoever asks on an event loop waits only for WAIT_S, gets RulesAwaited, and asks again
-when there is an answer. While a process is late, or starts again, the loop does not wait for it at all: so a plug-in
-that hangs stops it for WAIT_S once. Other threads wait. A call for which a process takes longer than
-`rules_ms`, or in which it dies, has failed (RulesFailed) for good; all other calls wait for the next process.
+A thread keeps these processes. Whoever asks on an event loop waits only for `rules_wait_ms`, gets RulesAwaited, and
+asks again when there is an answer. While a process is late, or starts again, the loop does not wait for it at all: so a
+plug-in that hangs stops it once. Other threads wait. A call for which a process takes longer than `rules_ms`, or in
+which it dies, has failed (RulesFailed) for good; all other calls wait for the next process.
+
+A job is a call. What is asked ahead is several jobs, for which the process is asked once, or a few times if they take
+long; jobs in which something goes wrong together are done again one by one.
 """
 
 from __future__ import annotations
@@ -17,23 +20,24 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
+from itertools import zip_longest
 from typing import Any, Final, NamedTuple
 
 from arbiter.config import Limits
 from arbiter.errors import Refusal, RulesAwaited, RulesFailed, shortened
 from arbiter.games import registry
 from arbiter.games.contract import AnyGame
-from arbiter.games.remote import Call, Line, RemoteGame, remote_class
+from arbiter.games.remote import BEFORE, Call, Line, RemoteGame, remote_class
 from arbiter.games.remote_answers import nonsense, refusal_of
 from arbiter.plain_text import plain
 from arbiter.runtime.supervision import AGAIN_S, MOST_AGAIN_S, again_and_again
 from arbiter.service.ports.log import Logger
-from arbiter.workers.plugin_worker import FORGOTTEN
+from arbiter.workers.plugin_worker import ANSWERED, FORGOTTEN
 from arbiter.workers.process import frame
 from arbiter.workers.worker import STARTING_S, Worker
 
 WORKER: Final = "arbiter.workers.plugin_worker"
-WAIT_S: Final = 0.1  #: the longest time for which the event loop waits for an answer
+SEVERAL_S: Final = 0.01  #: for which a process does several calls at once: a move of a match may wait so long
 ANSWERS: Final = 512  #: that are kept of each package: whoever had to wait for one asks again
 MOST_SHOWN: Final = 300  #: characters of an error that rules have raised
 STOPPING: Final = "the server is stopping"
@@ -53,6 +57,11 @@ class _Job(NamedTuple):
     made: int
     answered: Future[str]
 
+    @property
+    def position(self) -> Any:
+        """The number of the position that an `ask` is about."""
+        return self.arguments[2]
+
     def framed(self, line: Line | None = None) -> bytes:
         """Return the job for the process; with a line, if it has forgotten the position."""
         played = () if line is None else ((line.method, line.arguments, line.played()),)
@@ -71,22 +80,25 @@ class PackageProcess:
         self._package = package
         self._limits = limits
         self._loop = loop
-        self._jobs: asyncio.Queue[_Job] = asyncio.Queue()
+        self._jobs: asyncio.Queue[Sequence[_Job]] = asyncio.Queue()
         self._calls: OrderedDict[Call, _Job] = OrderedDict()
         self._lock = threading.Lock()
         self._made = itertools.count(1)
         self._prompt = False  # there is a process, and it is not late with an answer
-        self._current: _Job | None = None  # in the process, or to be the first one in the next process
+        self._current: Sequence[_Job] = ()  # in the process, or to be the first ones in the next process
         self._again = False  # a process has ended during the current job
         self._log = log
 
     def ask(self, call: Call) -> tuple[Any, int]:
         """Return an answer; see the port."""
-        job, on_loop = self._job(call), _on_loop()
+        (job, is_new), on_loop = self._job(call), _on_loop()
+        if is_new:
+            self._put([job])
         if not job.answered.done() and not self._prompt and on_loop:
             raise RulesAwaited(call.variant, self._then(job))
+        wait_s = self._limits.rules_wait_ms / 1_000 if on_loop else 2 * job.limit_s  # after another one that hangs
         try:
-            answer = job.answered.result(WAIT_S if on_loop else 2 * job.limit_s)  # after another one that hangs
+            answer = job.answered.result(wait_s)
         except TimeoutError:
             self._prompt = False
             if not job.answered.done():
@@ -94,11 +106,22 @@ class PackageProcess:
             answer = job.answered.result()
         return _read(call, answer), job.made
 
+    def ask_ahead(self, calls: Sequence[Call]) -> None:
+        """Ask several things in one request; see the port."""
+        jobs, made = list[_Job](), 0
+        for call in calls:
+            job, is_new = self._job(call._replace(position=made) if call.position == BEFORE else call)
+            made = job.made
+            if is_new:
+                jobs.append(job)
+        if jobs:
+            self._put(jobs)
+
     async def describe(self, name: str) -> type[RemoteGame] | str:
         """Return the stand-in of a game, or the reason why its rules can't be used."""
         limit_s = self._limits.plugin_start_ms / 1_000
         job = _Job(name, limit_s, "describe", (name,), None, 0, Future())
-        self._put(job)
+        self._put([job])
         try:
             async with asyncio.timeout(STARTING_S + 2 * limit_s):
                 answer = await asyncio.wrap_future(job.answered)
@@ -115,33 +138,33 @@ class PackageProcess:
         try:
             await again_and_again(self._live, self._ended, AGAIN_S, MOST_AGAIN_S)
         finally:
-            waiting = [] if self._current is None else [self._current]
+            waiting = [*self._current]
             while not self._jobs.empty():
-                waiting.append(self._jobs.get_nowait())
+                waiting += self._jobs.get_nowait()
             for job in waiting:
                 job.fail(STOPPING)
 
-    def _job(self, call: Call) -> _Job:
-        """Return the job of a call: the same one for the same call, if it is kept."""
+    def _job(self, call: Call) -> tuple[_Job, bool]:
+        """Return the job of a call, and whether it is new: the same call has the same one while it is kept."""
         key = call._replace(line=None)
         with self._lock:
             known = self._calls.get(key)
             if known is not None:
                 self._calls.move_to_end(key)
-                return known
+                return known, False
             made = next(self._made)
             limit_s, arguments = self._limits.rules_ms / 1_000, (*key[:4], made)
             job = self._calls[key] = _Job(call.variant, limit_s, "ask", arguments, call.line, made, Future())
             if len(self._calls) > ANSWERS:
                 self._calls.popitem(last=False)
-        self._put(job)
-        return job
+        return job, True
 
-    def _put(self, job: _Job) -> None:
+    def _put(self, jobs: Sequence[_Job]) -> None:
         try:
-            self._loop.call_soon_threadsafe(self._jobs.put_nowait, job)
+            self._loop.call_soon_threadsafe(self._jobs.put_nowait, jobs)
         except RuntimeError:  # the loop is closed
-            job.fail(STOPPING)
+            for job in jobs:
+                job.fail(STOPPING)
 
     def _then(self, job: _Job) -> Callable[[Callable[[], object]], object]:
         return lambda callback: job.answered.add_done_callback(lambda _: callback())
@@ -156,15 +179,16 @@ class PackageProcess:
             await worker.ready()
             while True:
                 self._prompt = True
-                if self._current is None:
+                if not self._current:
                     self._current, self._again = await self._jobs.get(), False
                 if worker.gone:
                     return "it ended between two calls"
-                why = await self._done(worker, self._current)
+                job, *more = self._current
+                why = await (self._several(worker, self._current) if more else self._done(worker, job))
                 self._prompt = False
                 if why:
                     return why
-                self._current = None
+                self._current = ()
         except (OSError, EOFError, TimeoutError):
             return "it ended before it was ready"
         finally:
@@ -198,9 +222,43 @@ class PackageProcess:
                 why = shortened(plain(str(answer)), MOST_SHOWN)
         if self._again:
             job.fail(why)
-            self._current = None
+            self._current = ()
         self._again = True
         return why
+
+    async def _several(self, worker: Worker, jobs: Sequence[_Job]) -> str:
+        """Do several jobs in one exchange; return why the process has to be replaced, or ''.
+
+        Those that the process has left wait again, behind all others: a move of a match does not wait for a page.
+        """
+        asked = frame(("ask_several", ([job.arguments for job in jobs], SEVERAL_S)), last=True)
+        answers: Any = ()
+        try:
+            async with asyncio.timeout(SEVERAL_S + jobs[0].limit_s):
+                said, answers = await _exchange(worker, asked)
+            if said != "done" or not isinstance(answers, list) or not all(isinstance(text, str) for text in answers):
+                raise ValueError(shortened(repr(answers), MOST_SHOWN))
+        except Exception as error:  # which of the jobs it is shows when each is done alone
+            for job in jobs:
+                self._jobs.put_nowait([job])
+            self._current = ()
+            return f"several calls at once: {shortened(repr(error), MOST_SHOWN)}"
+        never = set[int]()  # the positions to which nothing has led: what was asked about them has no answer
+        left = list[_Job]()
+        for job, text in zip_longest(jobs, answers):
+            if job.position in never:
+                text = FORGOTTEN
+            if text is None:
+                left.append(job)
+                continue
+            job.answered.set_result(text)
+            if not text.startswith(ANSWERED):
+                never.add(job.made)
+        alone = 0 if answers else 1  # the position of the first one is forgotten: it is asked for with its line
+        for waiting in (left[:alone], left[alone:]):
+            if waiting:
+                self._jobs.put_nowait(waiting)
+        return ""
 
     def _ended(self, why: str, again_in_s: float) -> None:
         if self._log is not None:

@@ -10,6 +10,8 @@ import json
 import sys
 import traceback
 from collections import OrderedDict
+from collections.abc import Sequence
+from time import monotonic
 from typing import Any, Final, NamedTuple
 
 from arbiter.errors import Refusal
@@ -22,7 +24,8 @@ from arbiter.workers.process import Jobs
 
 KEPT: Final = 4_096  #: positions: one that is asked for again later is reached by its line
 FORGOTTEN: Final = '{"forgotten": true}'
-MOST_CHARACTERS: Final = 1 << 18  #: of an answer
+ANSWERED: Final = '{"answer": '  #: the beginning of an answer that is one
+MOST_CHARACTERS: Final = 1 << 18  #: of an answer, and of several
 PLACED: Final = (
     "moves",
     "pieces",
@@ -68,6 +71,23 @@ def ask(
 ) -> str:
     """Return the answer to a call; `made` is the number of the position that it makes."""
     return _enveloped(lambda: _answer(registry.game(variant), _Call(method, position, arguments, line), made))
+
+
+def ask_several(calls: Sequence[tuple[str, str, int, tuple[Any, ...], int]], within_s: float) -> list[str]:
+    """Return the answers to the first of some calls: of as many as take so many seconds in all, and at least of one.
+
+    It stops before a call whose position the process does not have (any more), and before MOST_CHARACTERS.
+    """
+    found, until, characters = list[str](), monotonic() + within_s, 0
+    for call in calls:
+        text = ask(*call)
+        characters += len(text)
+        if text == FORGOTTEN or (found and characters > MOST_CHARACTERS):
+            break
+        found.append(text)
+        if monotonic() > until:
+            break
+    return found
 
 
 class _Call(NamedTuple):
@@ -161,4 +181,4 @@ def _enveloped(answer: Any) -> str:
 def jobs() -> Jobs:
     """Return the job handlers, by kind."""
     tie()  # a plug-in that hangs does not read the end of its input
-    return {"describe": describe, "ask": ask}
+    return {"describe": describe, "ask": ask, "ask_several": ask_several}

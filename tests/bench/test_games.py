@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -28,6 +29,15 @@ def test_a_row_for_each_course_as_soon_as_it_is_known() -> None:
     assert rows[0].count("✓") == 2
     assert rows[1].count("✗") == 1
     assert rows[1].endswith("  placing\n")
+
+
+@pytest.mark.long
+def test_rules_in_a_process_of_their_own_have_a_row() -> None:
+    [course] = [course for course in COURSES if course.apart]
+    written: list[str] = []
+    bench_games(written.append, [replace(course, variant="openspiel-tic_tac_toe")], games_s=0.01)
+    [row] = [text for text in written if text.startswith("openspiel-tic_tac_toe")]
+    assert row.endswith("  in a process of its own\n")
 
 
 def test_figures_are_of_whole_games() -> None:

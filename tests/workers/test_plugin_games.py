@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -15,10 +15,14 @@ import pytest
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, RulesAwaited, RulesFailed
-from arbiter.games import registry
+from arbiter.games import registry, rule_sheet
 from arbiter.games.contract import AnyGame, Game
-from arbiter.games.remote import OPTIONAL, RemoteGame
+from arbiter.games.line import along
+from arbiter.games.remote import OPTIONAL, RemoteGame, foresee
+from arbiter.games.rule_sheet import examples
+from arbiter.workers import plugin_games, plugin_worker
 from arbiter.workers.plugin_games import WORKER, plugins_apart
+from arbiter.workers.worker import Worker
 from tests.matches.heap import Heap
 from tests.plugins.installed import installed
 from tests.plugins.mischief import FAULTS, STONES
@@ -214,3 +218,99 @@ def test_what_a_game_may_leave_as_it_is_can_be_asked_for_in_its_process() -> Non
         if callable(method) and not name.startswith("_") and not getattr(method, "__isabstractmethod__", False)
     }
     assert own - {*OPTIONAL} == {"illegal_move", "malformed_move", "malformed_position"}
+
+
+@pytest.fixture
+def requests(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """Return what is sent to processes of packages, which have all the time for several calls at once."""
+    sent, send = list[bytes](), plugin_games._exchange
+
+    async def noted(worker: Worker, job: bytes) -> tuple[str, Any]:
+        sent.append(job)
+        return await send(worker, job)
+
+    monkeypatch.setattr(plugin_games, "_exchange", noted)
+    monkeypatch.setattr(plugin_games, "SEVERAL_S", 600.0)
+    return sent
+
+
+def texts(game: AnyGame, start: Any, moves: Sequence[str]) -> tuple[list[str], str]:
+    """Return the positions of a line, as far as it is legal, and the refusal that ends it."""
+    found = list[str]()
+    try:
+        for position in along(game, start, moves):
+            found.append(game.text(position))
+    except Refusal as refusal:
+        return found, refusal.message
+    return found, ""
+
+
+async def test_a_line_is_one_request_and_ends_at_its_first_bad_move(tmp_path: Path, requests: list[bytes]) -> None:
+    async with apart(tmp_path, ("heap",)):
+        game, here = await opened("heap(stones=100)"), Heap(stones=100)
+        for moves in (["1", "2"] * 30, [*["1"] * 30, "4", *["1"] * 30], [*["3"] * 33, "2", "1"]):
+            requests.clear()
+            found = await asyncio.to_thread(texts, game, game.initial(), moves)
+            assert found == texts(here, here.initial(), moves)
+            assert await answer(game.moves, game.initial()) == ("1", "2", "3")  # what was left of the line is done
+            assert len(requests) <= 2
+
+
+async def test_a_line_goes_on_from_a_position_that_a_process_has_lost(tmp_path: Path) -> None:
+    async with apart(tmp_path, ("heap",)):
+        game = await opened("heap")
+        position = await played(game, "1", "2")
+        before = processes()
+        os.kill(before[0], signal.SIGKILL)
+        await until(lambda: processes() != before)
+        found, _ = await asyncio.to_thread(texts, game, position, ["3", "3", "1"])
+        assert found == ["15 2 0", "12 1 0", "11 2 0"]
+
+
+async def test_the_page_of_rules_asks_a_few_times(tmp_path: Path, requests: list[bytes]) -> None:
+    async with apart(tmp_path, ("heap",)):
+        game, here = await opened("heap"), Heap()
+        requests.clear()
+        found = await asyncio.to_thread(examples, game)
+        assert [each[:2] for each in found] == [each[:2] for each in examples(here)]
+        assert [game.text(each.after) for each in found] == [here.text(each.after) for each in examples(here)]
+        plies = len(list(rule_sheet._game(here)))
+        assert len(requests) <= 3 * plies + 1  # the moves, what they do, what stands there then; the end
+
+
+async def test_a_fault_among_several_calls_is_that_of_its_own_call(tmp_path: Path) -> None:
+    async with apart(tmp_path, ("mischief",)):
+        game = await opened("mischief")
+        begun = await played(game, "1")
+        moves = ("2", "raise", "abort", "3", "number")
+        foresee(game, (("play", begun, move) for move in moves))
+        for move in moves:
+            if move in FAULTS:
+                with pytest.raises(RulesFailed) as failed:
+                    await answer(game.play, begun, move)
+                assert FAULTS[move][1].split(":")[0] in str(failed.value)
+            else:
+                assert (await answer(game.play, begun, move)).text == f"{STONES - 1 - int(move)} 1"
+
+
+def test_several_calls_end_when_their_time_is_over_or_a_position_is_not_there(tmp_path: Path) -> None:
+    def calls(*positions: int) -> list[tuple[str, str, int, tuple[str, ...], int]]:
+        return [("heap", "play", position, ("1",), made) for made, position in enumerate(positions, 2)]
+
+    with installed(tmp_path, ("heap",)):
+        plugin_worker.ask("heap", "open", 0, (), 1)
+        assert len(plugin_worker.ask_several(calls(1, 2, 3, 4), 600.0)) == 4
+        assert len(plugin_worker.ask_several(calls(1, 2, 3, 4), -1.0)) == 1
+        assert len(plugin_worker.ask_several(calls(1, 2, 1_000_000, 2), 600.0)) == 2
+        assert plugin_worker.ask_several(calls(1_000_000, 1), 600.0) == []
+
+
+async def test_a_loop_waits_for_an_answer_for_as_long_as_the_limit_says(tmp_path: Path) -> None:
+    for number, (wait_ms, error) in enumerate(((10_000, RulesFailed), (1, RulesAwaited))):
+        (tmp_path / str(number)).mkdir()
+        limits = Limits(rules_ms=1_000, rules_wait_ms=wait_ms, plugin_start_ms=120_000)
+        async with apart(tmp_path / str(number), ("mischief",), limits=limits):
+            game = await opened("mischief")
+            begun = await played(game, "1")
+            with pytest.raises(error):
+                game.play(begun, "loop")
