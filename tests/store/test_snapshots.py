@@ -18,6 +18,7 @@ from arbiter.keys.watermark import Watermark
 from arbiter.service.ports.journal import Append, Record
 from arbiter.service.record.snapshots import code_version, difference, go_on_from, snapshot_and_rest, take_snapshot
 from arbiter.service.record.tournament_log import Chain, summary_of
+from arbiter.store import checked_logs
 from arbiter.store.database import opened, shown
 from arbiter.tournaments import folding
 from arbiter.tournaments.tournament import Tournament, replay
@@ -29,9 +30,10 @@ pytestmark = pytest.mark.long
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let ladders keep few games."""
+    """Let ladders keep few games, and checks read few records at once."""
     monkeypatch.setattr(folding, "KEPT", 6)
     monkeypatch.setattr(folding, "AT_ONCE", 2)
+    monkeypatch.setattr(checked_logs, "PORTION", 7)
 
 
 @pytest.fixture
@@ -111,6 +113,16 @@ async def test_a_snapshot_that_is_not_what_the_log_says_is_a_fault(url: str, rin
         await store.snapshots.keep(take_snapshot(state, chain))
     [fault] = check_store(url, silent, ring).faults
     assert fault.startswith("the snapshot of tournament t1 is not what its log says (")
+
+
+async def test_damage_far_from_the_beginning_of_a_log_is_named(url: str, ring: Path) -> None:
+    await filled(url, ring)
+    with opened(url) as engine, engine.begin() as connection:
+        connection.execute(
+            text("UPDATE event SET body = (SELECT body FROM event WHERE revision = 3) WHERE revision = 30")
+        )
+    faults = check_store(url, silent, ring).faults
+    assert any("t1" in fault and "30" in fault for fault in faults), faults
 
 
 async def test_snapshots_are_kept_side_by_side(url: str, ring: Path) -> None:

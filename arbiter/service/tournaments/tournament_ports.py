@@ -55,7 +55,7 @@ class PairingWorker(Protocol):
         """Return the log from a snapshot and the records from its event on; see `record.snapshots`."""
 
     async def follow(self, log: StoredLog, records: Sequence[StoredRecord]) -> StoredLog | None:
-        """Return a log with its next records; see `record.tournaments`."""
+        """Return a log with its next records; see `record.tournament_log`."""
 
     async def first_snapshot(self, log: StoredLog) -> Snapshot:
         """Return a snapshot of a log that was just read: nothing changes it yet."""
