@@ -10,10 +10,9 @@ from arbiter_client.addresses import server_addresses
 from cyclopts import App, Parameter
 
 from arbiter.cli.connection import Connection, connected
-from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
 from arbiter.cli.table_options import AnyTableOptions
-from arbiter.cli.terminal import instant, say, table, write_line
+from arbiter.cli.terminal import counted, instant, say, table, write_line
 
 ScopeName = Literal["play", "organise", "observe", "admin"]
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from arbiter import __version__
-from arbiter.cli.counts import counted
-from arbiter.cli.terminal import say, tell
+from arbiter.cli.terminal import counted, say, tell
 
 EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}
 """What a client on this machine calls a server that listens on all addresses."""

@@ -9,11 +9,10 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from arbiter.bootstrap import archive_store, count_archivable, shown_store
-from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
 from arbiter.cli.server_options import ConfigOption, KeysOption, StoreOption
 from arbiter.cli.store import progress_of
-from arbiter.cli.terminal import say
+from arbiter.cli.terminal import counted, say
 from arbiter.config import load
 
 _DAY_MS: Final = 24 * 3_600_000

@@ -8,10 +8,9 @@ from typing import Final
 import arbiter_client as arb
 
 from arbiter.cli.connection import Connection, connected
-from arbiter.cli.counts import counted
 from arbiter.cli.ratings_view import about, print_json, whole
 from arbiter.cli.table_options import Json, TableOptions
-from arbiter.cli.terminal import for_people, say, table, tables
+from arbiter.cli.terminal import counted, for_people, say, table, tables
 from arbiter.ratings.counts import VERSION_MARK, named
 
 POINTS: Final = ("0", "½", "1", "1½", "2")

@@ -11,11 +11,10 @@ from cyclopts import Parameter
 
 from arbiter import __version__
 from arbiter.bootstrap import Finding, Grade, examine, growth_of_logs
-from arbiter.cli.counts import counted
 from arbiter.cli.failure import FAILED, Failure
 from arbiter.cli.metrics_text import LOG_PLACE, Interval, Sample, read, separated
 from arbiter.cli.server_options import ConfigOption, KeysOption, StoreOption
-from arbiter.cli.terminal import on_terminal, say, write_json, write_line
+from arbiter.cli.terminal import counted, on_terminal, say, write_json, write_line
 from arbiter.config import Settings, load
 from arbiter.errors import OperatorError
 

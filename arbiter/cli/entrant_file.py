@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from arbiter.cli.failure import Failure
-from arbiter.cli.text_file import read_text
+from arbiter.cli.given_files import read_text
 from arbiter.plain_text import plain
 from arbiter.table_text import without_apostrophe
 

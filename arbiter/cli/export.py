@@ -11,12 +11,11 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from arbiter.bootstrap import Exporting, open_export, shown_store
-from arbiter.cli.counts import counted
 from arbiter.cli.export_columns import MATCHES, MOVES, match_row, move_rows
 from arbiter.cli.failure import Failure
 from arbiter.cli.server_options import ConfigOption, KeysOption, StoreOption
 from arbiter.cli.store import progress_of
-from arbiter.cli.terminal import say
+from arbiter.cli.terminal import counted, say
 from arbiter.cli.transcript_files import KEY_FILE, RULINGS_FILE, SUFFIX, TOURNAMENT_FILE, write_whole
 from arbiter.config import load
 from arbiter.errors import Reason, Refusal

@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from arbiter.cli.failure import Failure
-from arbiter.cli.picture_file import written_as_svg
+from arbiter.cli.given_files import written_as_svg
 from arbiter.cli.server_options import ConfigOption, KeysOption, StoreOption
 from arbiter.cli.table_options import AnyTableOptions
 from arbiter.cli.terminal import (

@@ -11,11 +11,10 @@ import structlog
 from cyclopts import App, Parameter
 
 from arbiter.cli.connection import Connection, connected
-from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
 from arbiter.cli.server_options import ConfigOption, KeysOption
 from arbiter.cli.table_options import AnyTableOptions
-from arbiter.cli.terminal import instant, say, table, write_text
+from arbiter.cli.terminal import counted, instant, say, table, write_text
 from arbiter.cli.transcript_files import published_keys
 from arbiter.config import load
 from arbiter.keys.key_ring import KeyRing

@@ -10,11 +10,10 @@ from cyclopts import App, Parameter
 
 from arbiter.cli import short_ids, words
 from arbiter.cli.connection import Connection, connected
-from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
 from arbiter.cli.game_import import games_in, imported
 from arbiter.cli.table_options import AnyTableOptions
-from arbiter.cli.terminal import clock_text, instant, on_terminal, say, table, write_drawing, write_line
+from arbiter.cli.terminal import clock_text, counted, instant, on_terminal, say, table, write_drawing, write_line
 from arbiter.drawing.caption import start_name
 from arbiter.drawing.text_drawing import draw
 from arbiter.errors import Refusal

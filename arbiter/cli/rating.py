@@ -11,7 +11,7 @@ import arbiter_client as arb
 
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import Failure
-from arbiter.cli.picture_file import written_as_svg
+from arbiter.cli.given_files import written_as_svg
 from arbiter.cli.ratings_view import FORFEITS, drawn_rows, interval, print_json, whole
 from arbiter.cli.table_options import Json, TableOptions
 from arbiter.cli.terminal import for_people, remark, say, table, write_line, write_text

@@ -10,11 +10,10 @@ import arbiter_client as arb
 from cyclopts import Parameter
 
 from arbiter.cli.connection import Connection, connected
-from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
 from arbiter.cli.ratings import app, rulings_of
 from arbiter.cli.table_options import AnyTableOptions
-from arbiter.cli.terminal import instant, remark, table
+from arbiter.cli.terminal import counted, instant, remark, table
 from arbiter.ratings.rulings import Decision, Ruling, selected
 
 COLUMNS: Final = ("ruling", "at", "by", "decision", "games", "about", "note")

@@ -13,12 +13,11 @@ from cyclopts import App, Parameter
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from arbiter.cli.connection import Connection, connected
-from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
 from arbiter.cli.ratings_record import UNPLAYED, VerifiedMatch, read_record
 from arbiter.cli.ratings_view import print_board, print_json, tell_anchors
 from arbiter.cli.table_options import Json, TableOptions
-from arbiter.cli.terminal import console, for_people, say, table, write_json
+from arbiter.cli.terminal import console, counted, for_people, say, table, write_json
 from arbiter.cli.transcript_files import KEY_FILE, RULINGS_FILE, SUFFIX, published_keys, write_whole
 from arbiter.event_json.canonical import MalformedRecordError
 from arbiter.games import registry

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from arbiter.bootstrap import open_export, shown_store
-from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
 from arbiter.cli.store import progress_of
 from arbiter.cli.table_options import TableOptions
-from arbiter.cli.terminal import remark, table
+from arbiter.cli.terminal import counted, remark, table
 from arbiter.cli.transcript_files import SUFFIX
 from arbiter.cli.verify import read_file
 from arbiter.errors import Reason, Refusal

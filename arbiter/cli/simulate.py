@@ -10,10 +10,9 @@ from typing import Annotated, Final
 from cyclopts import Parameter, validators
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from arbiter.cli.counts import counted
 from arbiter.cli.failure import FAILED
 from arbiter.cli.table_options import AnyTableOptions
-from arbiter.cli.terminal import console, for_people, remark, table
+from arbiter.cli.terminal import console, counted, for_people, remark, table
 from arbiter.event_json.canonical import digest
 from arbiter.testing.simulation.summary import MATCHES, RunSummary, simulate
 

@@ -11,10 +11,9 @@ from cyclopts import App
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from arbiter.bootstrap import Copied, backup_store, check_store, rebuild_store, restore_store, shown_store
-from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
 from arbiter.cli.server_options import ConfigOption, KeysOption, StoreOption
-from arbiter.cli.terminal import console, on_terminal, say
+from arbiter.cli.terminal import console, counted, on_terminal, say
 from arbiter.config import OWN_POSTGRES, load
 from arbiter.runtime.own_postgres import OwnPostgres, running
 

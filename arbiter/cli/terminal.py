@@ -169,3 +169,8 @@ def clock_text(left_ms: float) -> str:
         return f"0:{seconds:02}.{tenths % 10}"
     hours, minutes = seconds // 3600, seconds // 60 % 60
     return f"{hours}:{minutes:02}:{seconds % 60:02}" if hours else f"{minutes}:{seconds % 60:02}"
+
+
+def counted(number: int, one: str, several: str = "") -> str:
+    """Return a number with its noun: `1 game`, `1,204 games`. several: the plural where it does not just add an s."""
+    return f"{number:,} {one if number == 1 else several or one + 's'}"

@@ -13,6 +13,7 @@ from arbiter.cli import tournament_view as view
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.entrant_file import FileEntrant, read_entrants
 from arbiter.cli.failure import Failure
+from arbiter.cli.given_files import read_text
 from arbiter.cli.table_options import AnyTableOptions
 from arbiter.cli.terminal import (
     for_people,
@@ -25,7 +26,6 @@ from arbiter.cli.terminal import (
     tell,
     write_line,
 )
-from arbiter.cli.text_file import read_text
 from arbiter.cli.tournament_spec import read_all
 from arbiter.cli.tournament_watch import watch_live, watch_plainly
 from arbiter.plain_text import plain

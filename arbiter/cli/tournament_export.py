@@ -9,10 +9,9 @@ import arbiter_client as arb
 
 from arbiter.cli import short_ids
 from arbiter.cli.connection import Connection, connected
-from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
 from arbiter.cli.store import progress_of
-from arbiter.cli.terminal import say
+from arbiter.cli.terminal import counted, say
 from arbiter.cli.transcript_files import KEY_FILE, SUFFIX, TOURNAMENT_FILE, published_keys, write_whole
 from arbiter.matches.signing import write_keys
 from arbiter.runtime import private

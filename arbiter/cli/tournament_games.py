@@ -11,9 +11,8 @@ from cyclopts import Parameter
 
 from arbiter.cli import short_ids
 from arbiter.cli.connection import Connection, connected
-from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
-from arbiter.cli.terminal import tell, write_text
+from arbiter.cli.terminal import counted, tell, write_text
 from arbiter.errors import Refusal
 from arbiter.event_json.canonical import NotCanonicalError, RecordError, UnknownKindError, decode
 from arbiter.matches import read

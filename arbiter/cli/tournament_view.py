@@ -10,10 +10,9 @@ import arbiter_client as arb
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from arbiter.cli.counts import counted
 from arbiter.cli.ratings_view import interval, signed
 from arbiter.cli.table_options import AnyTableOptions
-from arbiter.cli.terminal import drawn_table, remark, table
+from arbiter.cli.terminal import counted, drawn_table, remark, table
 from arbiter.table_text import Cell, Columns
 from arbiter.tournaments.formats import Pairer, pairer_of
 from arbiter.tournaments.game_ends import GameResult, Winner

@@ -11,9 +11,8 @@ from cyclopts import Parameter
 
 from arbiter.cli import short_ids
 from arbiter.cli.connection import Connection, connected
-from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
-from arbiter.cli.terminal import on_terminal, say, write_text
+from arbiter.cli.terminal import counted, on_terminal, say, write_text
 from arbiter.cli.verify import read_file
 from arbiter.drawing.text_drawing import draw
 from arbiter.errors import Refusal

@@ -13,9 +13,8 @@ from typing import Annotated, Final
 from cyclopts import Parameter
 
 from arbiter.cli import words
-from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
-from arbiter.cli.terminal import instant, say
+from arbiter.cli.terminal import counted, instant, say
 from arbiter.cli.transcript_files import SUFFIX, TOURNAMENT_FILE
 from arbiter.event_json.canonical import MalformedRecordError
 from arbiter.keys.key_ring import holds

@@ -39,20 +39,24 @@ ACROSS_GAMES: Final = (
 """The meaning of a rating across games; commands print it beside such a rating."""
 
 
-class Began(Protocol):
-    """The fields read from the event that creates a match."""
+class Rated(Protocol):
+    """What a match was: of which game, and whether it counts."""
 
     @property
     def game(self) -> str:
         """The game, with its variant."""
 
     @property
-    def players(self) -> tuple[str, str]:
-        """The players by seat."""
-
-    @property
     def rated(self) -> bool:
         """Whether the match is rated."""
+
+
+class Began(Rated, Protocol):
+    """The fields read from the event that creates a match."""
+
+    @property
+    def players(self) -> tuple[str, str]:
+        """The players by seat."""
 
 
 class Finished(Protocol):
@@ -71,16 +75,8 @@ class Finished(Protocol):
         """The cause of the end."""
 
 
-class Tallied(Protocol):
+class Tallied(Rated, Finished, Protocol):
     """The fields read from a tally of the store: how often a pairing ended in one way. `player_1` had seat 1."""
-
-    @property
-    def game(self) -> str:
-        """The game, with its variant."""
-
-    @property
-    def rated(self) -> bool:
-        """Whether these matches are rated."""
 
     @property
     def player_1(self) -> str:
@@ -89,18 +85,6 @@ class Tallied(Protocol):
     @property
     def player_2(self) -> str:
         """The player in seat 2."""
-
-    @property
-    def result(self) -> str:
-        """A win, a draw or void."""
-
-    @property
-    def winner(self) -> int:
-        """The seat that won, or 0."""
-
-    @property
-    def cause(self) -> str:
-        """The cause of the end."""
 
     @property
     def games(self) -> int:

@@ -26,8 +26,8 @@ from arbiter.wire.tournament_messages import (
     summary_message,
     tournament_message,
     wanted_of,
+    web_hook_message,
 )
-from arbiter.wire.web_hooks import web_hook_message
 
 
 class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):

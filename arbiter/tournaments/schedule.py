@@ -1,4 +1,4 @@
-"""When a tournament takes place, as its specification says it."""
+"""When a tournament takes place, and what the table over a series of tournaments counts."""
 
 from __future__ import annotations
 
@@ -55,3 +55,23 @@ class Schedule:
             example='`every = "friday 18:00 Europe/Berlin"`, `every = "0 18 1 * * Europe/Berlin"`',
         ),
     ] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesRules:
+    """What the table over a series counts; see `arbiter.tournaments.series_table`."""
+
+    best: Annotated[int, Option("How many of a player's results count, the best ones; 0: all.", bounds=(0, 100))] = 0
+    last: Annotated[
+        int,
+        Option("Of how many tournaments, the last ones that took place and have ended.", bounds=(1, 100)),
+    ] = 100
+    place_points: Annotated[
+        tuple[int, ...],
+        Option(
+            "What a place in a tournament counts, the first place first; without any, points count.",
+            bounds=(0, 100),
+            allowed="a list of at most 100 whole numbers from 0 to 10000",
+            example="`place_points = [10, 7, 5, 3]`",
+        ),
+    ] = ()

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from arbiter.tournaments.series_rules import SeriesRules
+from arbiter.tournaments.schedule import SeriesRules
 from arbiter.tournaments.standings import Table
 from arbiter.tournaments.tournament import Tournament
 

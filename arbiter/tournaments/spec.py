@@ -14,8 +14,7 @@ from typing import Annotated, Final, TypeAlias
 from arbiter.options import Option, Written, options_of
 from arbiter.tournaments.groups import Groups
 from arbiter.tournaments.league_rules import LeagueRules, LeagueSeason
-from arbiter.tournaments.schedule import Schedule
-from arbiter.tournaments.series_rules import SeriesRules
+from arbiter.tournaments.schedule import Schedule, SeriesRules
 
 ATTEMPTS: Final = 3  #: the default of `Spec.attempts`
 MOST_ATTEMPTS: Final = 100  #: also in older records, in which the number was not bounded

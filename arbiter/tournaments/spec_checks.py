@@ -10,7 +10,7 @@ from arbiter.errors import parameter_invalid, with_article
 from arbiter.games import registry
 from arbiter.tournaments import formats
 from arbiter.tournaments.league_rules import LeagueRules
-from arbiter.tournaments.series_rules import SeriesRules
+from arbiter.tournaments.schedule import SeriesRules
 from arbiter.tournaments.spec import LEAGUES, OpeningOrder, Spec, TieBreak
 
 _invalid: Final = partial(parameter_invalid, of="a tournament")

@@ -15,6 +15,7 @@ from arbiter.matches.policy import ClockStart, NoShow
 from arbiter.service.gate.entries import EntryCorrection
 from arbiter.service.gate.tournament_calls import TournamentQuery
 from arbiter.service.ports.journal import TournamentSummary
+from arbiter.service.ports.web_hooks import WebHook
 from arbiter.service.tournaments.series_tables import Series
 from arbiter.tournaments.engine import too_few
 from arbiter.tournaments.formats import Rating
@@ -330,3 +331,19 @@ def _row_message(row: StandingsRow) -> pb.StandingsRow:
 def _rating_message(rating: Rating) -> pb.StandingsRating:
     elo = rating_pb2.Estimate(value=rating.elo, low=rating.low, high=rating.high)
     return pb.StandingsRating(elo=elo, provisional=rating.provisional, group=rating.group)
+
+
+def web_hook_message(hook: WebHook) -> pb.WebHook:
+    """Return the message of a web hook, without its secret."""
+    return pb.WebHook(
+        web_hook_id=hook.hook_id,
+        tournament_id=hook.tournament_id,
+        url=hook.url,
+        created_ms=hook.created_ms,
+        delivered_revision=hook.revision,
+        delivered_ms=hook.delivered_ms,
+        tries=hook.tries,
+        next_try_ms=0 if hook.stopped else hook.due_ms,
+        error=hook.error,
+        stopped=hook.stopped,
+    )

@@ -100,3 +100,11 @@ def page(said: str) -> str:
     found = re.search(r"Watch it in a browser: (\S+)", said)
     assert found is not None, said
     return found[1]
+
+
+def begin(runs: list[subprocess.Popen[str]], file: Path, *options: str) -> subprocess.Popen[str]:
+    """Begin `arbiter tournament run` in the folder of its file; the fixture `runs` kills it at the end."""
+    command = [*COMMAND, "tournament", "run", str(file), *options]
+    process = subprocess.Popen(command, cwd=file.parent, stdout=PIPE, stderr=PIPE, env=clean_environment(), text=True)
+    runs.append(process)
+    return process

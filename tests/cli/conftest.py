@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -46,3 +47,13 @@ def arbiter(
         return Ran(code, out, err)
 
     return ask
+
+
+@pytest.fixture
+def runs() -> Iterator[list[subprocess.Popen[str]]]:
+    """Yield a list for processes (`begin`); kill them at the end."""
+    begun: list[subprocess.Popen[str]] = []
+    yield begun
+    for process in begun:
+        process.kill()
+        process.communicate()

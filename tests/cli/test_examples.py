@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -16,8 +15,8 @@ import pytest
 
 from arbiter.cli.tournament_run.run_processes import SERVER_MODULE
 from arbiter.tournaments.spec import Format
-from tests.cli.command import WAIT_S, Arbiter
-from tests.cli.test_tournament_run import begin, heard, standings
+from tests.cli.command import WAIT_S, Arbiter, begin
+from tests.cli.test_tournament_run import heard, standings
 from tests.processes import descendants
 
 pytestmark = pytest.mark.long
@@ -64,16 +63,6 @@ def changed(format_: Format) -> str:
     return "".join(
         [head, PATIENCE, *(f"[[bots]]\n{bot}" for bot in quick), *gone, away("quits", 2, ', WITHDRAWS = "1"')]
     )
-
-
-@pytest.fixture
-def runs() -> Iterator[list[subprocess.Popen[str]]]:
-    """Yield a list of processes; kill them at the end."""
-    begun: list[subprocess.Popen[str]] = []
-    yield begun
-    for process in begun:
-        process.kill()
-        process.communicate()
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,7 @@ from arbiter.cli.tournament_view import series_lines
 from arbiter.service.ports.journal import TournamentSummary
 from arbiter.service.tournaments.series_tables import Series
 from arbiter.tournaments.events import Created
-from arbiter.tournaments.schedule import Schedule
-from arbiter.tournaments.series_rules import SeriesRules
+from arbiter.tournaments.schedule import Schedule, SeriesRules
 from arbiter.tournaments.series_table import PlayerResult, series_table
 from arbiter.tournaments.spec import Format, Spec
 from arbiter.tournaments.tournament import Tournament

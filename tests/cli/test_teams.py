@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 from arbiter.cli.tournament_run.run_processes import SERVER_MODULE
-from tests.cli.command import WAIT_S, Arbiter, Server
+from tests.cli.command import WAIT_S, Arbiter, Server, begin
 from tests.cli.test_examples import AWAY, EXAMPLES, PATIENCE, away
-from tests.cli.test_tournament_run import begin, heard
-from tests.cli.test_tournament_run import runs as runs
+from tests.cli.test_tournament_run import heard
 from tests.documents import block, commands
 from tests.processes import descendants
 

@@ -6,16 +6,14 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from subprocess import PIPE
 
 import pytest
 
 from arbiter.cli.tournament_run.run_processes import SERVER_MODULE
 from arbiter.sandbox.bubblewrap import SPAWNER
-from tests.cli.command import COMMAND, WAIT_S, Arbiter, clean_environment
+from tests.cli.command import WAIT_S, Arbiter, begin
 from tests.clients.toolchains import require
 from tests.processes import descendants, wait_for_end
 
@@ -43,23 +41,6 @@ def written(folder: Path, *bots: str, cup: str = CUP) -> Path:
     return file
 
 
-@pytest.fixture
-def begun() -> Iterator[list[subprocess.Popen[str]]]:
-    """Yield a list of processes; kill them at the end."""
-    processes: list[subprocess.Popen[str]] = []
-    yield processes
-    for process in processes:
-        process.kill()
-        process.communicate()
-
-
-def begin(begun: list[subprocess.Popen[str]], file: Path, *options: str) -> subprocess.Popen[str]:
-    command = [*COMMAND, "tournament", "run", str(file), "--directory", "runs", *options]
-    process = subprocess.Popen(command, cwd=file.parent, stdout=PIPE, stderr=PIPE, env=clean_environment(), text=True)
-    begun.append(process)
-    return process
-
-
 def heard(process: subprocess.Popen[str], words: str) -> None:
     """Read lines until one contains these words."""
     assert process.stdout is not None
@@ -82,13 +63,13 @@ def kill(run: subprocess.Popen[str], what: str) -> None:
 
 @pytest.mark.parametrize("sandboxed", [True, False])
 def test_a_tournament_goes_on_whichever_of_its_processes_is_killed(
-    tmp_path: Path, begun: list[subprocess.Popen[str]], arbiter: Arbiter, sandboxed: bool
+    tmp_path: Path, runs: list[subprocess.Popen[str]], arbiter: Arbiter, sandboxed: bool
 ) -> None:
     require(STOCKFISH, why="a chess engine plays")
     file = written(tmp_path, 'name = "one"\nuci = "stockfish"', 'name = "two"\nuci = "stockfish"')
     walls = ("--sandbox", "require") if sandboxed else ("--no-sandbox",)
     options = ("--concurrency", "2", "--export", "out", *walls)
-    run = begin(begun, file, *options)
+    run = begin(runs, file, "--directory", "runs", *options)
     heard(run, " 1/16  chess: ")
     kill(run, STOCKFISH)
     heard(run, " 4/16  chess: ")
@@ -101,7 +82,7 @@ def test_a_tournament_goes_on_whichever_of_its_processes_is_killed(
     run.kill()
     run.communicate()
 
-    run = begin(begun, file, *options, "--resume")
+    run = begin(runs, file, "--directory", "runs", *options, "--resume")
     said, complaint = run.communicate(timeout=WAIT_S)
     assert (run.returncode, complaint) == (0, "")
     assert "over (complete): 16 of 16 games played" in said
@@ -120,10 +101,11 @@ def test_a_tournament_goes_on_whichever_of_its_processes_is_killed(
     ],
 )
 def test_an_engine_that_does_not_introduce_itself_ends_the_run_and_its_log_says_why(
-    tmp_path: Path, begun: list[subprocess.Popen[str]], bot: str, said: str
+    tmp_path: Path, runs: list[subprocess.Popen[str]], bot: str, said: str
 ) -> None:
     require(STOCKFISH, why="a chess engine plays")
-    run = begin(begun, written(tmp_path, 'name = "one"\nuci = "stockfish"', f"{bot}\nversion = '1'"))
+    file = written(tmp_path, 'name = "one"\nuci = "stockfish"', f"{bot}\nversion = '1'")
+    run = begin(runs, file, "--directory", "runs")
     _, complaint = run.communicate(timeout=WAIT_S)
     assert run.returncode == 1
     assert "ended 3 times before it came; its output is in runs/run-1/bots/" in complaint

@@ -10,10 +10,9 @@ import signal
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from subprocess import PIPE
 
 import arbiter_client as arb
 import httpx
@@ -31,7 +30,7 @@ from arbiter.matches import time_control
 from arbiter.service.players.accounts import Scope
 from arbiter.testing.served import served
 from arbiter.tournaments.spec_text import read_spec
-from tests.cli.command import COMMAND, WAIT_S, Arbiter, clean_environment, page
+from tests.cli.command import WAIT_S, Arbiter, begin, page
 from tests.processes import descendants, wait_for_end
 
 pytestmark = pytest.mark.long
@@ -75,23 +74,6 @@ def written(folder: Path, tournament: str, players: Sequence[str] = ("ann", "ben
     file = folder / "cup.toml"
     file.write_text(tournament + "\n".join(bots))
     return file
-
-
-@pytest.fixture
-def runs() -> Iterator[list[subprocess.Popen[str]]]:
-    """Yield a list of processes; kill them at the end."""
-    begun: list[subprocess.Popen[str]] = []
-    yield begun
-    for process in begun:
-        process.kill()
-        process.communicate()
-
-
-def begin(runs: list[subprocess.Popen[str]], file: Path, *options: str) -> subprocess.Popen[str]:
-    command = [*COMMAND, "tournament", "run", str(file), *options]
-    process = subprocess.Popen(command, cwd=file.parent, stdout=PIPE, stderr=PIPE, env=clean_environment(), text=True)
-    runs.append(process)
-    return process
 
 
 def heard(process: subprocess.Popen[str], words: str) -> str:

@@ -13,7 +13,7 @@ from tests.e2e.test_stop import connected, new_match, record
 
 pytestmark = pytest.mark.long
 
-HELD_UP_S = 3.0  #: longer than the two seconds after which a server counts the time as an outage
+STALL_S = 3.0  #: longer than the two seconds after which a server counts the time as an outage
 
 
 async def no_answer(server: Server) -> None:
@@ -21,7 +21,7 @@ async def no_answer(server: Server) -> None:
     async with grpc.aio.insecure_channel(server.address) as channel:
         stub = server_pb2_grpc.ServerServiceStub(channel)
         with pytest.raises(grpc.aio.AioRpcError) as refused:
-            await stub.GetServerInfo(server_pb2.GetServerInfoRequest(), timeout=HELD_UP_S, wait_for_ready=True)
+            await stub.GetServerInfo(server_pb2.GetServerInfoRequest(), timeout=STALL_S, wait_for_ready=True)
         assert refused.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
 
 
@@ -48,7 +48,7 @@ async def test_the_time_of_a_suspension_is_charged_to_no_player(server: Server, 
     assert [event["kind"] for event in after] == ["moved", "interrupted", "resumed", "moved"]
     before, interrupted, resumed, answer = after
     assert interrupted["reason"] == "restart"
-    assert interrupted["at"] - before["at"] >= HELD_UP_S * 1_000 - 1  # times in the record are whole milliseconds
+    assert interrupted["at"] - before["at"] >= STALL_S * 1_000 - 1  # times in the record are whole milliseconds
     assert resumed["clocks"] == before["clocks"]
     assert answer["ledger"]["started"] == resumed["at"]
-    assert answer["ledger"]["charged"] < HELD_UP_S * 1_000
+    assert answer["ledger"]["charged"] < STALL_S * 1_000

@@ -282,7 +282,7 @@ def test_a_wait_for_the_log_that_is_charged_is_found(evidence_of_servers: Eviden
         history.holds.append(LogHold(began_ms, ended_ms))
     if excuse == "it does not read":
         streams = history.asked_streams
-        streams[:] = [replace(each, held_up=[(began_ms, ended_ms)]) for each in streams]
+        streams[:] = [replace(each, kept_waiting=[(began_ms, ended_ms)]) for each in streams]
     if excuse == "it was again":
         entries = case.matches[match_id]
         entry = next(entry for entry in entries if entry.event is event)

@@ -20,7 +20,7 @@ from tests.bus.nats import Nats
 from tests.e2e.crashing import CrashPlan
 from tests.e2e.crashing_server import LONGEST_S, CrashingServer, crashing_server
 from tests.observability.test_metrics import read, value
-from tests.store.test_shared_servers import PLAYERS, Observer, Slow, addresses, check, make_matches
+from tests.store.test_shared_servers import Observer, addresses, begin_to_play, check, make_matches
 
 MORE = 20  #: moves after each change of the bus
 
@@ -91,12 +91,7 @@ async def play_through(made: Servers, nats: Nats, network: Network) -> None:
     servers = made.servers
     token = next(server.admin_token for server in servers if server.admin_token)
     async with arb.Client(addresses(servers, 0), token=token, patience_s=LONGEST_S) as client:
-        bots = {name: Slow() for name in PLAYERS}
-        tokens = {name: (await client.create_token(name)).secret for name in PLAYERS}
-        playing = [
-            asyncio.create_task(arb.play(bot, addresses(servers, number % 2), token=tokens[name]))
-            for number, (name, bot) in enumerate(bots.items())
-        ]
+        bots, playing = await begin_to_play(client, servers)
         observers = [Observer(addresses(servers, number), token) for number in range(2)]
         matches: dict[str, tuple[str, str]] = {}
         over = asyncio.Event()

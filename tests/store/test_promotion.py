@@ -19,7 +19,7 @@ from tests.e2e.crashing import CrashPlan
 from tests.e2e.crashing_server import LONGEST_S, CrashingServer, crashing_server
 from tests.store.postgres import Cluster
 from tests.store.records import appends
-from tests.store.test_shared_servers import PLAYERS, Observer, Slow, addresses, check, make_matches
+from tests.store.test_shared_servers import Observer, addresses, begin_to_play, check, make_matches
 
 MOVES = 20
 DATABASE = "promoted"
@@ -123,12 +123,7 @@ async def play_through(servers: list[CrashingServer], standbys: Standbys) -> lis
     token = next(server.admin_token for server in servers if server.admin_token)
     took = []
     async with arb.Client(addresses(servers, 0), token=token, patience_s=LONGEST_S) as client:
-        bots = {name: Slow() for name in PLAYERS}
-        tokens = {name: (await client.create_token(name)).secret for name in PLAYERS}
-        playing = [
-            asyncio.create_task(arb.play(bot, addresses(servers, number % 2), token=tokens[name]))
-            for number, (name, bot) in enumerate(bots.items())
-        ]
+        bots, playing = await begin_to_play(client, servers)
         observer, over = Observer(addresses(servers, 1), token), asyncio.Event()
         made: dict[str, tuple[str, str]] = {}
         making = asyncio.create_task(make_matches(client, made, observer, over))

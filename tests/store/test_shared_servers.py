@@ -94,15 +94,22 @@ def addresses(servers: list[CrashingServer], first: int) -> str:
     return ",".join(server.address for server in servers[first:] + servers[:first])
 
 
+async def begin_to_play(
+    client: arb.Client, servers: list[CrashingServer]
+) -> tuple[dict[str, Slow], list[asyncio.Task[None]]]:
+    """Let all players connect, in turn to the first and the second server; return their bots, and their runs."""
+    bots = {name: Slow() for name in PLAYERS}
+    tokens = {name: (await client.create_token(name)).secret for name in PLAYERS}
+    return bots, [
+        asyncio.create_task(arb.play(bot, addresses(servers, number % 2), token=tokens[name]))
+        for number, (name, bot) in enumerate(bots.items())
+    ]
+
+
 async def play_through(servers: list[CrashingServer]) -> None:
     token = next(server.admin_token for server in servers if server.admin_token)
     async with arb.Client(addresses(servers, 0), token=token, patience_s=LONGEST_S) as client:
-        bots = {name: Slow() for name in PLAYERS}
-        tokens = {name: (await client.create_token(name)).secret for name in PLAYERS}
-        playing = [
-            asyncio.create_task(arb.play(bot, addresses(servers, number % 2), token=tokens[name]))
-            for number, (name, bot) in enumerate(bots.items())
-        ]
+        bots, playing = await begin_to_play(client, servers)
         observer = Observer(addresses(servers, 1), token)
         made: dict[str, tuple[str, str]] = {}
         over = asyncio.Event()

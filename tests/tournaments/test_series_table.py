@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from arbiter.testing.random_tournaments import TournamentRun
-from arbiter.tournaments.series_rules import SeriesRules
+from arbiter.tournaments.schedule import SeriesRules
 from arbiter.tournaments.series_table import PlayerResult, Results, SeriesRow, results_of, series_table
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.standings import standings

@@ -14,9 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from arbiter.cli import tournament_view as words
-from arbiter.cli.counts import counted
 from arbiter.cli.ratings_view import signed, whole
-from arbiter.cli.terminal import drawn_table
+from arbiter.cli.terminal import counted, drawn_table
 from arbiter.cli.tournament_run.export import KEYS, TRANSCRIPTS, file_name
 from arbiter.cli.tournament_run.folder import shown
 from arbiter.cli.tournament_run.progress import EndedMatch, Progress

@@ -13,9 +13,8 @@ from cyclopts import Parameter
 
 from arbiter.cli import tournament_view as words
 from arbiter.cli.boxed import chosen
-from arbiter.cli.counts import counted
 from arbiter.cli.failure import Failure
-from arbiter.cli.terminal import on_terminal, say, tables
+from arbiter.cli.terminal import counted, on_terminal, say, tables
 from arbiter.cli.tournament_run.export import export, export_hits
 from arbiter.cli.tournament_run.folder import Folder, begin, newest, shown
 from arbiter.cli.tournament_run.host import Host, RunSettings, cautions, console, cores, logged, until_signal

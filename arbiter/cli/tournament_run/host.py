@@ -19,9 +19,8 @@ import arbiter_client as arb
 from arbiter_client import credentials
 
 from arbiter.bootstrap import create_tokens
-from arbiter.cli.counts import counted
 from arbiter.cli.failure import INTERRUPTED, Failure
-from arbiter.cli.terminal import PlainConsole, on_terminal
+from arbiter.cli.terminal import PlainConsole, counted, on_terminal
 from arbiter.cli.tournament_bots import BotEntry
 from arbiter.cli.tournament_run.folder import RUN_PREFIX, Folder
 from arbiter.cli.tournament_run.run_processes import BotOrder, Processes

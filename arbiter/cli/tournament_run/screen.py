@@ -15,8 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from arbiter.cli import tournament_view as words
-from arbiter.cli.counts import counted
-from arbiter.cli.terminal import drawn_table
+from arbiter.cli.terminal import counted, drawn_table
 from arbiter.cli.tournament_run.progress import EndedMatch, Progress
 from arbiter.cli.tournament_run.run_processes import now_ms
 from arbiter.cli.tournament_run.running_tournament import RunningTournament

@@ -10,7 +10,7 @@ from typing import Final
 
 import arbiter_client as arb
 
-from arbiter.cli.counts import counted
+from arbiter.cli.terminal import counted
 from arbiter.cli.tournament_view import result_of
 from arbiter.ratings.difference import difference
 from arbiter.ratings.pairs import Pairs, draw_ratio, normalised

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from arbiter_protos.v1 import play_pb2, player_pb2, tournament_pb2
 
 from arbiter.conformance.clauses import CLIENTS, PROTOS, REFUSAL, SERVER, clause
@@ -23,12 +25,7 @@ async def fields(testbed: Testbed) -> None:
         item.MergeFromString(UNKNOWN_TEXT + UNKNOWN_NUMBER)
         return [item]
 
-    testbed.bend(down)
-    now_s = testbed.trace.now_s
-    testbed.cut()
-    await testbed.connected(after_s=now_s)
-    match = await testbed.match()
-    await match.goes_on(3, START_S)
+    await _plays_on(testbed, down)
 
 
 @clause("newer.items", "passes over items that it does not know", "Clients ignore items that they do not know.")
@@ -40,12 +37,7 @@ async def items(testbed: Testbed) -> None:
         future.MergeFromString(UNKNOWN_ITEM)
         return [future, play_pb2.PlayItem(), item] if item.WhichOneof("item") != "hello" else [item, future]
 
-    testbed.bend(down)
-    now_s = testbed.trace.now_s
-    testbed.cut()
-    await testbed.connected(after_s=now_s)
-    match = await testbed.match()
-    await match.goes_on(3, START_S)
+    await _plays_on(testbed, down)
 
 
 @clause(
@@ -97,12 +89,7 @@ async def hello(testbed: Testbed) -> None:
             item.hello.capabilities.extend(["telepathy", "time-travel"])
         return [item]
 
-    testbed.bend(down)
-    now_s = testbed.trace.now_s
-    testbed.cut()
-    await testbed.connected(after_s=now_s)
-    match = await testbed.match()
-    await match.goes_on(3, START_S)
+    await _plays_on(testbed, down)
 
 
 @clause(
@@ -139,3 +126,13 @@ async def offers(testbed: Testbed) -> None:
     )
     testbed.live.send(play_pb2.PlayItem(seek=seek), play_pb2.PlayItem(tournament=call))
     await match.goes_on(3)
+
+
+async def _plays_on(testbed: Testbed, down: Callable[[play_pb2.PlayItem], list[play_pb2.PlayItem]]) -> None:
+    """Change every item to the bot from a new hello on, and play with it."""
+    testbed.bend(down)
+    now_s = testbed.trace.now_s
+    testbed.cut()
+    await testbed.connected(after_s=now_s)
+    match = await testbed.match()
+    await match.goes_on(3, START_S)

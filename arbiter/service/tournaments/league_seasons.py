@@ -24,8 +24,7 @@ from arbiter.tournaments import formats
 from arbiter.tournaments.league import Member, Placement, place
 from arbiter.tournaments.league_rules import LeagueSeason
 from arbiter.tournaments.refusals import closed
-from arbiter.tournaments.schedule import Schedule
-from arbiter.tournaments.series_rules import SeriesRules
+from arbiter.tournaments.schedule import Schedule, SeriesRules
 from arbiter.tournaments.series_table import who_played
 from arbiter.tournaments.spec import Spec
 from arbiter.tournaments.spec_text import LONGEST_NAME

@@ -13,7 +13,7 @@ from arbiter.service.tournaments.standings_cache import StandingsCache
 from arbiter.service.tournaments.tournament_registry import TournamentRegistry
 from arbiter.tournaments.events import End, Event
 from arbiter.tournaments.groups import Named
-from arbiter.tournaments.series_rules import SeriesRules
+from arbiter.tournaments.schedule import SeriesRules
 from arbiter.tournaments.series_table import Results, SeriesRow, results_of, series_table
 from arbiter.tournaments.tournament import Tournament
 

@@ -199,7 +199,7 @@ class AskedStream:
 
     server, process: its number, and that of the process, as in `SentTurn`. asked_ms: when the server had read the
     hello; begun_ms: when its first message left, which is when the stream was open. over_ms: when the server had ended
-    the call, or was dead; cut_ms: when its connection was lost. held_up: when a message had to wait because the player
+    the call, or was dead; cut_ms: when its connection was lost. kept_waiting: when a message had to wait because the player
     did not read.
     """
 
@@ -210,7 +210,7 @@ class AskedStream:
     begun_ms: float | None = None
     over_ms: float | None = None
     cut_ms: float | None = None
-    held_up: list[tuple[float, float]] = field(default_factory=list)
+    kept_waiting: list[tuple[float, float]] = field(default_factory=list)
 
 
 class TwoStreams(NamedTuple):

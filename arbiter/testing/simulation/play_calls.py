@@ -134,7 +134,7 @@ class PlayCall:
             await self._link.down.room()
         finally:
             if true_ms() > began_ms:
-                self._asked.held_up.append((began_ms, true_ms()))
+                self._asked.kept_waiting.append((began_ms, true_ms()))
 
     def note_end(self) -> None:
         """Note that the call is over."""

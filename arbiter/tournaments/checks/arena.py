@@ -20,8 +20,7 @@ from itertools import combinations
 from typing import Final, NamedTuple
 
 from arbiter.tournaments import events as ev
-from arbiter.tournaments.checks.check import FormatCheck
-from arbiter.tournaments.checks.free import only_the_free
+from arbiter.tournaments.checks.check import FormatCheck, only_the_free
 from arbiter.tournaments.checks.history import EarlierRounds
 
 RULES: Final = "the arbiter's rules for arenas of November 2026"

@@ -1,4 +1,4 @@
-"""The interface of a format's check."""
+"""The interface of a format's check, and what the checks of formats share that pair the players who are free."""
 
 from __future__ import annotations
 
@@ -35,3 +35,18 @@ class FormatCheck:
     def end(self, history: EarlierRounds) -> Iterator[str]:
         """Check a completed tournament."""
         yield from ()
+
+
+def only_the_free(history: EarlierRounds, event: ev.Paired) -> Iterator[str]:
+    """Yield players that were paired although they were not free, or had another game left, and forbidden pairs."""
+    free = set(event.free)
+    busy = {player: left.number for left in history.going_on.values() for player in left.players}
+    for meeting in event.meetings:
+        for player in (meeting.first, meeting.second):
+            if player not in free:
+                yield f"{player} was paired, and was not free"
+            if player in busy:
+                yield f"{player} was paired, and meeting {busy[player]} of it went on"
+    for meeting in event.meetings:
+        if frozenset((meeting.first, meeting.second)) in history.forbidden:
+            yield f"{meeting.first} and {meeting.second} must not meet"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from arbiter.tournaments import events as ev
-from arbiter.tournaments.checks.check import FormatCheck
-from arbiter.tournaments.checks.free import only_the_free
+from arbiter.tournaments.checks.check import FormatCheck, only_the_free
 from arbiter.tournaments.checks.history import EarlierRounds
 
 

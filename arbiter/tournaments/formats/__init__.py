@@ -7,10 +7,9 @@ from typing import Final
 from arbiter.tournaments.formats.arena import Arena
 from arbiter.tournaments.formats.gauntlet import Gauntlet
 from arbiter.tournaments.formats.knockout import Knockout
-from arbiter.tournaments.formats.ladder import Ladder
+from arbiter.tournaments.formats.ladder import Ladder, Shares
 from arbiter.tournaments.formats.pairer import FreePlayers, Pairer, Rating, Strength
 from arbiter.tournaments.formats.round_robin import RoundRobin
-from arbiter.tournaments.formats.shares import Shares
 from arbiter.tournaments.formats.swiss import Swiss
 from arbiter.tournaments.formats.teams import RoundRobinOfTeams, SwissOfTeams
 from arbiter.tournaments.formats.trial import Trial

@@ -51,10 +51,12 @@ async def coming_back(server: InMemoryArbiter, directory: KeepingDirectory) -> a
     return opening
 
 
-@pytest.mark.parametrize("was_told", [True, False])
+@pytest.mark.parametrize(("time", "was_told"), [("1m", True), ("1m", False), ("1s/move", True)])
 @virtually
-async def test_a_player_whose_stream_the_store_keeps_for_long_is_not_charged(was_told: bool) -> None:
-    server, directory, match = await turn_of_one_who_has_left("1m", was_told)
+async def test_a_player_whose_stream_the_store_keeps_for_long_is_not_charged_or_flagged(
+    time: str, was_told: bool
+) -> None:
+    server, directory, match = await turn_of_one_who_has_left(time, was_told)
     opening = await coming_back(server, directory)
     directory.free.set()
     await replied(await opening)
@@ -79,16 +81,6 @@ async def test_a_turn_that_begins_while_the_store_keeps_the_stream_of_its_player
     await replied(await opening)
     moved = last_move(await events(server, match.id))
     assert (moved.ply, moved.ledger.charged) == (1, 1_000 * THINKS_S)
-
-
-@virtually
-async def test_a_player_whose_stream_the_store_keeps_does_not_lose_on_time() -> None:
-    server, directory, match = await turn_of_one_who_has_left("1s/move")
-    opening = await coming_back(server, directory)
-    directory.free.set()
-    await replied(await opening)
-    moved = last_move(await events(server, match.id))
-    assert (moved.ply, moved.ledger.charged) == (1, 1_000 * THINKS_S), "the turn began again"
 
 
 @virtually

@@ -16,7 +16,7 @@ from arbiter.testing.clock import virtually
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.tournaments import commands as do
 from arbiter.tournaments.events import Decision, End
-from arbiter.tournaments.series_rules import SeriesRules
+from arbiter.tournaments.schedule import SeriesRules
 from arbiter.tournaments.spec import Format, Spec
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
 from tests.service.sharing.servers import servers

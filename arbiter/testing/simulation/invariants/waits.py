@@ -249,7 +249,7 @@ def _is_long(case: RunEvidence, began_ms: float, ended_ms: float) -> bool:
 
 def _had_other_reasons(case: RunEvidence, asked: AskedStream, began_ms: float, ended_ms: float) -> bool:
     """Return whether a player did not read its stream in a wait, or the server was stopped."""
-    return any(since_ms <= ended_ms and began_ms <= until_ms for since_ms, until_ms in asked.held_up) or any(
+    return any(since_ms <= ended_ms and began_ms <= until_ms for since_ms, until_ms in asked.kept_waiting) or any(
         lost.how == "stopped"
         and lost.server == asked.server
         and lost.at_s * 1_000 <= ended_ms

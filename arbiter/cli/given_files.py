@@ -1,4 +1,4 @@
-"""Files that drawings are written to: what their names say about their content."""
+"""Files that a command is given: texts that it reads, and drawings that it writes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,18 @@ from pathlib import Path
 from typing import Final
 
 from arbiter.cli.failure import Failure
+from arbiter.text_files import text_of
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file, with a line feed at the end of each line. Raises Failure, which names the file."""
+    try:
+        return text_of(path.read_bytes())
+    except OSError as error:
+        raise Failure(f"can't read {path}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise Failure(f"{path}: {error}") from None
+
 
 SVG: Final = ".svg"
 TEXT: Final = ("", ".txt")
