@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import ast
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,29 @@ from tests.documents import ROOT
 
 PACKAGE = Path(arbiter.__file__).parent
 FORBIDDEN = {"utils", "common", "helpers", "manager"}
+NAMED_AFTER = {
+    "cli": "a command",
+    "bench": "a benchmark",
+    "service/ports": "what its adapters have",
+    "store": "a port",
+    "bus": "a port",
+    "tournaments/checks": "the format that it checks",
+    "testing": "what it stands for in tests, or checks",
+    "conformance": "a chapter of clauses",
+}
+"""Packages whose modules have the name of something else, and of what."""
+TWICE = {"codec", "commands", "events"}  #: a match has one, and a tournament has one
 
 
 def test_no_module_has_a_meaningless_name() -> None:
     assert [path for path in PACKAGE.rglob("*.py") if path.stem in FORBIDDEN] == []
+
+
+def test_the_name_of_a_module_says_which_one_it_is() -> None:
+    paths = (path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
+    own = [path for path in paths if not any(path.is_relative_to(package) for package in NAMED_AFTER)]
+    times = Counter(path.stem for path in own if not path.stem.startswith("__"))
+    assert {name for name, number in times.items() if number > 1} == TWICE
 
 
 @pytest.mark.parametrize("reason", Reason)

@@ -21,7 +21,7 @@ from arbiter.tournaments.spec import Options, Spec
 
 SEED: Final = 2026
 ARENAS: Final = 20  #: of each row
-PLAYERS: Final = (3, 4, 6, 8, 12, 20, 40)
+PLAYERS: Final = (4, 6, 8, 20, 40)
 SPEEDS: Final = {"equal": (1,), "unequal": (1, 1, 2, 2, 4, 4, 8, 8)}
 DURATION_MS: Final = 600_000
 GAME_MS: Final = 10_000  #: the mean, over all pairs of bots

@@ -109,14 +109,9 @@ def _needed(kept: Mapping[str, Any]) -> list[Row]:
     return [tables.NEEDED_HEADINGS, *tables.needed_rows(tables.WANTED, tables.costs_in(kept))]
 
 
-def _checks(kept: Mapping[str, Any]) -> list[Row]:
-    return [tables.CHECK_HEADINGS, *tables.checks(kept)]
-
-
 PARTS: Final[Mapping[str, Callable[[Mapping[str, Any]], list[Row]]]] = {
     "plan": _plan,
     "measured": _measured,
-    "checks": _checks,
     "carried": _carried,
     "needed": _needed,
 }

@@ -199,8 +199,8 @@ class AskedStream:
 
     server, process: its number, and that of the process, as in `SentTurn`. asked_ms: when the server had read the
     hello; begun_ms: when its first message left, which is when the stream was open. over_ms: when the server had ended
-    the call, or was dead; cut_ms: when its connection was lost. kept_waiting: when a message had to wait because the player
-    did not read.
+    the call, or was dead; cut_ms: when its connection was lost. kept_waiting: when a message had to wait because the
+    player did not read.
     """
 
     player: str
