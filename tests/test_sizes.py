@@ -91,6 +91,7 @@ STARTED: Final[Mapping[str, str]] = {
     "arbiter/store/migrations/env.py": "Alembic runs it",
     "clients/python/arbiter_client/bots/mcts.py": "`arbiter serve --bot` and others find bots by their files",
     "clients/python/arbiter_client/bots/wire.py": "`arbiter serve --bot` and others find bots by their files",
+    "clients/python/arbiter_client/training.py": "users import it, whose players are trained",
     "tests/clients/flaky.py": "maintainers run it, as it says itself",
     "tests/sandbox/escapes/attempts.py": "it runs as a file in the sandbox, where there is no package",
 }
