@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from arbiter.cli.terminal import write_text
+from arbiter.errors import Refusal
 from arbiter.games.contract import Seat
 from arbiter.matches.clock import SeatClock
 from arbiter.matches.commands import ResultKind
@@ -54,14 +55,18 @@ class MatchRow(NamedTuple):
 class MoveRow(NamedTuple):
     """A move of a finished match.
 
-    event: None for a move of the opening, which nobody played. clock: the mover's, after the move; None without one.
-    comment: None if the bot sent none.
+    before: the position in which it was played, and legal: how many legal moves that has. None if the rules can't tell.
+    score: of the mover at the end, None in a void match. event: None for a move of the opening, which nobody played.
+    clock: the mover's, after the move; None without one. comment: None if the bot sent none.
     """
 
     match_id: str
     ply: int
     seat: Seat
     move: str
+    before: str | None
+    legal: int | None
+    score: float | None
     event: Moved | None
     clock: SeatClock | None
     comment: Comment | None
@@ -80,21 +85,41 @@ def move_rows(match: Match, events: Sequence[Event]) -> Iterator[MoveRow]:
     """
     assert match.result is not None
     key = key_of(match.result.key) if match.result.key else None
-    seats: tuple[Seat, Seat] = (1, 2)
-    for ply, move in enumerate(match.created.opening):
-        yield MoveRow(match.id, ply, seats[match.turns[ply] - 1], move, None, None, None)
-    for event in events:
-        if isinstance(event, Moved):
-            timed = not isinstance(match.controls[event.seat - 1], Unlimited)
-            comment = unseal(event.comment, key, event.ply) if key is not None and event.comment else None
-            clock = event.clocks[event.seat - 1] if timed else None
-            yield MoveRow(match.id, event.ply, event.seat, event.move, event, clock, comment)
+    moved = [event for event in events if isinstance(event, Moved)]
+    opening = len(match.created.opening)
+    for ply, (move, seat, (before, legal)) in enumerate(zip(match.moves, match.turns, _faced(match), strict=True)):
+        mover: Seat = 1 if seat == 1 else 2
+        event = moved[ply - opening] if ply >= opening else None
+        comment = clock = None
+        if event is not None:
+            comment = unseal(event.comment, key, ply) if key is not None and event.comment else None
+            clock = None if isinstance(match.controls[mover - 1], Unlimited) else event.clocks[mover - 1]
+        yield MoveRow(match.id, ply, mover, move, before, legal, _score(match.result, mover), event, clock, comment)
 
 
-def _score(row: MatchRow, seat: Seat) -> float | None:
-    if row.ended.result is ResultKind.VOID:
+def _faced(match: Match) -> Iterator[tuple[str | None, int | None]]:
+    """Yield for each move the position in which it was played, and how many legal moves that has.
+
+    Both are None if the rules are not installed, and after a move that the installed ones refuse.
+    """
+    game, position = match.game, None
+    if game.installed:
+        position = game.start(match.created.position)
+    for move in match.moves:
+        if position is None:
+            yield None, None
+            continue
+        yield game.text(position), len(game.moves(position))
+        try:
+            position = game.play(position, move)
+        except Refusal:
+            position = None
+
+
+def _score(ended: Ended, seat: Seat) -> float | None:
+    if ended.result is ResultKind.VOID:
         return None
-    return 0.5 if row.ended.winner == 0 else float(row.ended.winner == seat)
+    return 0.5 if ended.winner == 0 else float(ended.winner == seat)
 
 
 MATCHES: Final[tuple[Column[MatchRow], ...]] = (
@@ -133,8 +158,8 @@ MATCHES: Final[tuple[Column[MatchRow], ...]] = (
     Column("ended", INSTANT, "when the match ended", lambda row: row.ended.at),
     Column("result", TEXT, "`win`, `draw` or `void` (the match does not count)", lambda row: row.ended.result.value),
     Column("winner", SMALL, "the seat that won, 1 or 2; 0: none", lambda row: row.ended.winner),
-    Column("score_1", REAL, "the score of seat 1: 1, 0.5 or 0; null: void", lambda row: _score(row, 1), True),
-    Column("score_2", REAL, "the score of seat 2", lambda row: _score(row, 2), True),
+    Column("score_1", REAL, "the score of seat 1: 1, 0.5 or 0; null: void", lambda row: _score(row.ended, 1), True),
+    Column("score_2", REAL, "the score of seat 2", lambda row: _score(row.ended, 2), True),
     Column(
         "reason", TEXT, "the end reason, of the game (`arbiter rules`) or of the arbiter", lambda row: row.ended.reason
     ),
@@ -192,6 +217,14 @@ MOVES: Final[tuple[Column[MoveRow], ...]] = (
         "opening", TRUTH, "whether the move is part of the opening, which nobody played", lambda row: row.event is None
     ),
     Column("move", TEXT, "the move, in the notation of the game", lambda row: row.move),
+    Column(
+        "position_before",
+        TEXT,
+        "the position in which the move was played; null: the rules installed here can't tell",
+        lambda row: row.before,
+        True,
+    ),
+    Column("legal_moves", INT, "how many legal moves that position has; null: as before", lambda row: row.legal, True),
     Column(
         "position",
         TEXT,
@@ -251,6 +284,13 @@ MOVES: Final[tuple[Column[MoveRow], ...]] = (
         SHORT,
         "the score that the bot expected for itself, in permille (0 lost, 500 even, 1000 won); null: it did not say",
         lambda row: row.comment.evaluation if row.comment is not None else None,
+        True,
+    ),
+    Column(
+        "score",
+        REAL,
+        "the score of the mover at the end of the match: 1, 0.5 or 0; null: void",
+        lambda row: row.score,
         True,
     ),
     Column(

@@ -21,6 +21,7 @@ from arbiter.bootstrap import open_record
 from arbiter.cli.export_columns import MATCHES, MOVES, Column, page
 from arbiter.cli.parquet import table
 from arbiter.config import load
+from arbiter.games import registry
 from arbiter.matches.transcript import split
 from arbiter.service.ports.journal import Append, Record, StoredRecord, Subject
 from arbiter.service.record.match_log import end_of, load_match, summary_of
@@ -119,13 +120,13 @@ def test_the_row_of_a_move_agrees_with_its_event(
     found = {(row["match_id"], row["ply"]): row for row in tables[1]}
     assert len(found) == len(tables[1]) == sum(row["plies"] for row in tables[0])
     commented = 0
+    everywhere = {"match_id", "ply", "seat", "opening", "move", "position_before", "legal_moves"}
     for match_id, events in golden_events.items():
+        of_match = everywhere if events[-1]["result"] == "void" else everywhere | {"score"}
         for ply, move in enumerate(events[0].get("opening", ())):
             row = found.pop((match_id, ply))
             assert (row["opening"], row["move"]) == (True, move)
-            assert {name for name, value in row.items() if value is not None} == {
-                *("match_id", "ply", "seat", "opening", "move")
-            }
+            assert {name for name, value in row.items() if value is not None} == of_match
         for event in events:
             if event["kind"] != "moved":
                 continue
@@ -150,6 +151,26 @@ def test_the_row_of_a_move_agrees_with_its_event(
                 assert row[name] == said.get(name)
     assert not found
     assert commented > 50
+
+
+def test_a_row_is_an_example_to_learn_from(
+    tables: tuple[list[Json], list[Json]], golden_events: dict[str, list[Json]]
+) -> None:
+    scores = {row["match_id"]: (row["score_1"], row["score_2"]) for row in tables[0]}
+    before: dict[str, str | None] = dict.fromkeys(golden_events)
+    for row in tables[1]:
+        match_id = row["match_id"]
+        assert row["score"] == scores[match_id][row["seat"] - 1]
+        game = registry.game(golden_events[match_id][0]["game"])
+        position = game.start(golden_events[match_id][0].get("position", "")) if not row["ply"] else None
+        if position is None:
+            position = game.parse(row["position_before"])
+            assert before[match_id] in (None, row["position_before"])  # None: a move of the opening was played
+        assert row["position_before"] == game.text(position)
+        assert row["legal_moves"] == len(game.moves(position))  # none of these matches has a repetition
+        assert row["move"] in game.moves(position)
+        before[match_id] = row["position"]
+    assert {None, 1.0, 0.5, 0.0} == {row["score"] for row in tables[1]}
 
 
 def comment(event: Json, key: str) -> Json:
