@@ -13,16 +13,19 @@ from collections import OrderedDict, deque
 from typing import Final
 
 import arbiter_client as arb
+from arbiter_client.playing import play_with
+from arbiter_client.session import Waiting
 
 MOST_ENDED: Final = 100  #: ended matches that are remembered
 MOST_MATCHES: Final = 1_000  #: turns that wait for the agent at once
+PATIENCE_S: Final = 10.0  #: how long a server is awaited that was never reached
 FULL: Final = "this player has as many matches as it can answer"
 
 
 class Presence(arb.Bot):
     """One player's stream and its news. Every act is a call of `client`; the stream's own choices never end.
 
-    `calls` is the connection for calls. `gone` says why the stream has ended for good, or is ''.
+    `calls` is that client. `gone` says why the stream has ended for good, or is ''.
     """
 
     name = "MCP agent"
@@ -102,13 +105,15 @@ class Presence(arb.Bot):
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._news.wait(), seconds)
 
-    async def move(self, match_id: str, ply: int, text: str, evaluation: int | None) -> arb.Receipt:
+    async def move(self, match_id: str, ply: int, move: arb.Move) -> arb.Receipt:
         """Play a move. The same move for the same ply is the same request, so it is never played twice.
 
         Raises ArbiterError, ConnectionFailed.
         """
-        request = self._requests.setdefault((match_id, ply, text), secrets.token_hex(16))
-        receipt = await self.calls.submit_move(match_id, ply, text, request, evaluation=evaluation)
+        request = self._requests.setdefault((match_id, ply, move.text), secrets.token_hex(16))
+        receipt = await self.calls.submit_move(
+            match_id, ply, move.text, request, evaluation=move.evaluation, line=move.line
+        )
         turn = self.turns.get(match_id)
         if turn is not None and turn.ply == ply:
             del self.turns[match_id]
@@ -140,10 +145,10 @@ class Presence(arb.Bot):
         self._news = asyncio.Event()
 
 
-async def keep(presence: Presence, server: str, token: str, tls: arb.Tls | None) -> None:
+async def keep(presence: Presence) -> None:
     """Hold a player's stream until this is cancelled, or the server refuses it for good: then `gone` says why."""
     try:
-        await arb.play(presence, server, token=token, tls=tls, thinkers=MOST_MATCHES, on_error="wait")
+        await play_with(presence.calls, presence, None, MOST_MATCHES, "wait", Waiting(PATIENCE_S))
     except arb.ClientError as error:
         presence.gone = str(error)
         presence.tell()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Final
 
@@ -12,7 +12,8 @@ import arbiter_client as arb
 import uvicorn
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp.server.transport_security import TransportSecuritySettings
+from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE, TransportSecuritySettings
+from starlette.types import ASGIApp
 
 from arbiter.agents import tools
 from arbiter.agents.presence import Presence, keep
@@ -27,13 +28,17 @@ NO_TOKEN: Final = "Send the header `Authorization: Bearer TOKEN` with a token of
 FULL: Final = "This server has as many agents as it may have: try again later."
 
 
+OpenClient = Callable[[str, str], arb.Client]
+"""Makes the client for a token, and for the address from which it is used ('': not known)."""
+
+
 @asynccontextmanager
-async def present(server: str, token: str, tls: arb.Tls | None) -> AsyncIterator[Presence]:
-    """Keep a player present on a server. Raises ArbiterError if the token is refused, ConnectionFailed."""
-    async with arb.Client(server, token=token, tls=tls) as calls:
-        await calls.myself()
-        presence = Presence(calls)
-        stream = asyncio.create_task(keep(presence, server, token, tls))
+async def present(client: arb.Client) -> AsyncIterator[Presence]:
+    """Keep the player of a client present. Raises ArbiterError if its token is refused, ConnectionFailed."""
+    async with client:
+        await client.myself()
+        presence = Presence(client)
+        stream = asyncio.create_task(keep(presence))
         try:
             yield presence
         finally:
@@ -43,7 +48,7 @@ async def present(server: str, token: str, tls: arb.Tls | None) -> AsyncIterator
 
 async def serve_stdio(server: str, token: str, tls: arb.Tls | None) -> None:
     """Serve the agent at standard input and output until the input ends. Raises what `present` raises."""
-    async with present(server, token, tls) as player:
+    async with present(arb.Client(server, token=token, tls=tls)) as player:
 
         async def of(_context: Context[Any, Any]) -> Presence:
             return player
@@ -57,9 +62,8 @@ class Agents:
     A player stays while it is used, so that a lost connection costs nothing: `IDLE_S` without a match, `GONE_S` with.
     """
 
-    def __init__(self, server: str, tls: arb.Tls | None) -> None:
-        self._server = server
-        self._tls = tls
+    def __init__(self, open_client: OpenClient) -> None:
+        self._open_client = open_client
         self._players: dict[str, tuple[Presence, AsyncExitStack]] = {}
         self._used: dict[str, float] = {}
         self._opening: dict[str, asyncio.Lock] = {}
@@ -73,16 +77,17 @@ class Agents:
         async with self._opening.setdefault(token, asyncio.Lock()):
             if token not in self._players or self._players[token][0].gone:
                 await self._leave(token)
-                await self._open(token)
+                await self._open(token, _address(context))
         self._used[token] = time.monotonic()
         return self._players[token][0]
 
-    async def _open(self, token: str) -> None:
+    async def _open(self, token: str, address: str) -> None:
         stack = AsyncExitStack()
         try:
             if len(self._players) >= MOST_AGENTS:
                 raise ToolError(FULL)
-            player = await tools.answered(stack.enter_async_context(present(self._server, token, self._tls)))
+            client = self._open_client(token, address)
+            player = await tools.answered(stack.enter_async_context(present(client)))
         except ToolError:
             self._opening.pop(token, None)
             raise
@@ -106,8 +111,40 @@ class Agents:
 
     async def close(self) -> None:
         """Let all players go."""
-        for token in list(self._players):
-            await self._leave(token)
+        await asyncio.gather(*map(self._leave, list(self._players)))
+
+
+def _address(context: Context[Any, Any]) -> str:
+    client = getattr(context.request_context.request, "client", None)
+    return client.host if client is not None else ""
+
+
+@asynccontextmanager
+async def application(
+    open_client: OpenClient, hosts: Sequence[str] | None, most_bytes: int = DEFAULT_MAX_REQUEST_BODY_SIZE
+) -> AsyncIterator[ASGIApp]:
+    """Have an application that serves agents at the path /mcp by streamable HTTP.
+
+    hosts: the values of the header Host that are accepted, and their sites as Origin; None: whoever calls the
+    application has looked at both. most_bytes: of a request.
+    """
+    agents, names = Agents(open_client), list(hosts or ())
+    app = tools.server(agents.of).streamable_http_app(
+        stateless_http=True,
+        max_request_body_size=most_bytes,
+        transport_security=TransportSecuritySettings(
+            enable_dns_rebinding_protection=hosts is not None,
+            allowed_hosts=names,
+            allowed_origins=[f"{scheme}://{name}" for name in names for scheme in ("http", "https")],
+        ),
+    )
+    sweeping = asyncio.create_task(agents.sweep())
+    try:
+        async with app.router.lifespan_context(app):
+            yield app
+    finally:
+        sweeping.cancel()
+        await agents.close()
 
 
 async def serve_http(server: str, tls: arb.Tls | None, host: str, port: int, hosts: list[str]) -> None:
@@ -116,18 +153,10 @@ async def serve_http(server: str, tls: arb.Tls | None, host: str, port: int, hos
     hosts: further values of the header Host that are accepted, such as that of a proxy with TLS; others are refused, so
     that a web page cannot reach this by a name of its own.
     """
-    agents = Agents(server, tls)
-    names = [f"{host}:{port}", *hosts]
-    origins = [f"{scheme}://{name}" for name in names for scheme in ("http", "https")]
-    app = tools.server(agents.of).streamable_http_app(
-        stateless_http=True,
-        transport_security=TransportSecuritySettings(
-            enable_dns_rebinding_protection=True, allowed_hosts=names, allowed_origins=origins
-        ),
-    )
-    sweeping = asyncio.create_task(agents.sweep())
-    try:
-        await uvicorn.Server(uvicorn.Config(app, host=host, port=port, log_level="warning", access_log=False)).serve()
-    finally:
-        sweeping.cancel()
-        await agents.close()
+
+    def open_client(token: str, _address: str) -> arb.Client:
+        return arb.Client(server, token=token, tls=tls)
+
+    async with application(open_client, [f"{host}:{port}", *hosts]) as app:
+        config = uvicorn.Config(app, host=host, port=port, lifespan="off", log_level="warning", access_log=False)
+        await uvicorn.Server(config).serve()

@@ -7,7 +7,7 @@ reads like an instruction of the server.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import arbiter_client as arb
@@ -15,9 +15,9 @@ from resvg_py import svg_to_bytes
 
 from arbiter.drawing.svg import svg
 from arbiter.drawing.text_drawing import draw
-from arbiter.errors import Refusal
+from arbiter.errors import Refusal, RulesAwaited, RulesFailed
 from arbiter.games import registry
-from arbiter.games.line import follow
+from arbiter.games.contract import AnyGame
 from arbiter.plain_text import plain
 
 LONGEST: Final = 500  #: characters of a quoted text
@@ -31,30 +31,24 @@ def quoted(text: str) -> Json:
     return {"quoted": plain(text[:LONGEST]) + (" …" if len(text) > LONGEST else "")}
 
 
-def board(game: str, start: str, moves: Sequence[str]) -> str:
-    """Return the board after these moves as lines of text; '' if this machine does not know the game's rules.
+def board(game: str, position: str) -> str:
+    """Return the board of a position as lines of text; '' if this machine can't draw it."""
+    return _drawn(draw, game, position) or ""
 
-    start: the position from which the moves begin; '' for the initial one.
-    """
+
+def picture(game: str, position: str) -> bytes:
+    """Return the board of a position as a PNG of `PIXELS` pixels in width; nothing if this machine can't draw it."""
+    drawn = _drawn(svg, game, position)
+    return bytes(svg_to_bytes(svg_string=drawn, width=PIXELS)) if drawn else b""
+
+
+def _drawn(how: Callable[[AnyGame, Any], str], game: str, position: str) -> str | None:
+    """Return a drawing; None if the game's rules are not here, do not answer at once, or fail."""
     try:
         rules = registry.game(game)
-        line = follow(rules, rules.start(start), moves)
-        steps = rules.steps(line.positions[-2], moves[-1]) if moves else None
-    except Refusal:
-        return ""
-    return draw(rules, line.final, steps)
-
-
-def picture(game: str, start: str, moves: Sequence[str]) -> bytes:
-    """Return the board after these moves as a PNG of `PIXELS` pixels in width; nothing if the rules are not known."""
-    try:
-        rules = registry.game(game)
-        line = follow(rules, rules.start(start), moves)
-        before = line.positions[-2] if moves else None
-        steps = rules.steps(before, moves[-1]) if moves else None
-    except Refusal:
-        return b""
-    return bytes(svg_to_bytes(svg_string=svg(rules, line.final, steps, before), width=PIXELS))
+        return how(rules, rules.parse(position))
+    except (Refusal, RulesAwaited, RulesFailed):
+        return None
 
 
 def clocks(clocks: Sequence[arb.Clock], seat: int) -> Json:
@@ -75,7 +69,7 @@ def turn(of: arb.Turn) -> Json:
         "opponent": quoted(of.opponent),
         "game": of.game,
         "position": of.position,
-        "board": board(of.game, of.match.start_position, of.match.moves),
+        "board": board(of.game, of.position),
         "moves_since_your_last": [recent.move for recent in of.last_moves],
         "your_time_ms": None if left is None else round(left),
         "draw_claim": of.draw_claim or None,
@@ -97,9 +91,9 @@ def match(of: arb.Match, player: str) -> Json:
         "ply": of.ply,
         "seat_to_move": of.turn or None,
         "position": of.position,
+        "board": board(of.game, of.position),
+        "moves": list(of.moves[-40:]),
     }
-    if of.moves:
-        seen |= {"moves": list(of.moves[-40:]), "board": board(of.game, of.start_position, of.moves)}
     if of.result is not None:
         seen["result"] = result(of.result, seats[0] if seats else 0)
     return seen

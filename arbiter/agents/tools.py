@@ -21,7 +21,7 @@ from arbiter import __version__
 from arbiter.agents import texts
 from arbiter.agents.presence import Presence
 from arbiter.agents.texts import Json
-from arbiter.errors import Refusal
+from arbiter.errors import Refusal, RulesAwaited, RulesFailed
 from arbiter.games import registry
 from arbiter.games.rule_sheet import sheet
 
@@ -138,7 +138,7 @@ class Tools:
         found = await answered(player.calls.get_game(game))
         try:
             text = await asyncio.to_thread(sheet, registry.game(found.game))
-        except Refusal:
+        except (Refusal, RulesAwaited, RulesFailed):
             text = found.rules_text
         return {
             "game": found.game,
@@ -265,8 +265,8 @@ class Tools:
         me = (await answered(player.calls.myself())).player.name
         seen: list[Any] = [texts.match(match, me)]
         if picture:
-            drawn = await asyncio.to_thread(texts.picture, match.game, match.start_position, match.moves)
-            seen.append(Image(data=drawn, format="png") if drawn else "This machine does not know the game's rules.")
+            drawn = await asyncio.to_thread(texts.picture, match.game, match.position)
+            seen.append(Image(data=drawn, format="png") if drawn else "This machine can't draw this game.")
         return seen
 
     async def legal_moves(
@@ -292,12 +292,15 @@ class Tools:
         evaluation: Annotated[
             int | None, Field(ge=0, le=1000, description="Your expected score: 0 lost, 500 even, 1000 won.")
         ] = None,
+        line: Annotated[
+            list[str] | None, Field(description="The moves that you expect, this one first; shown after the match.")
+        ] = None,
     ) -> Json:
         """Play a move. To repeat the same call is safe: a move is never played twice."""
         player = await self._of(context)
         if offer_draw:
             await answered(player.calls.offer_draw(match_id))
-        receipt = await answered(player.move(match_id, ply, move, evaluation))
+        receipt = await answered(player.move(match_id, ply, arb.Move(move, evaluation, line or ())))
         return {"played": move, "ply": receipt.ply, "next": "Call `wait` until it is your turn again."}
 
     async def draw(

@@ -19,6 +19,7 @@ from arbiter.errors import OperatorError, Refusal
 from arbiter.ratings.counts import named
 from arbiter.rpc.game_service import GameServicer
 from arbiter.rpc.grpc_server import RpcServer, Servicers
+from arbiter.rpc.local_channel import LocalChannel, LocalServices
 from arbiter.rpc.local_play import LocalCall
 from arbiter.rpc.match_service import MatchServicer
 from arbiter.rpc.play_messages import PlayMessages
@@ -38,12 +39,16 @@ from arbiter.service.gate.gate import Gate
 from arbiter.service.matches.live import DRAINING
 from arbiter.service.play.stalls import watch_for_stalls
 from arbiter.service.ports.journal import StoreDamaged, StoreFailed
-from arbiter.service.ports.meter import NO_METER, Meter
+from arbiter.service.ports.meter import NO_METER
 from arbiter.store.database import may_be_shared
 
 if TYPE_CHECKING:
+    import arbiter_client as arb
+
+    from arbiter.agents.agents_on_page import AgentsOnPage
     from arbiter.web.http_server import WebServer
 
+HERE = "localhost:1"  #: where clients in this process believe that the server is: no call goes there
 DRAIN_GRACE_S = 2.0  #: time for streams to finish
 
 
@@ -73,11 +78,12 @@ def gate_of(settings: Settings, world: World, arbiter: Arbiter) -> Gate:
 class ApiServers(NamedTuple):
     """The servers for gRPC and for browsers; None for what a server does not have. gate: their calls.
 
-    local: begins a Play call in this process.
+    agents: those on the address of the page. local: begins a Play call in this process.
     """
 
     rpc: RpcServer | None
     web: WebServer | None
+    agents: AgentsOnPage | None
     gate: Gate
     local: Callable[[str], LocalCall]
 
@@ -109,19 +115,31 @@ def api_servers(
         from arbiter.bootstrap.gauges import add_gauges
 
         add_gauges(world.metrics, world, certificate, arbiter, gate, unread)
-    web = _web(gate, servicers, settings, certificate, meter) if settings.web else None
-    return ApiServers(rpc, web, gate, partial(LocalCall, streams=streams, log=log, meter=meter))
-
-
-def _web(
-    gate: Gate, servicers: Servicers, settings: Settings, certificate: ServedCertificate | None, meter: Meter
-) -> WebServer:
+    local = partial(LocalCall, streams=streams, log=log, meter=meter)
+    if not settings.web:
+        return ApiServers(rpc, None, None, gate, local)
     # Their libraries take a third of a second to load, which a server without a page saves.
+    from arbiter.agents.agents_on_page import SHARED, AgentsOnPage
     from arbiter.rpc.connect import connect_application
+    from arbiter.web.application import Calls
     from arbiter.web.http_server import WebServer
 
-    calls = connect_application(servicers, settings.limits, structlog.get_logger("arbiter.rpc"), meter, gate.waiting)
-    return WebServer(gate, settings, certificate, calls, meter)
+    services = LocalServices.of(servicers, local, gate.waiting, gate.refusing, log, meter)
+    agents = AgentsOnPage(partial(_client_here, services), settings.limits.message_bytes)
+    calls = Calls(
+        connect_application(servicers, settings.limits, log, meter, gate.waiting),
+        SHARED if may_be_shared(settings.store) else agents,
+    )
+    return ApiServers(rpc, WebServer(gate, settings, certificate, calls, meter), agents, gate, local)
+
+
+def _client_here(services: LocalServices, token: str, address: str) -> arb.Client:
+    """Return a client whose calls stay in this process. address: where they come from."""
+    import arbiter_client as arb
+
+    client = arb.Client(HERE, token=token, tls=arb.NO_TLS)
+    client.connection.channel = LocalChannel(services, address)  # type: ignore[assignment]  # the part that it uses
+    return client
 
 
 @asynccontextmanager
@@ -221,6 +239,8 @@ async def _drain(arbiter: Arbiter, apis: ApiServers) -> bool:
     drained = await arbiter.matches.drain(await arbiter.life.is_last())
     arbiter.sessions.end_all(DRAINING)
     apis.gate.end_streams(DRAINING)
+    if apis.agents is not None:
+        await apis.agents.close()
     if apis.web is not None:
         await apis.web.stop()
     if apis.rpc is not None:

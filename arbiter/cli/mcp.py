@@ -21,6 +21,7 @@ def mcp(
     """Serve the Model Context Protocol, by which a language model plays as one player of a server.
 
     A host of models starts `arbiter mcp --server HOST:PORT --as NAME` and speaks with it by standard input and output.
+    A server with a page needs none of this: it serves the protocol at /mcp on the page's address.
     The token bounds what the model may do: `arbiter token create NAME --scope play --save` makes one that only plays.
     The player is present while this runs; after a lost connection, start it again, and all matches go on.
 

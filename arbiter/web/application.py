@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -45,14 +45,21 @@ Handler = Callable[[Request], Awaitable[Response]]
 LEAST_PACKED: Final = 1_000  #: bytes; smaller responses are not compressed
 
 
-def application(gate: Gate, settings: Settings, calls: ASGIApp | None = None, meter: Meter = NO_METER) -> ASGIApp:
-    """Return the application: the pages of a gate, and typed calls. Raises OperatorError for a wrong `web_url`.
+class Calls(NamedTuple):
+    """The applications beside the pages: typed calls, and the calls of agents."""
+
+    typed: ASGIApp
+    of_agents: ASGIApp
+
+
+def application(gate: Gate, settings: Settings, calls: Calls | None = None, meter: Meter = NO_METER) -> ASGIApp:
+    """Return the application: the pages of a gate, and calls. Raises OperatorError for a wrong `web_url`.
 
     `meter` counts refusals.
     """
     app: ASGIApp = _pages(gate, settings, meter)
     if calls is not None:
-        app = WithCalls(app, calls, settings.web_origins)
+        app = WithCalls(app, calls.typed, calls.of_agents, settings.web_origins)
     app = Visits(_Headers(app), settings.limits, meter, settings.has_page_alone)
     return PublicAddress(app, settings.web_url) if settings.web_url else app
 

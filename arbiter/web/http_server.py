@@ -8,7 +8,6 @@ import socket
 from collections.abc import Iterator
 
 import uvicorn
-from starlette.types import ASGIApp
 
 from arbiter.config import Settings
 from arbiter.errors import OperatorError
@@ -16,7 +15,7 @@ from arbiter.runtime.certificates import ServedCertificate
 from arbiter.service.gate.addresses import Proxies, host_and_port, is_loopback
 from arbiter.service.gate.gate import Gate
 from arbiter.service.ports.meter import Meter
-from arbiter.web.application import application
+from arbiter.web.application import Calls, application
 from arbiter.web.browser_connections import BrowserConnection, OpenConnections
 
 WAITING: int = 1_024  #: connections that wait to be accepted
@@ -39,7 +38,7 @@ class WebServer:
         gate: Gate,
         settings: Settings,
         certificate: ServedCertificate | None,
-        calls: ASGIApp,
+        calls: Calls,
         meter: Meter,
     ) -> None:
         """Bind the address. Raises OperatorError if that fails, or if it needs TLS and there is no certificate."""

@@ -6,7 +6,7 @@ Players' streams run in the same event loop. So that no visitor can stop play:
   `limits.page_requests_a_second`, twice that at once. Faster ones wait, and are refused if they would wait longer than
   `LONGEST_WAIT_MS`; the refusal comes as late.
 - until their answers begin, `AT_ONCE` requests are handled at once, `OF_ADDRESS` of one address. Others wait, and are
-  refused likewise.
+  refused likewise. A request of an agent waits for its turn among them, and is then no longer one of them.
 - all requests together get `limits.page_percent` of the event loop's time, all of it where no player is: after a step
   that has taken longer than is left of it, the next step of any request waits.
 """
@@ -28,6 +28,7 @@ from arbiter.errors import Refusal, limit_reached
 from arbiter.service.gate.addresses import counted_as
 from arbiter.service.ports.meter import Meter
 from arbiter.service.token_bucket import SECOND_MS, TokenBucket, TokenBuckets, rate_limited
+from arbiter.web.call_paths import AGENTS
 from arbiter.web.callers import HEADERS, status_of
 
 BURST_S: Final = 2
@@ -70,6 +71,8 @@ class Visits:
             slots.close()
             await send(message)
 
+        if scope["path"] == AGENTS:
+            slots.close()  # the answer may begin minutes later: an agent waits for its turn
         with slots:
             return await _Measured(self._app(scope, receive, answering), self._turn, self._charging(address))
 

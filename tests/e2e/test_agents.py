@@ -194,6 +194,31 @@ async def test_models_play_over_http_each_with_its_own_token(server: Server) -> 
                 assert (await play_on(agent))["ended"]["game"] == "hop-it"
 
 
+@pytest.mark.parametrize("games", [("hop-it",), pytest.param(tuple(SEED), marks=pytest.mark.soak)])
+async def test_a_model_plays_games_on_the_address_of_the_page(tmp_path: Path, games: tuple[str, ...]) -> None:
+    place = f"127.0.0.1:{free_port()}"
+    server = Server(tmp_path, free_port(), options=("--web", place))
+    server.start()
+    mine, bobs = tokens(server)
+    try:
+        async with over(place, "") as nobody:
+            assert "Authorization: Bearer TOKEN" in await refusal(nobody, "overview")
+        async with opponent(server, bobs):
+            for game in games:
+                async with over(place, mine) as agent:
+                    assert (await ask(agent, "rules", game=game))["rules"].startswith(f"# {game}")
+                    await ask(agent, "challenge", opponent="bob", game=game, time_control="1h", seat=1)
+                    assert (await play_on(agent, plies=2)).get("your_turn")
+                server.kill()
+                server.start()
+                async with over(place, mine) as agent:
+                    ended = (await play_on(agent))["ended"]
+                assert ended["game"] == game
+                assert ended["result"]["your_points"] is not None
+    finally:
+        server.stop()
+
+
 async def test_refusals_say_what_to_do_next_and_texts_of_others_are_marked(server: Server) -> None:
     mine, bobs = tokens(server)
     environment = server.environment | {"ARBITER_TOKEN": mine}

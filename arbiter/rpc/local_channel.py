@@ -1,0 +1,197 @@
+"""The services for a client in the server's process: a channel without a network, with the caller's own address.
+
+Everything else is as over the network: rights, limits, refusals, and the session of a Play stream.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from typing import Any, Final, NamedTuple, NoReturn
+
+import grpc
+from grpc.aio import AioRpcError, Metadata
+
+from arbiter.errors import Refusal, RulesAwaited, failure_of
+from arbiter.rpc.grpc_server import SERVICE_DESCRIPTORS, Servicers
+from arbiter.rpc.local_play import LocalCall
+from arbiter.rpc.servicing import call_of
+from arbiter.service.gate.gate import Refusing, Waiting
+from arbiter.service.ports.log import Logger
+from arbiter.service.ports.meter import Meter
+from arbiter.wire.refusal_messages import refusal_status
+
+Method = Callable[..., Any]
+
+
+class LocalServices(NamedTuple):
+    """What the channels of all clients in this process share. play: begins a Play call with a token."""
+
+    methods: dict[str, Method]
+    play: Callable[[str], LocalCall]
+    waiting: Waiting
+    refusing: Refusing
+    log: Logger
+    meter: Meter
+
+    @classmethod
+    def of(
+        cls,
+        servicers: Servicers,
+        play: Callable[[str], LocalCall],
+        waiting: Waiting,
+        refusing: Refusing,
+        log: Logger,
+        meter: Meter,
+    ) -> LocalServices:
+        """Return the services by the paths of their methods."""
+        methods = {
+            f"/{service.full_name}/{method.name}": getattr(servicer, method.name)
+            for service, servicer in zip(SERVICE_DESCRIPTORS, servicers, strict=True)
+            for method in service.methods
+        }
+        return cls(methods, play, waiting, refusing, log, meter)
+
+
+class LocalChannel:
+    """The part of a channel of gRPC that clients need for calls with one request, and for Play.
+
+    address: of the caller, as text. A stream of answers is read to its end before the first of them is there.
+    """
+
+    def __init__(self, services: LocalServices, address: str) -> None:
+        self._services = services
+        self._peer: Final = f"ipv6:[{address}]:0" if ":" in address else f"ipv4:{address or '127.0.0.1'}:0"
+
+    def unary_unary(self, path: str, request_serializer: object, response_deserializer: Any, **_: object) -> Method:
+        """Return a method with one request and one answer."""
+
+        async def call(request: Any, *, timeout: float, metadata: Any = ()) -> Any:  # noqa: ASYNC109 - as gRPC's
+            [answer] = await self._called(path, request, timeout, metadata, self._services.waiting())
+            return response_deserializer(answer) if isinstance(answer, bytes) else answer
+
+        return call
+
+    def unary_stream(self, path: str, request_serializer: object, response_deserializer: Any, **_: object) -> Method:
+        """Return a method with one request and several answers."""
+
+        async def call(request: Any, *, timeout: float, metadata: Any = ()) -> AsyncIterator[Any]:  # noqa: ASYNC109
+            for answer in await self._called(path, request, timeout, metadata, nullcontext()):
+                yield response_deserializer(answer) if isinstance(answer, bytes) else answer
+
+        return call
+
+    def stream_stream(self, path: str, request_serializer: object, response_deserializer: Any, **_: object) -> Method:
+        """Return the method Play."""
+
+        def call(metadata: Sequence[tuple[str, str]] = ()) -> LocalStream:
+            return LocalStream(self._services.play(call_of(_Context(metadata, self._peer)).secret or ""))
+
+        return call
+
+    def stream_unary(self, path: str, *_: object, **__: object) -> Method:
+        """Return a method that is not there."""
+
+        def call(*_: object, **__: object) -> NoReturn:
+            raise NotImplementedError(path)
+
+        return call
+
+    async def _called(
+        self,
+        path: str,
+        request: Any,
+        timeout_s: float,
+        metadata: Any,
+        waiting: AbstractAsyncContextManager[None],
+    ) -> list[Any]:
+        """Return all answers to a request. Raises AioRpcError."""
+        context = _Context(metadata, self._peer)
+        try:
+            async with asyncio.timeout(timeout_s), waiting:
+                answer = await self._services.methods[path](request, context)
+                return context.written if answer is None else [answer]
+        except TimeoutError:
+            raise _failed(grpc.StatusCode.DEADLINE_EXCEEDED, "the answer was not there in time") from None
+        except (Refusal, RulesAwaited) as error:
+            refusal = error if isinstance(error, Refusal) else error.refusal()
+            await self._services.refusing(call_of(context))
+            self._services.meter.refused(refusal)
+            raise _refused(refusal) from None
+        except Exception as error:
+            self._services.log.error("call_failed", method=path, exc_info=error)
+            raise _failed(grpc.StatusCode.INTERNAL, failure_of(error)) from None
+        finally:
+            context.end()
+
+
+class _Context:
+    """The part of a gRPC context that the servicers use; `written` has the answers of a stream."""
+
+    def __init__(self, metadata: Sequence[tuple[str, str]], peer: str) -> None:
+        self._metadata = tuple(metadata)
+        self._peer = peer
+        self._done: list[Callable[[Any], object]] = []
+        self.written: list[Any] = []
+
+    def invocation_metadata(self) -> Sequence[tuple[str, str]]:
+        """Return the metadata of the call."""
+        return self._metadata
+
+    def peer(self) -> str:
+        """Return the caller's address, as gRPC names it."""
+        return self._peer
+
+    def add_done_callback(self, callback: Callable[[Any], object]) -> None:
+        """Add a function to be called at the end of the call."""
+        self._done.append(callback)
+
+    async def send_initial_metadata(self, metadata: object) -> None:
+        """Do nothing: there are no headers."""
+
+    async def read(self) -> NoReturn:
+        """There is nothing to read beside the request."""
+        raise NotImplementedError
+
+    async def write(self, message: Any) -> None:
+        """Keep an answer."""
+        self.written.append(message)
+
+    def end(self) -> None:
+        """Call the functions for the end of the call."""
+        for callback in self._done:
+            callback(self)
+
+
+class LocalStream:
+    """A Play call as a client has it."""
+
+    def __init__(self, call: LocalCall) -> None:
+        self._call = call
+        self.cancel = call.cancel
+
+    async def read(self) -> Any:
+        """Return the next message, EOF after the last one. Raises AioRpcError."""
+        try:
+            message = await self._call.next()
+        except Refusal as refusal:
+            raise _refused(refusal) from None
+        return grpc.aio.EOF if message is None else message
+
+    async def write(self, request: Any) -> None:
+        """Send a message."""
+        self._call.send(request)
+
+    async def done_writing(self) -> None:
+        """Send no more."""
+        self._call.close()
+
+
+def _refused(refusal: Refusal) -> AioRpcError:
+    status = refusal_status(refusal)
+    return AioRpcError(status.code, Metadata(), Metadata(*status.trailing_metadata), status.details)
+
+
+def _failed(code: grpc.StatusCode, why: str) -> AioRpcError:
+    return AioRpcError(code, Metadata(), Metadata(), why)

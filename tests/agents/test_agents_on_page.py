@@ -1,0 +1,133 @@
+"""Agents on the address of the page: rights, limits and ends, under a client of the official library."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any, NamedTuple
+
+import arbiter_client as arb
+import httpx
+import httpx2
+import pytest
+from arbiter_client.bots.random import RandomBot
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from arbiter.runtime.loopback import free_port
+from arbiter.service.players.accounts import Scope
+from arbiter.testing.served import Served, served
+from tests.processes import WAIT_S
+
+pytestmark = pytest.mark.long
+
+AGENTS = 20  #: more than a page answers at once
+
+
+class Page(NamedTuple):
+    server: Served
+    address: str
+
+    async def token(self, player: str, *scopes: Scope) -> str:
+        [(_, bearer)] = await self.server.token(player, *scopes)
+        return bearer.removeprefix("Bearer ")
+
+    @asynccontextmanager
+    async def agent(self, token: str) -> AsyncIterator[Client]:
+        async with (
+            httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=WAIT_S) as connection,
+            Client(streamable_http_client(f"{self.address}/mcp", http_client=connection)) as agent,
+        ):
+            yield agent
+
+
+@asynccontextmanager
+async def page(**given: Any) -> AsyncIterator[Page]:
+    place = f"127.0.0.1:{free_port()}"
+    async with served(web=place, **given) as server:
+        yield Page(server, f"http://{place}")
+
+
+async def said(agent: Client, tool: str, **arguments: Any) -> tuple[bool, Any]:
+    """Return whether a tool has refused, and what it says."""
+    answer = await agent.call_tool(tool, arguments)
+    return bool(answer.is_error), getattr(
+        answer.content[0], "text", ""
+    ) if answer.is_error else answer.structured_content
+
+
+async def test_an_agent_plays_and_its_calls_come_from_its_own_address() -> None:
+    async with page(limits={"unknown_tokens_a_minute": 2}) as found:
+        mine, bobs = await found.token("model"), await found.token("bob")
+        bot = asyncio.create_task(arb.play(RandomBot(1), found.server.address, token=bobs, tls=arb.NO_TLS))
+        async with found.agent(mine) as agent:
+            assert (await said(agent, "overview"))[1]["you"] == "model"
+            await said(agent, "challenge", opponent="bob", game="circle-of-life(target=1)", time_control="1h", seat=1)
+            while (seen := (await said(agent, "wait", seconds=60))[1]).get("your_turn"):
+                moves = (await said(agent, "legal_moves", match_id=seen["match_id"], most=1))[1]["moves"]
+                await said(agent, "play", match_id=seen["match_id"], ply=seen["ply"], move=moves[0])
+            assert seen["ended"]["result"]["your_points"] in (0.0, 1.0)
+        bot.cancel()
+        await asyncio.wait([bot])
+        for number in range(3):
+            async with found.agent(f"guess {number}") as guessing:
+                refused, why = await said(guessing, "overview")
+                assert refused
+                assert ("valid token" if number < 2 else "Wait some seconds") in why, number
+        async with found.agent(mine) as agent:
+            assert not (await said(agent, "overview"))[0], "a valid token is not counted with them"
+
+
+async def test_the_scopes_of_the_token_bound_what_an_agent_may_do() -> None:
+    async with page() as found, found.agent(await found.token("reader", Scope.OBSERVE)) as reader:
+        await found.token("bob")
+        assert (await said(reader, "games"))[1]["games"]
+        for tool, arguments in (("challenge", {"opponent": "bob", "game": "pods"}), ("resign", {"match_id": "m"})):
+            refused, why = await said(reader, tool, **arguments)
+            assert refused
+            assert "SCOPE_MISSING" in why
+            assert "ask the person who gave it to you" in why
+
+
+async def test_agents_that_wait_leave_the_page_to_others_and_end_with_the_server() -> None:
+    async with page() as found, AsyncExitStack() as agents:
+        waits = []
+        for number in range(AGENTS):
+            agent = await agents.enter_async_context(found.agent(await found.token(f"model{number}")))
+            await said(agent, "overview")
+            waits.append(asyncio.create_task(agent.call_tool("wait", {"seconds": 600})))
+        async with httpx.AsyncClient() as visitor, asyncio.timeout(WAIT_S):
+            assert (await visitor.get(f"{found.address}/keys.json")).status_code == 200
+        assert not any(wait.done() for wait in waits)
+        for wait in waits:
+            wait.cancel()
+        await asyncio.wait(waits)
+
+
+async def test_requests_of_agents_are_counted_as_those_of_browsers() -> None:
+    async with page(limits={"page_requests_a_second": 1}) as found, httpx.AsyncClient() as visitor:
+        answers = await asyncio.gather(*(visitor.post(f"{found.address}/mcp", json={}) for _ in range(10)))
+        assert 429 in {answer.status_code for answer in answers}
+
+
+async def test_a_page_of_another_site_reaches_no_agent() -> None:
+    async with page() as found, httpx.AsyncClient() as visitor:
+        ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+        accept = {"Accept": "application/json, text/event-stream"}
+        for origin, status in (("http://evil.example", 403), (found.address, 200)):
+            answer = await visitor.post(f"{found.address}/mcp", json=ping, headers={**accept, "Origin": origin})
+            assert answer.status_code == status, origin
+
+
+async def test_a_large_request_is_refused_unread() -> None:
+    async with page(limits={"message_bytes": 1_024}) as found, httpx.AsyncClient() as visitor:
+        answer = await visitor.post(f"{found.address}/mcp", content=b"{" * 5_000)
+        assert answer.status_code == 413
+
+
+async def test_servers_that_may_share_the_address_say_where_agents_go() -> None:
+    async with page(store="postgresql://nobody@nowhere.invalid/none") as found, httpx.AsyncClient() as visitor:
+        answer = await visitor.post(f"{found.address}/mcp", json={})
+        assert answer.status_code == 503
+        assert "arbiter mcp --listen" in answer.text
