@@ -63,7 +63,7 @@ demo: setup ## play a Swiss and a ladder of bundled bots over real gRPC, with a 
 	@$(call timed,demo,$(BIN)/arbiter demo)
 
 # Many tests mostly wait, so two cores run five at a time. Each module runs on one worker; long tests begin first
-# (tests/conftest.py). Those of `make quick` wait less: three at a time, because each worker first collects all tests.
+# (tests/conftest.py). Those of `make quick` wait less: two at a time, because each worker first collects all tests.
 # cargo and ninja must not use the job server of this make.
 WORKERS ?= 5
 PYTEST := env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest --dist loadscope --no-loadscope-reorder
@@ -72,7 +72,7 @@ quick: setup ## run every check, and every short test that needs no other langua
 	@$(call timed,quick,$(MAKE) --no-print-directory -j2 check quick-tests)
 
 quick-tests: $(VENV)/.collected
-	$(PYTEST) -n 3 -m "not long and not toolchain" --hypothesis-profile quick
+	$(PYTEST) -n 2 -m "not long and not toolchain" --hypothesis-profile quick
 
 # In a fresh clone every worker would compile all tests, so one process does it first.
 $(VENV)/.collected: $(VENV)/.ready

@@ -89,6 +89,7 @@ def test_another_file_is_refused(study: Study, tmp_path: Path, content: str, sai
     assert (code, said in err) == (1, True), err
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("option", "value"), [("--cores", "7"), ("--matches", "70"), ("--observers", "70"), ("--pace", "0.7")]
 )

@@ -12,6 +12,8 @@ from cyclopts import App
 from arbiter.cli.app import COMMANDS, build
 from tests.cli.command import Arbiter
 
+LARGE = ("tournament",)  #: commands with so many subcommands that `make quick` leaves out their help
+
 
 def with_subcommands(app: App, words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """Yield the words of a command, and those of all its subcommands."""
@@ -28,7 +30,9 @@ def test_help_lists_the_commands(arbiter: Arbiter) -> None:
         assert f" {command.name} " in ran.out
 
 
-@pytest.mark.parametrize("name", [command.name for command in COMMANDS])
+@pytest.mark.parametrize(
+    "name", [pytest.param(each.name, marks=pytest.mark.long if each.name in LARGE else ()) for each in COMMANDS]
+)
 def test_every_command_explains_itself_and_its_subcommands(arbiter: Arbiter, name: str) -> None:
     for words in with_subcommands(build(name)[name], (name,)):
         ran = arbiter(*words, "--help")

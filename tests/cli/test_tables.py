@@ -65,7 +65,7 @@ def hostile_rulings() -> Rulings:
 
 
 @pytest.mark.parametrize("command", WITH_TABLES)
-@pytest.mark.parametrize("on_terminal", [False, True])
+@pytest.mark.parametrize("on_terminal", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_a_command_writes_its_table_in_each_form(
     arbiter: Arbiter, hostile_server: str, monkeypatch: pytest.MonkeyPatch, command: str, on_terminal: bool
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -367,6 +368,12 @@ ASKED: dict[tuple[str, str], list[str]] = {
 """Options that a command passes to a call of a server, each with a value that is not its default."""
 
 
+@cache
+def without_options(command: str) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
+    """Return what a command asks without an option, which is the same for each of its options."""
+    return call_of([*command.split(), *required(command)])
+
+
 @pytest.mark.parametrize(("command", "option"), ASKED)
 def test_an_option_changes_what_a_server_is_asked(monkeypatch: pytest.MonkeyPatch, command: str, option: str) -> None:
     @contextmanager
@@ -378,7 +385,7 @@ def test_an_option_changes_what_a_server_is_asked(monkeypatch: pytest.MonkeyPatc
         monkeypatch.setattr(f"arbiter.cli.short_ids.{kind}", lambda client, given: given)
     value = ASKED[command, option]
     words, positional = command.split(), required(command)
-    plain = call_of([*words, *positional])
+    plain = without_options(command)
     changed = [*positional, option, *value]
     if option.isupper():
         changed = [*value, *positional[len(value) :]]

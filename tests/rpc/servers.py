@@ -19,7 +19,8 @@ from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplica
 from arbiter.testing.served import Served, memory_world, served
 
 WAIT_S: Final = 240.0
-ONE_OR_TWO: Final = (pytest.param(1, id="alone"), pytest.param(2, id="sharing"))
+ONE: Final = pytest.param(1, id="alone")
+ONE_OR_TWO: Final = (ONE, pytest.param(2, id="sharing", marks=pytest.mark.long))
 """How many servers, as parameters of a fixture.
 
 Tests have only one if their subject is a server and not the arbiter: limits, which each server counts for itself; calls
@@ -29,6 +30,8 @@ that wait; the network, the certificates and the clock of a server; its memory; 
 - How a player's own bot is connected (`tests/web/test_own_bot.py`): only its server says all of it.
 - Pages of tournaments that no server has (`tests/web/test_tournament_tables.py`): their subject is what a page shows.
 """
+ONE_OR_TWO_COMPILED: Final = (ONE, pytest.param(2, id="sharing"))
+"""The same in the modules of `SHORT_COMPILED` (`Makefile`), which runs no long test."""
 OpenWorld = Callable[[Settings], AbstractAsyncContextManager[World]]
 
 

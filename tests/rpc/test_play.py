@@ -26,10 +26,10 @@ from arbiter.config import Limits
 from arbiter.games.registry import game
 from arbiter.service.players.accounts import Scope
 from arbiter.testing.served import Served, served
-from tests.rpc.servers import ONE_OR_TWO, served_by
+from tests.rpc.servers import ONE_OR_TWO_COMPILED, served_by
 
 
-@pytest.fixture(params=ONE_OR_TWO)
+@pytest.fixture(params=ONE_OR_TWO_COMPILED)
 async def server(request: pytest.FixtureRequest) -> AsyncIterator[Served]:
     async with served_by(request.param) as running:
         yield running

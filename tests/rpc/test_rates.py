@@ -134,6 +134,7 @@ async def test_every_call_with_rows_is_charged_by_them(monkeypatch: pytest.Monke
             assert [min(found, rows) for found in counted] == [rows], name
 
 
+@pytest.mark.long
 async def test_simultaneous_calls_are_delayed_and_all_answered() -> None:
     """After the first twenty, calls wait for their share of the second; players, and other callers, do not wait."""
     async with server(calls_a_second=200) as stubs:
@@ -227,6 +228,7 @@ async def test_long_answers_to_one_caller_are_sent_one_by_one(monkeypatch: pytes
     assert began[7] - began[2] >= 0.95
 
 
+@pytest.mark.long
 async def test_guessing_tokens_is_stopped_and_a_caller_with_a_token_is_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

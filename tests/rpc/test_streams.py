@@ -20,7 +20,7 @@ from arbiter.testing.network import Network
 from arbiter.testing.player import end_of
 from arbiter.testing.served import memory_world
 from tests.rpc.calls import Stubs
-from tests.rpc.servers import ONE_OR_TWO, served_by
+from tests.rpc.servers import ONE_OR_TWO_COMPILED, served_by
 
 RULES = game("circle-of-life")
 FIRST = min(RULES.moves(RULES.initial()))
@@ -125,7 +125,7 @@ async def records(stubs: Stubs, ids: Iterable[str] = ()) -> list[Received]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("servers", ONE_OR_TWO)
+@pytest.mark.parametrize("servers", ONE_OR_TWO_COMPILED)
 @pytest.mark.parametrize("what", ALL_OR_ONE)
 async def test_all_guarantees_hold_over_a_cut_at_every_event(what: str, servers: int) -> None:
     """On several servers each stream resumes at another one."""
@@ -151,7 +151,7 @@ async def test_all_guarantees_hold_over_a_cut_at_every_event(what: str, servers:
         smooth.check_bookmarks()
 
 
-@pytest.mark.parametrize("servers", ONE_OR_TWO)
+@pytest.mark.parametrize("servers", ONE_OR_TWO_COMPILED)
 @pytest.mark.parametrize("what", ALL_OR_ONE)
 async def test_an_idle_stream_has_bookmarks(what: str, servers: int) -> None:
     async with serving(limits=OFTEN, servers=servers) as stubs:

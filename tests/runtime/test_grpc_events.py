@@ -86,6 +86,7 @@ async def read_streams() -> list[list[int]]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the bytes can't be counted")
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["uvloop", "asyncio"])
 def test_bytes_of_the_library_are_taken_and_no_event_is_lost(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if kind == "asyncio":

@@ -127,6 +127,7 @@ async def test_only_matches_that_ended_before_the_time_are_archived(url: str, ri
     assert await read(url, ring) == before
 
 
+@pytest.mark.long
 async def test_records_are_appended_meanwhile(url: str, ring: Path) -> None:
     whole = appends(1)
     async with open_store(url, ring=ring) as store:
@@ -145,6 +146,7 @@ async def test_records_are_appended_meanwhile(url: str, ring: Path) -> None:
     assert check_store(url, silent, ring).faults == ()
 
 
+@pytest.mark.long
 async def test_a_reader_misses_no_record_that_is_moved_meanwhile(
     url: str, ring: Path, before: Read, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -267,6 +269,7 @@ async def test_an_edited_archive_is_refused_with_a_message(url: str, ring: Path,
     assert any(victim in fault and said in fault for fault in faults), faults
 
 
+@pytest.mark.long
 async def test_a_removed_record_is_found_though_others_are_archived(
     url: str, ring: Path, before: Read, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -325,6 +328,7 @@ async def test_lost_keys_are_replaced_in_the_archive_too(
     assert check_store(url, silent, new).faults == ()
 
 
+@pytest.mark.long
 async def test_a_backup_has_the_archive(url: str, ring: Path, before: Read, tmp_path: Path) -> None:
     archived(url, ring)
     backup_store(url, ring, tmp_path / "copy", silent)

@@ -47,7 +47,7 @@ def rematches(tournament: Tournament) -> int:
     return found
 
 
-@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.parametrize("paired", [False, pytest.param(True, marks=pytest.mark.long)])
 @pytest.mark.parametrize("speeds", [(2.5,), SPEEDS])
 @pytest.mark.parametrize("players", [3, 4, 5, 6, 8])
 def test_everybody_meets_everybody_and_nobody_twice_in_a_row(

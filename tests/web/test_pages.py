@@ -248,7 +248,7 @@ async def test_a_game_of_a_package_has_all_pages(page: Site) -> None:
     assert "First to move" in elements.words
 
 
-@pytest.mark.parametrize("variant", ["openspiel-nim", "openspiel-shogi"])
+@pytest.mark.parametrize("variant", ["openspiel-nim", pytest.param("openspiel-shogi", marks=pytest.mark.long)])
 async def test_matches_of_open_spiel_have_pages_with_and_without_a_board(page: Site, variant: str) -> None:
     match = await played(page.server, variant, 3)
     for path in ("", "?ply=1", "/picture.svg", "/plies?from=0"):

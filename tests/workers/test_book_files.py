@@ -180,6 +180,7 @@ def test_the_order_of_a_book() -> None:
     assert len({tuple(each) for each in shuffled}) == 3
 
 
+@pytest.mark.long
 async def test_the_process_of_pairing_reads_books(books: BookFiles, tmp_path: Path) -> None:
     pairing = PairingProcess(MemoryJournal(), books=tmp_path)
     alone = InProcessPairing(books)

@@ -19,6 +19,8 @@ from arbiter.tournaments.tournament import Tournament
 from tests.service.sharing.servers import servers
 from tests.service.tournaments.contest import Contest, spec_of
 
+pytestmark = pytest.mark.long
+
 SPEC = spec_of(Format.LADDER, duration_ms=6_000, validation=False)
 
 

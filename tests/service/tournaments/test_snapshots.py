@@ -119,6 +119,7 @@ def contest_with(snapshots: MemorySnapshots) -> tuple[Contest, Counting]:
     return Contest(4, server=InMemoryArbiter(Store(journal, MemoryDirectory(), snapshots=snapshots))), journal
 
 
+@pytest.mark.long
 @virtually
 async def test_a_start_reads_the_snapshot_and_the_log_after_it() -> None:
     snapshots = MemorySnapshots(EVERY)
