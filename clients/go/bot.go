@@ -33,6 +33,7 @@ type Refuser interface {
 // Starter is a bot that reacts to the beginning of its matches.
 type Starter interface {
 	// Started is called when a match has started, or when the bot continues one after a restart; before its first turn.
+	// No clock of the match starts before it has returned, or at most Policy.ready_ms later.
 	// For a match of the bot against itself it is called twice, once for each seat.
 	Started(ctx context.Context, match *LiveMatch)
 }
@@ -167,6 +168,9 @@ func (p *Profile) suits(call *TournamentCall) bool {
 	return p.PlaysAt(call.TimeControl) && p.Rated.suits(call.Rated)
 }
 
+// readyCapability is that of a client that says when its bot is ready for a match.
+const readyCapability = "ready"
+
 func (p *Profile) hello() *pb.ClientHello {
 	return &pb.ClientHello{
 		ProtocolVersion: ProtocolVersion,
@@ -174,7 +178,7 @@ func (p *Profile) hello() *pb.ClientHello {
 		SoftwareVersion: Version,
 		BotName:         p.Name,
 		BotVersion:      p.Version,
-		Capabilities:    p.Capabilities,
+		Capabilities:    append([]string{readyCapability}, p.Capabilities...),
 		Games:           p.Games,
 		MostMatches:     int32(p.MostMatches),
 		Seeks:           p.AcceptSeeks,

@@ -36,6 +36,7 @@ func (r *runner) onMatch(match *pb.Match) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	var begun []<-chan struct{}
 	for at, player := range match.GetPlayers() {
 		if player != r.player {
 			continue
@@ -43,12 +44,29 @@ func (r *runner) onMatch(match *pb.Match) {
 		number := at + 1
 		seat := r.seat(match.GetMatchId(), match.GetGame(), number, match.GetPlayers()[1-at])
 		seat.describe(match)
-		if match.GetPhase() == pb.Phase_PHASE_ACTIVE || match.GetPhase() == pb.Phase_PHASE_PAUSED {
-			r.begin(seat, int(match.GetPly()), int(match.GetTurn()))
-		}
+		begun = append(begun, r.begin(seat, int(match.GetPly()), int(match.GetTurn())))
 		if by := int(match.GetDrawOfferedBy()); by != 0 && by != number {
 			r.answerOffer(seat)
 		}
+	}
+	if len(begun) > 0 && (match.GetPhase() == pb.Phase_PHASE_PENDING || match.GetPhase() == pb.Phase_PHASE_PAUSED) {
+		r.spawn(func(ctx context.Context) { r.sayReady(ctx, match.GetMatchId(), begun) })
+	}
+}
+
+// sayReady says that the bot is ready for a match, once Started has returned: no clock of the match starts before.
+func (r *runner) sayReady(ctx context.Context, matchID string, begun []<-chan struct{}) {
+	for _, told := range begun {
+		select {
+		case <-told:
+		case <-ctx.Done():
+			return
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, playing := r.seats[matchID]; playing {
+		r.outbox.say(&pb.PlayAct{MatchId: matchID, Act: &pb.PlayAct_Ready{Ready: &pb.ReadyAct{}}})
 	}
 }
 

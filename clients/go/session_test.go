@@ -222,6 +222,27 @@ func TestARunThatRaises(t *testing.T) {
 	}
 }
 
+func TestTheServerHearsThatTheBotIsReadyForAMatchThatWaits(t *testing.T) {
+	p := newPeer(t)
+	p.plays(always("a"), Options{})
+	stream := next(t, "stream", p.streams)
+	if said := stream.read().GetHello().GetCapabilities(); len(said) != 1 || said[0] != "ready" {
+		t.Errorf("the capabilities are %v", said)
+	}
+	stream.say(&pb.PlayItem{Item: &pb.PlayItem_Hello{Hello: &pb.ServerHello{Player: "alice", SilenceMostMs: 60_000}}})
+	for _, phase := range []pb.Phase{pb.Phase_PHASE_PENDING, pb.Phase_PHASE_PAUSED} {
+		match := &pb.Match{MatchId: "m1", Game: "pods", Players: []string{"alice", "bob"}, Phase: phase}
+		stream.say(&pb.PlayItem{Item: &pb.PlayItem_Match{Match: match}})
+		if act := stream.read(); act.GetReady() == nil || act.GetMatchId() != "m1" {
+			t.Errorf("the bot says %v", act)
+		}
+	}
+	stream.say(turnItem(turnAt("m1", 0)))
+	if stream.read().GetMove().GetMove() != "a" {
+		t.Error("no move came")
+	}
+}
+
 func TestResultsAreAcknowledgedAndEndTheRun(t *testing.T) {
 	p := newPeer(t)
 	bot := always("a")

@@ -116,7 +116,10 @@ export abstract class Bot<Memory extends object = Record<string, unknown>> {
     return undefined;
   }
 
-  /** A match has started, or the bot continues one after a restart. Called before its first turn. */
+  /**
+   * A match has started, or the bot continues one after a restart. Called before its first turn; no clock of the match
+   * starts before it has returned, or at most `Policy.ready_ms` later.
+   */
   started(_match: LiveMatch<Memory>): Awaitable<void> {}
 
   /** A match has ended. After this returns, the client acknowledges the result to the server. */

@@ -162,7 +162,7 @@ function introduction(bot: Bot<never>): Introduction {
     softwareVersion: SOFTWARE_VERSION,
     botName: bot.name,
     botVersion: bot.version,
-    capabilities: [...bot.capabilities],
+    capabilities: ["ready", ...bot.capabilities], // the client says when the bot is ready for a match
     games: [...bot.games],
     mostMatches: bot.mostMatches,
     extras: bot.extras,

@@ -159,12 +159,21 @@ export class BotRunner<Memory extends object> {
 
   #onMatch(message: MatchMessage): void {
     const match = plain(MatchSchema, message);
+    const begun: Promise<void>[] = [];
     for (const seat of this.#seatsOf(match)) {
       const by = match.drawOfferedBy;
-      if (match.phase === Phase.ACTIVE || match.phase === Phase.PAUSED)
-        void this.#begin(seat, match.ply, match.turn);
+      begun.push(this.#begin(seat, match.ply, match.turn));
       if (by && by !== seat.match.seat) this.#answerOffer(seat);
     }
+    if (begun.length > 0 && (match.phase === Phase.PENDING || match.phase === Phase.PAUSED))
+      void this.#sayReady(match.matchId, begun);
+  }
+
+  /** Says that the bot is ready for a match, once `started` has returned: no clock of the match starts before. */
+  async #sayReady(matchId: string, begun: Promise<void>[]): Promise<void> {
+    await Promise.all(begun);
+    const act = { case: "ready", value: {} } as const;
+    if (this.#seats.has(matchId)) this.voice.say(create(play.PlayActSchema, { matchId, act }));
   }
 
   /** Returns the bot's seats in a match that goes on, brought up to date. */

@@ -8,6 +8,7 @@ import {
   type Choice,
   ConnectionFailed,
   type FinishedMatch,
+  Phase,
   type Turn,
 } from "game-arbiter-client";
 import { ended, letter, match, refusal, turn } from "./messages.js";
@@ -69,7 +70,7 @@ test("a bot says who it is and plays a match", async (t) => {
   assert.equal(hello.botName, "fixed");
   assert.equal(hello.botVersion, "7");
   assert.deepEqual(hello.games, ["pods"]);
-  assert.deepEqual(hello.capabilities, ["x"]);
+  assert.deepEqual(hello.capabilities, ["ready", "x"]);
   assert.equal(hello.mostMatches, 3);
   assert.deepEqual([hello.extras?.board, hello.extras?.legalMovesUpTo], [true, 9]);
   assert.deepEqual([hello.seeks, hello.tournaments], [true, false]);
@@ -83,6 +84,21 @@ test("a bot says who it is and plays a match", async (t) => {
   await stream.closed();
   await soon(done, "the end of the run");
   assert.deepEqual(bot.told, ["started m1 bob", "turn 0", "ended m1 1"]);
+});
+
+test("the server hears once the bot is ready for a match that waits", async (t) => {
+  const peer = await Peer.start();
+  const bot = new Fixed();
+  playing(t, peer, bot);
+  const stream = await peer.met();
+  stream.say(match("m1", { phase: Phase.PENDING }));
+  assert.equal((await stream.read("ready")).matchId, "m1");
+  assert.deepEqual(bot.told, ["started m1 bob"]);
+  stream.say(match("m1", { phase: Phase.PAUSED }));
+  assert.equal((await stream.read("ready")).matchId, "m1");
+  stream.say(match(), turn(0));
+  assert.equal((await stream.read("move")).value.move, "a");
+  assert.deepEqual(bot.told, ["started m1 bob", "turn 0"]);
 });
 
 test("nothing but the hello is said before the server's", async (t) => {
