@@ -21,6 +21,7 @@ from arbiter.rpc.game_service import GameServicer
 from arbiter.rpc.grpc_server import RpcServer, Servicers
 from arbiter.rpc.local_channel import LocalChannel, LocalServices
 from arbiter.rpc.local_play import LocalCall
+from arbiter.rpc.local_sessions import LocalSessions
 from arbiter.rpc.match_service import MatchServicer
 from arbiter.rpc.play_messages import PlayMessages
 from arbiter.rpc.play_sender import Messages
@@ -56,7 +57,7 @@ class RunningServer(NamedTuple):
     """A server that accepts calls. `admin_token` is set only at the first start.
 
     port: that of gRPC, 0 if this server has the page alone. reading: done once all matches that continue are live.
-    certificate: None without TLS. play_here: begins a Play call in this process, with the token of a bot.
+    certificate: None without TLS. local_sessions: opens Play sessions of bots in this process.
     """
 
     port: int
@@ -67,7 +68,7 @@ class RunningServer(NamedTuple):
     arbiter: Arbiter
     reading: asyncio.Task[None]
     certificate: ServedCertificate | None
-    play_here: Callable[[str], LocalCall]
+    local_sessions: LocalSessions
 
 
 def gate_of(settings: Settings, world: World, arbiter: Arbiter) -> Gate:
@@ -78,14 +79,14 @@ def gate_of(settings: Settings, world: World, arbiter: Arbiter) -> Gate:
 class ApiServers(NamedTuple):
     """The servers for gRPC and for browsers; None for what a server does not have. gate: their calls.
 
-    agents: those on the address of the page. local: begins a Play call in this process.
+    agents: those on the address of the page. local_sessions: as of `RunningServer`.
     """
 
     rpc: RpcServer | None
     web: WebServer | None
     agents: AgentsOnPage | None
     gate: Gate
-    local: Callable[[str], LocalCall]
+    local_sessions: LocalSessions
 
 
 def api_servers(
@@ -116,8 +117,9 @@ def api_servers(
 
         add_gauges(world.metrics, world, certificate, arbiter, gate, unread)
     local = partial(LocalCall, streams=streams, log=log, meter=meter)
+    local_sessions = LocalSessions(gate.play, arbiter.sessions, messages, world.clock, meter)
     if not settings.web:
-        return ApiServers(rpc, None, None, gate, local)
+        return ApiServers(rpc, None, None, gate, local_sessions)
     # Their libraries take a third of a second to load, which a server without a page saves.
     from arbiter.agents.agents_on_page import SHARED, AgentsOnPage
     from arbiter.rpc.connect import connect_application
@@ -130,7 +132,7 @@ def api_servers(
         connect_application(servicers, settings.limits, log, meter, gate.waiting),
         SHARED if may_be_shared(settings.store) else agents,
     )
-    return ApiServers(rpc, WebServer(gate, settings, certificate, calls, meter), agents, gate, local)
+    return ApiServers(rpc, WebServer(gate, settings, certificate, calls, meter), agents, gate, local_sessions)
 
 
 def _client_here(services: LocalServices, token: str, address: str) -> arb.Client:
@@ -191,7 +193,8 @@ async def serving(
             )
         log.info("serving", port=port, matches=matches, modules="compiled" if is_compiled() else "interpreted")
         try:
-            yield RunningServer(port, page, metrics, matches, admin_token, arbiter, reading, certificate, apis.local)
+            here = (reading, certificate, apis.local_sessions)
+            yield RunningServer(port, page, metrics, matches, admin_token, arbiter, *here)
         finally:
             log.info("draining")
             _cancel((stall_detector, completing, reading))

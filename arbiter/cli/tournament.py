@@ -40,8 +40,9 @@ PhaseName = Literal["open", "ended"]
 RUN: Final = """Run a tournament from a file, with an arbiter of its own and the bots that the file names.
 
 The file is a tournament's specification with a table [[bots]] a bot: `bot`, one that is bundled (greedy, mcts, random,
-wire) with `args`, `command`, a program of yours, or `uci` or `gtp`, an engine of chess or Go. A program has a `name`.
-Each bot may have `folder`, where it starts, `env`, `sees`, `rating` and `version`.
+wire) with `args`, `command`, a program of yours, `lines`, one that reads and writes lines, or `uci` or `gtp`, an engine
+of chess or Go. A program has a `name`. Each bot may have `folder`, where it starts, `env`, `sees`, `rating` and
+`version`.
 
 Each bot is a process, in a sandbox where bubblewrap is there: it sees its own files and what `sees` names, changes
 none, sees no other process, and reaches nobody but the arbiter. A table [sandbox] says what each may take (memory_mb,

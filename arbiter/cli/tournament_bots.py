@@ -71,6 +71,10 @@ class BotTable(NamedTuple):
         ),
     ] = ""
     gtp: Annotated[str, Option("A Go engine that speaks GTP. In place of them too.", allowed=_SHELL_WORDS)] = ""
+    lines: Annotated[
+        str, Option("A program that reads and writes lines. In place of them too.", allowed=_SHELL_WORDS)
+    ] = ""
+    json_lines: Annotated[str, Option("The same in lines of JSON. In place of them too.", allowed=_SHELL_WORDS)] = ""
     options: Annotated[
         Mapping[str, str | int | bool],
         Option(
@@ -116,7 +120,8 @@ class BotTable(NamedTuple):
 
 
 ENGINE: Final = "engine"  #: the table of what all engines have
-ENGINES: Final = ("uci", "gtp")  #: the languages of engines
+ENGINES: Final = ("uci", "gtp", "lines", "json_lines")  #: the languages of programs that the bridge asks
+NAMED: Final = ENGINES[:2]  #: those of programs that have a name of their own
 ENGINE_FIELDS: Final = BotTable._fields[BotTable._fields.index("options") :]  #: what all bots with `uci` may have once
 SWITCHES: Final = ("ponder", "dialogue")  #: what the bridge to an engine is told by yes or no
 #: the numbers that the bridge to an engine is told
@@ -206,8 +211,9 @@ def _bot(values: Mapping[str, Any], where: str, base: Path) -> BotEntry:
 
 def _program(values: Mapping[str, Any], where: str) -> tuple[str, tuple[str, ...]]:
     """Return the name that a bot has by default, or '', and its command as `BotEntry` has it."""
-    if sum(way in values for way in ("bot", "command", "uci", "gtp")) != 1:
-        raise _invalid(values.get("bot", ""), f"{where}.bot", "either bot, which is bundled, or command, uci or gtp")
+    if sum(way in values for way in ("bot", "command", *ENGINES)) != 1:
+        one_of = f"either bot, which is bundled, or one of command, {', '.join(ENGINES)}"
+        raise _invalid(values.get("bot", ""), f"{where}.bot", one_of)
     for field in UCI_FIELDS:
         if field in values and "uci" not in values:
             raise _invalid(values[field], f"{where}.{field}", "nothing without uci, the engine that it is for")
@@ -218,7 +224,7 @@ def _program(values: Mapping[str, Any], where: str) -> tuple[str, tuple[str, ...
     for language in ENGINES:
         if language in values:
             words = _command(values[language], f"{where}.{language}")
-            return Path(words[0]).name, words
+            return Path(words[0]).name if language in NAMED else "", words
     if "command" in values:
         return "", _command(values["command"], f"{where}.command")
     bundled = _text(values, "bot", where)

@@ -22,7 +22,7 @@ def watch_plainly(client: arb.BlockingClient, tournament_id: str) -> None:
     last = found.revision if found.phase is arb.TournamentPhase.ENDED else 0  # rulings may come after the end
     over = False
     games: dict[int, arb.PairedGame] = {}
-    for event in client.observe_tournament(tournament_id, "0"):
+    for event in client.observe_tournament(tournament_id, "0", without_moves=True):
         if not isinstance(event, arb.TournamentEvent):
             continue  # `arbiter watch` shows what happens in its matches
         if isinstance(event.what, arb.GamesPaired):

@@ -11,7 +11,7 @@ from arbiter.rpc.live_events import LiveEvents
 from arbiter.rpc.servicing import Context, MessageWriter, call_of
 from arbiter.rpc.unread import Unread
 from arbiter.rpc.writes import unread
-from arbiter.service.gate.match_calls import MatchGate, OfAll, OfMatch, Watched
+from arbiter.service.gate.match_calls import MatchGate, OfAll, OfMatch, Watched, is_enough
 from arbiter.service.observing.feed import Reached, Stream
 from arbiter.service.ports.journal import Subject
 from arbiter.service.record.published import Published
@@ -50,7 +50,7 @@ class Observations:
                     continue
                 for event in batch:
                     if form not in event.forms and self._make(event, form) is None:
-                        event.forms[form] = _form(event, await self._matches.of_event(event.match_id), *form)
+                        event.forms[form] = _form(event, await self._matches.of_event(event), *form)
                 await writer.write(b"".join([event.forms[form] for event in batch]))  # one message with all items
         finally:
             writes.cancel()
@@ -60,7 +60,7 @@ class Observations:
         match = None
         if published.subject is Subject.MATCH:
             match = self._matches.known(published.match_id)
-            if match is None:
+            if match is None or not is_enough(match, published):
                 return None
         made = published.forms[form] = _form(published, match, *form)
         return made
@@ -87,7 +87,7 @@ def _watched(request: pb.ObserveRequest) -> Watched | None:
         case "match":
             return OfMatch(request.match.match_id, request.match.after_revision)
         case "all":
-            return OfAll(request.all.after_token, request.all.label)
+            return OfAll(request.all.after_token, request.all.label, request.all.without_moves)
         case _:
             return None
 

@@ -220,7 +220,7 @@ def answer_message(request_id: str, match_id: str, answer: Receipt | Refusal) ->
 
 
 def event_message(published: Published, match: Match) -> pb.MatchEvent:
-    """Return an event of a match. `match` may be in a later state already."""
+    """Return an event of a match. `match` may be in a later state; before its end only if the event is not that."""
     event = cast("ev.Event", published.event)
     message = pb.MatchEvent(
         match_id=published.match_id, revision=published.revision, at_ms=event.at, kind=event.kind.value
@@ -308,6 +308,7 @@ def _interrupted(event: ev.Interrupted, message: pb.MatchEvent, match: Match) ->
 
 def _ended(event: ev.Ended, message: pb.MatchEvent, match: Match) -> None:
     message.ended.CopyFrom(ended_message(event))
+    message.plies = match.ply
 
 
 _FILL: Final[Mapping[ev.EventKind, Callable[[Any, pb.MatchEvent, Match], None]]] = {

@@ -23,7 +23,7 @@ from arbiter.cli.tournament_run.screen import PlainOutput, elapsed, end, picture
 from arbiter.cli.tournament_spec import read_all
 from arbiter.service.tournaments.rhythm import check_rhythm
 from tests.cli.test_tournament import SWISS, row, standing
-from tests.cli.tournament_events import BEGAN_MS, created, ended, of_match, of_tournament, progress_of
+from tests.cli.tournament_events import BEGAN_MS, created, ended, of_tournament, progress_of
 
 ENGINES = {"example-chess.toml": "stockfish", "example-engine-trial.toml": "stockfish", "example-go.toml": "gnugo"}
 EXAMPLES = Path(__file__).parents[2] / "deploy" / "examples"
@@ -92,10 +92,6 @@ def test_an_organiser_hears_of_too_few_cores() -> None:
 # Progress
 
 
-def moved(match_id: str, ply: int, at_ms: int) -> arb.MatchEvent:
-    return of_match(match_id, arb.MovePlayed(ply, 1, "a1", "", 2, None, ()), at_ms)
-
-
 def begun(number: int, match_id: str, attempt: int = 1) -> arb.TournamentEvent:
     return of_tournament(arb.GameBegun(number, match_id, attempt))
 
@@ -104,18 +100,16 @@ def test_progress_is_counted_from_the_record() -> None:
     games = tuple(arb.PairedGame(number, ("ann", "ben"), "hop-it") for number in (1, 2, 3))
     progress = progress_of(
         of_tournament(arb.GamesPaired(1, games, ())),
-        *(created("m1", "ann", "ben"), begun(1, "m1")),
+        *(created("m1", "ann", "ben"), begun(1, "m1"), ended("m1", 1, plies=2)),
+        of_tournament(arb.GameEnded(1, "m1", 1, "extinction", "rules")),
         *(created("m2", "ben", "ann"), begun(2, "m2")),
-        *(moved("m1", 0, 9_000), moved("m1", 1, 10_500), moved("m2", 0, 11_000)),
-        *(ended("m1", 1), of_tournament(arb.GameEnded(1, "m1", 1, "extinction", "rules"))),
-        *(ended("m2", 0, arb.Cause.ARBITER, arb.ResultKind.VOID), of_tournament(arb.GameVoided(2, "m2", 1, "fault"))),
+        ended("m2", 0, arb.Cause.ARBITER, arb.ResultKind.VOID, plies=1),
+        of_tournament(arb.GameVoided(2, "m2", 1, "fault")),
         *(created("m3", "ben", "ann"), begun(2, "m3", 2), ended("m3", 2, arb.Cause.TIME)),
         of_tournament(arb.GameEnded(3, "", 1, "walkover", "absence")),
     )
-    assert (progress.paired, progress.moves, progress.moves_now) == (3, 3, 2)
+    assert (progress.paired, progress.moves_now) == (3, 3)
     assert (progress.void, progress.walkovers, progress.boards) == (1, 1, {})
-    assert progress.moves_a_second(12_000) == 1.0
-    assert progress.moves_a_second(20_000) == 0.0
     assert [end(played) for played in progress.played] == [
         "hop-it: ann 1–0 ben, extinction, 2 plies",
         "hop-it: ben 0–1 ann, extinction, 0 plies",
@@ -123,9 +117,30 @@ def test_progress_is_counted_from_the_record() -> None:
     assert progress.number_of("m3") == (2, 2)
     assert unusual(progress) == ["  hop-it: ben 0–1 ann, extinction, 0 plies"]
     assert elapsed(progress, 75_500) == "1:05"
-    said = "2 games and 2 moves in 1:05. 1 game was not played: 1 ended by walkover. 1 match ended without a result: "
+    said = "2 games and 3 moves in 1:05. 1 game was not played: 1 ended by walkover. 1 match ended without a result: "
     said += "1 played again. 1 ended by a clock"
     assert remarks(progress, 75_500).startswith(said)
+
+
+def test_moves_of_a_run_are_those_since_it_began_and_none_of_an_opening() -> None:
+    progress = progress_of()
+    progress.looked({"m2": 20, "m3": 5}, BEGAN_MS)
+    early = BEGAN_MS - 1
+    progress.take(created("m1", "ann", "ben", early))
+    progress.take(ended("m1", 1, at_ms=early, plies=30))
+    progress.take(created("m2", "ann", "ben", early, opening=("a1", "b1")))
+    progress.take(created("m3", "ann", "ben", early, opening=("a1", "b1")))
+    assert progress.moves_now == 0
+    progress.take(created("m4", "ann", "ben", opening=("a1", "b1")))
+    progress.looked({"m2": 24, "m3": 5, "m4": 8}, BEGAN_MS + 2_000)
+    assert (progress.moves_now, progress.moves_a_second) == (10, 5.0)
+    progress.take(ended("m2", 1, plies=30))
+    progress.take(ended("m4", 1, plies=9))
+    assert progress.moves_now == 17
+    assert [played.board.plies for played in progress.played] == [30, 30, 9]
+    for second in range(3, 9):
+        progress.looked({"m3": 5}, BEGAN_MS + 1_000 * second)
+    assert (progress.moves_now, progress.moves_a_second) == (17, 0.0)
 
 
 def test_matches_that_a_closed_tournament_stops_are_not_played_again() -> None:
@@ -186,8 +201,9 @@ def contest() -> RunningTournament:
 async def test_the_screen_shows_standings_boards_and_the_last_results() -> None:
     shown = contest()
     shown.progress.began_ms = BEGAN_MS
-    for event in (created("m1", "ann", "ben"), ended("m1", 1), created("m2", "ben", "ann"), moved("m2", 4, 11_000)):
+    for event in (created("m1", "ann", "ben"), ended("m1", 1), created("m2", "ben", "ann")):
         shown.progress.take(event)
+    shown.progress.looked({"m2": 5}, 11_000)
     shown.stand = TournamentState(replace(SWISS, ends_ms=80_000), standing(row(1, "ann", 5), row(2, "ben", 1)))
     console = Console(width=140, file=io.StringIO(), color_system=None)
     console.print(picture(shown, 12_000))
@@ -199,7 +215,7 @@ async def test_the_screen_shows_standings_boards_and_the_last_results() -> None:
             "running: round 2 of 4, 20 of 80 games played",
             "hop-it: ann 1–0 ben",
         ),
-        *("ply 5", "0:02", "1 move, ", "ends in 1:08", "Ctrl-C stops"),
+        *("ply 5", "0:02", "5 moves, ", "ends in 1:08", "Ctrl-C stops"),
     ):
         assert words in said
     console.print(picture(None, 0))

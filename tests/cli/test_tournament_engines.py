@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -34,6 +35,27 @@ engine = { nodes = 1 }
 """
 
 
+LINES_BOT = Path(__file__).parents[2] / "clients" / "lines" / "samples" / "first_move.sh"
+JSON_BOT = "first_move_json.sh"
+JSON_LINES = r"""
+while read -r line; do
+  case "$line" in
+    *'"kind":"arbiter"'*) echo '{"kind":"ready","version":"1","moves":5000}' ;;
+    *'"kind":"turn"'*) move=${line#*'"moves":["'}; echo "{\"kind\":\"move\",\"move\":\"${move%%\"*}\"}" ;;
+    *'"kind":"quit"'*) exit 0 ;;
+  esac
+done
+"""
+PROGRAMS = [
+    pytest.param(STOCKFISH, ('name = "one"\nuci = "stockfish"', 'name = "two"\nuci = "stockfish"'), id="engines"),
+    pytest.param(
+        LINES_BOT.name,
+        (f'name = "one"\nlines = "bash {LINES_BOT.name}"', f'name = "two"\njson_lines = "bash {JSON_BOT}"'),
+        id="lines",
+    ),
+]
+
+
 def written(folder: Path, *bots: str, cup: str = CUP) -> Path:
     folder.chmod(0o755)  # what root starts in a sandbox runs as another user
     file = folder / "cup.toml"
@@ -62,16 +84,24 @@ def kill(run: subprocess.Popen[str], what: str) -> None:
 
 
 @pytest.mark.parametrize("sandboxed", [True, False])
+@pytest.mark.parametrize(("program", "bots"), PROGRAMS)
 def test_a_tournament_goes_on_whichever_of_its_processes_is_killed(
-    tmp_path: Path, runs: list[subprocess.Popen[str]], arbiter: Arbiter, sandboxed: bool
+    tmp_path: Path,
+    runs: list[subprocess.Popen[str]],
+    arbiter: Arbiter,
+    program: str,
+    bots: tuple[str, str],
+    sandboxed: bool,
 ) -> None:
     require(STOCKFISH, why="a chess engine plays")
-    file = written(tmp_path, 'name = "one"\nuci = "stockfish"', 'name = "two"\nuci = "stockfish"')
+    (tmp_path / JSON_BOT).write_text(JSON_LINES)
+    shutil.copy(LINES_BOT, tmp_path)
+    file = written(tmp_path, *bots)
     walls = ("--sandbox", "require") if sandboxed else ("--no-sandbox",)
     options = ("--concurrency", "2", "--export", "out", *walls)
     run = begin(runs, file, "--directory", "runs", *options)
     heard(run, " 1/16  chess: ")
-    kill(run, STOCKFISH)
+    kill(run, program)
     heard(run, " 4/16  chess: ")
     kill(run, SERVER_MODULE)
     heard(run, "the arbiter ended by itself (signal SIGKILL), is started again in ")

@@ -8,7 +8,7 @@ import arbiter_client as arb
 import pytest
 
 from arbiter.cli.failure import Failure
-from arbiter.cli.tournament_bots import NAME, BotEntry
+from arbiter.cli.tournament_bots import NAME, NUMBERS, BotEntry, EngineEntry
 from arbiter.cli.tournament_spec import read_all
 from arbiter.service.players import names
 from arbiter.toml_lines import line_of, places
@@ -183,6 +183,18 @@ def test_engines_ponder_and_log_their_dialogue_as_the_file_says(file: Path) -> N
     ]
 
 
+def test_a_program_that_speaks_lines_is_asked_by_the_bridge(file: Path) -> None:
+    one, two = '[[bots]]\nname = "one"\nlines = "./a -x"\n', '[[bots]]\nname = "two"\njson_lines = ["b", "c d"]\n'
+    file.write_text(f"{SPEC}[engine]\nnodes = 9\n{one}{two}")
+    *_, first, second = read_all(file).bots
+    assert (first.command, second.command) == (("./a", "-x"), ("b", "c d"))
+    assert (first.engine, second.engine) == (_plain("lines"), _plain("json_lines"))
+
+
+def _plain(language: str) -> EngineEntry:
+    return EngineEntry(language, {}, dict.fromkeys(NUMBERS, 0))
+
+
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
@@ -204,7 +216,8 @@ def test_a_wrong_table_of_engines_is_refused(file: Path, lines: str, said: str) 
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        ('uci = "stockfish"\nbot = "greedy"', "either bot, which is bundled, or command, uci or gtp"),
+        ('uci = "stockfish"\nbot = "greedy"', "or one of command, uci, gtp, lines, json_lines"),
+        ('lines = "./mybot"', "the name that the bot plays under"),
         ('bot = "random"\nnodes = 5', "nothing without uci"),
         ('gtp = "gnugo"\nponder = true', "nothing without uci"),
         ('bot = "random"\ndialogue = true', "nothing without uci or gtp"),
@@ -260,7 +273,7 @@ def test_a_swiss_with_more_rounds_than_its_bots_can_play_gets_a_warning(file: Pa
         ('name = "Evening cup"', 'title = "Cup"', "line 1 (title)", "expected one of adjudication"),
         ("[options]", "policy.patience = 3\n[options]", "line 6 (policy.patience)", "expected one of illegal_moves"),
         ('bot = "greedy"', 'bot = "deep"', "line 10 (bots[1].bot)", "one of greedy, mcts, random, wire"),
-        ('bot = "greedy"', 'name = "x"', "line 9 (bots[1].bot)", "either bot, which is bundled, or command"),
+        ('bot = "greedy"', 'name = "x"', "line 9 (bots[1].bot)", "either bot, which is bundled, or one of command"),
         ('bot = "greedy"', 'bot = "greedy"\nname = "ann"', "line 14 (bots[2].name)", "that no other bot has"),
         ('name = "ann"\n', "", "line 12 (bots[2].name)", "the name that the bot plays under"),
         ('"ann"', '"Ann Lee"', "line 13 (bots[2].name)", "1 to 40 of a-z"),

@@ -11,16 +11,18 @@ BEGAN_MS = 10_000
 Event = arb.TournamentEvent | arb.MatchEvent
 
 
-def of_match(match_id: str, what: arb.Happening, at_ms: int = BEGAN_MS) -> arb.MatchEvent:
-    return arb.MatchEvent(match_id, 1, at_ms, "", b"", what)
+def of_match(match_id: str, what: arb.Happening, at_ms: int = BEGAN_MS, plies: int = 0) -> arb.MatchEvent:
+    return arb.MatchEvent(match_id, 1, at_ms, "", b"", what, plies=plies)
 
 
 def of_tournament(what: arb.TournamentHappening, at_ms: int = BEGAN_MS) -> arb.TournamentEvent:
     return arb.TournamentEvent("t1", 1, at_ms, "", b"", what)
 
 
-def created(match_id: str, seat1: str, seat2: str, at_ms: int = BEGAN_MS) -> arb.MatchEvent:
-    return of_match(match_id, arb.MatchCreated("hop-it", (seat1, seat2), "1m", True, "t1"), at_ms)
+def created(
+    match_id: str, seat1: str, seat2: str, at_ms: int = BEGAN_MS, opening: tuple[str, ...] = ()
+) -> arb.MatchEvent:
+    return of_match(match_id, arb.MatchCreated("hop-it", (seat1, seat2), "1m", True, "t1", opening), at_ms)
 
 
 def ended(
@@ -30,9 +32,10 @@ def ended(
     kind: arb.ResultKind | None = None,
     at_ms: int = BEGAN_MS,
     reason: str = "extinction",
+    plies: int = 0,
 ) -> arb.MatchEvent:
     kind = kind or (arb.ResultKind.WIN if winner else arb.ResultKind.DRAW)
-    return of_match(match_id, arb.Result(kind, winner, reason, cause, arb.Party.PLAYERS, 0, ""), at_ms)
+    return of_match(match_id, arb.Result(kind, winner, reason, cause, arb.Party.PLAYERS, 0, ""), at_ms, plies)
 
 
 def progress_of(*events: Event) -> Progress:

@@ -16,7 +16,7 @@ import pytest
 from arbiter_client import credentials
 from arbiter_client.outbox import Outbox
 from arbiter_client.runner import BotRunner
-from arbiter_client.session import Session, Waiting
+from arbiter_client.session import hello_of
 from arbiter_protos.v1 import match_pb2, play_pb2
 
 from arbiter.testing.clock import settle, virtually
@@ -345,25 +345,18 @@ HELLO: Final[Mapping[str, Any]] = {
 """What a bot says of itself in its hello, with values that are not the defaults."""
 
 
-def hello_of(bot: arb.Bot) -> bytes:
-    """Return the hello that a bot sends."""
-    runner = SimpleNamespace(bot=bot, known={}, hooks=arb.Hooks())
-    session = Session(bot, Recording(), Outbox(), runner, Waiting(1.0))  # type: ignore[arg-type]
-    return session._hello().SerializeToString(deterministic=True)
-
-
 @pytest.mark.parametrize("attribute", HELLO)
 def test_a_bot_says_what_it_is(attribute: str) -> None:
     bot = QuietBot()
-    before = hello_of(bot)
+    before = hello_of(bot).SerializeToString(deterministic=True)
     setattr(bot, attribute, HELLO[attribute])
-    assert hello_of(bot) != before
+    assert hello_of(bot).SerializeToString(deterministic=True) != before
 
 
 @pytest.mark.parametrize("extra", [each.name for each in dataclasses.fields(arb.Extras)])
 def test_a_bot_asks_for_the_extras_of_its_turns(extra: str) -> None:
     bot = QuietBot()
-    before = hello_of(bot)
+    before = hello_of(bot).SerializeToString(deterministic=True)
     value: Any = 9 if extra == "legal_moves_up_to" else True
     bot.extras = arb.Extras(**{extra: value})
-    assert hello_of(bot) != before
+    assert hello_of(bot).SerializeToString(deterministic=True) != before

@@ -180,6 +180,28 @@ async def test_a_stream_of_a_label_has_bookmarks_while_others_are_busy() -> None
         resumable(await records(stubs, [cup]), reader.parts)
 
 
+@pytest.mark.parametrize("servers", ONE_OR_TWO_COMPILED)
+async def test_a_stream_without_moves_says_how_many_there_were(servers: int) -> None:
+    async with serving(servers=servers) as stubs:
+        match_id = (await stubs.match()).match_id
+        observe = match_pb2_grpc.MatchServiceStub(stubs.served.channel).Observe
+        request = pb.ObserveRequest(all=pb.ObserveAll(after_token="0", without_moves=True))
+
+        async def read() -> list[tuple[str, int]]:
+            seen = list[tuple[str, int]]()
+            async for response in observe(request, metadata=stubs.org):
+                seen += [(item.event.kind, item.event.plies) for item in response.items if item.HasField("event")]
+                if seen and seen[-1][0] == "ended":
+                    break
+            return seen
+
+        live = asyncio.create_task(read())
+        await play(stubs, match_id)
+        for seen in (await live, *[await read() for _ in range(servers)]):
+            assert seen[-1] == ("ended", MOVES)
+            assert dict(seen[:-1]) == dict.fromkeys(("created", "started"), 0)
+
+
 @pytest.mark.long
 async def test_a_thousand_observers_receive_the_same() -> None:
     async with serving(limits=Limits(streams_of_player=1_000, calls_a_second=2_000)) as stubs:

@@ -113,8 +113,10 @@ def repeats_an_event(patch: pytest.MonkeyPatch) -> None:
     """A stream of all matches that resumes one place too early."""
     of_all = Feed.of_all
 
-    def repeating(self: Feed, after: int | None, label: str, reader: str = "") -> AbstractAsyncContextManager[Stream]:
-        return of_all(self, after - 1 if after else after, label, reader)
+    def repeating(
+        self: Feed, after: int | None, label: str, reader: str = "", *, without_moves: bool = False
+    ) -> AbstractAsyncContextManager[Stream]:
+        return of_all(self, after - 1 if after else after, label, reader, without_moves=without_moves)
 
     patch.setattr(Feed, "of_all", repeating)
 

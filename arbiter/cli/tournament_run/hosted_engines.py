@@ -1,7 +1,7 @@
 """The engines of a run that play in its server's process: the server hosts the bot of each engine that the run sends.
 
 An engine's process stays where the run has started it: in its sandbox, if there is one. Here are the ends of its pipes,
-the bot that asks it, and the bot's Play stream, which ends in the session without a network between. So the engine gets
+the bot that asks it, and the bot's session, with no network between (`arbiter.rpc.local_sessions`). So the engine gets
 its turn when it is durable, as every bot does. Only the server of a run has such a channel (`engine_channel`).
 """
 
@@ -18,15 +18,16 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import fields
+from functools import partial
 from typing import Any, Final, NoReturn
 
 import arbiter_client as arb
 import structlog
 from arbiter_client import bridge
 from arbiter_client.bridge.child import Child
+from arbiter_client.direct_session import DirectSession, ServerEnd
 from arbiter_client.log import PlainLine
-from arbiter_client.playing import play_with
-from arbiter_client.session import Waiting
+from arbiter_client.playing import play_by
 
 from arbiter.bootstrap import RunningServer
 from arbiter.cli.announcing import client_address
@@ -60,7 +61,7 @@ async def playing(channel: socket.socket, listen: str, running: RunningServer) -
         spawner, bot_log = (socket.socket(fileno=handle) for handle in ends)
         with os.fdopen(job) as file:
             file.seek(0)
-            play = asyncio.create_task(_play(json.load(file), spawner, bot_log, address, running.play_here, log))
+            play = asyncio.create_task(_play(json.load(file), spawner, bot_log, address, running, log))
         plays.add(play)
         play.add_done_callback(plays.discard)
 
@@ -80,7 +81,7 @@ async def _play(
     spawner: socket.socket,
     bot_log: socket.socket,
     address: str,
-    play_here: Callable[[str], Any],
+    running: RunningServer,
     log: Any,
 ) -> None:
     """Play an engine until the run has closed its end of the bot's log."""
@@ -91,7 +92,7 @@ async def _play(
         assert task is not None
         asyncio.get_running_loop().add_reader(bot_log, task.cancel)
         try:
-            await _until_it_fails(job, spawner, address, play_here)
+            await _until_it_fails(job, spawner, address, running)
         except (arb.ClientError, bridge.ProgramFailed) as error:
             _say(bot_log, f"{shlex.join(job['command'])}: {error}\n".encode())
         except Exception as error:
@@ -102,7 +103,7 @@ async def _play(
 
 
 async def _until_it_fails(
-    job: Mapping[str, Any], spawner: socket.socket, address: str, play_here: Callable[[str], Any]
+    job: Mapping[str, Any], spawner: socket.socket, address: str, running: RunningServer
 ) -> NoReturn:
     """Play an engine. Raises ProgramFailed if it does not introduce itself, and ClientError."""
     engine = EngineEntry(*job["engine"])
@@ -122,55 +123,39 @@ async def _until_it_fails(
         bridge.ProgramBot(command, introduction, language, limits, called, start, engine.dialogue) as bot,
         arb.Client(address, token=job["token"], tls=arb.NO_TLS, patience_s=PATIENCE_S) as client,
     ):
-        client.connection.play = _Here(play_here, job["token"])  # type: ignore[assignment]
-        await play_with(client, bot, None, AT_ONCE, "resign", Waiting(PATIENCE_S))
+        here = DirectSession(bot, partial(session, running, job["token"]))
+        await play_by(here.of, here, client, bot, None, AT_ONCE, "resign")
     raise AssertionError("a bot plays on until it fails")
+
+
+_LANGUAGES: Final[Mapping[str, Callable[[], bridge.Language]]] = {
+    "gtp": bridge.Gtp,
+    "lines": bridge.Words,
+    "json_lines": bridge.JsonLines,
+}
 
 
 def language_of(engine: EngineEntry) -> bridge.Language:
     """Return the language of an engine."""
-    if engine.language == "gtp":
-        return bridge.Gtp()
+    if engine.language != "uci":
+        return _LANGUAGES[engine.language]()
     told = engine.numbers
     search = bridge.Search(told["nodes"], told["depth"], told["movetime"])
     concessions = bridge.Concessions(**{field.name: told[field.name] for field in fields(bridge.Concessions)})
     return bridge.Uci(engine.options, search, concessions, engine.ponder)
 
 
-class _Here:
-    """PlayService in this process, for the session of a bot."""
-
-    def __init__(self, play_here: Callable[[str], Any], token: str) -> None:
-        self._play_here = play_here
-        self._token = token
-
-    def Play(self, metadata: object) -> _Stream:  # noqa: N802 - as in the protocol
-        """Begin a call."""
-        return _Stream(self._play_here(self._token))
-
-
-class _Stream:
-    """A call as a client has it."""
-
-    def __init__(self, call: Any) -> None:
-        self._call = call
-        self.cancel = call.cancel
-
-    async def read(self) -> Any:
-        """Return the next message, None after the last one. Raises ArbiterError."""
-        try:
-            return await self._call.next()
-        except Refusal as refusal:
-            reason = arb.Reason(refusal.reason.value)
-            raise arb.ArbiterError(reason, refusal.message, refusal.reason.code, refusal.facts) from None
-
-    async def write(self, request: Any) -> None:
-        """Send a message."""
-        self._call.send(request)
-
-    async def done_writing(self) -> None:
-        """Send no more."""
-        self._call.close()
+@asynccontextmanager
+async def session(
+    running: RunningServer, token: str, hello: Any, take: Callable[[Any], None]
+) -> AsyncIterator[ServerEnd]:
+    """Open a session in this process, for the bot that has a token. Raises ArbiterError."""
+    try:
+        async with running.local_sessions.session(token, hello, take) as end:
+            yield end
+    except Refusal as refusal:
+        reason = arb.Reason(refusal.reason.value)
+        raise arb.ArbiterError(reason, refusal.message, refusal.reason.code, refusal.facts) from None
 
 
 # The log of each bot goes to the run

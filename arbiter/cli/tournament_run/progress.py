@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 import arbiter_client as arb
@@ -16,7 +17,10 @@ BY_PLAY: Final = (arb.Cause.RULES, arb.Cause.AGREEMENT, arb.Cause.RESIGNATION)
 
 
 class RunningMatch(NamedTuple):
-    """A match of the tournament. number: the number of its game, 0 until it is known; plies: moves so far."""
+    """A match of the tournament. number: the number of its game, 0 until it is known; plies: moves so far.
+
+    before: the moves so far when this process began, at least those of the opening.
+    """
 
     match_id: str
     number: int
@@ -24,6 +28,7 @@ class RunningMatch(NamedTuple):
     game: str
     players: tuple[str, ...]
     plies: int
+    before: int
 
 
 class EndedMatch(NamedTuple):
@@ -64,9 +69,9 @@ class Progress:
         self.replays = 0
         self.walkovers = 0
         self.given_up = 0
-        self.moves = 0
-        self._recent: deque[int] = deque()
-        self._earlier = 0  #: moves that were on record when this process began
+        self._moves = 0  #: since this process began, of matches that have ended
+        self._looks: deque[tuple[int, int]] = deque([(began_ms, 0)])  #: when it was looked, and the moves by then
+        self._first: Mapping[str, int] | None = None  #: the plies of the matches of the first look
         self._numbers: dict[str, tuple[int, int]] = {}  #: game and attempt, by match
 
     @property
@@ -76,8 +81,8 @@ class Progress:
 
     @property
     def moves_now(self) -> int:
-        """The moves that were played since this process began."""
-        return self.moves - self._earlier
+        """The moves that were played since this process began; of matches under way, as of the last look."""
+        return self._moves + sum(board.plies - board.before for board in self.boards.values())
 
     def take(self, event: arb.TournamentEvent | arb.MatchEvent) -> EndedMatch | None:
         """Apply an event of the tournament or of one of its matches; return the match that it ended, if any."""
@@ -86,20 +91,28 @@ class Progress:
             return None
         what = event.what
         if isinstance(what, arb.MatchCreated):
-            self.boards[event.match_id] = RunningMatch(event.match_id, 0, 0, what.game, what.players, 0)
-        elif isinstance(what, arb.MovePlayed) and event.match_id in self.boards:
-            self.boards[event.match_id] = self.boards[event.match_id]._replace(plies=what.ply + 1)
-            self._moved(event.at_ms)
+            before = len(what.opening)
+            if event.at_ms < self.began_ms and self._first is not None:
+                before = self._first.get(event.match_id, before)
+            self.boards[event.match_id] = RunningMatch(event.match_id, 0, 0, what.game, what.players, before, before)
         elif isinstance(what, arb.Result):
             return self._ended(event, what)
         return None
 
-    def moves_a_second(self, now_ms: int) -> float:
-        """Return the recent number of moves per second."""
-        window_ms = max(1, min(WINDOW_MS, now_ms - self.began_ms))
-        while self._recent and self._recent[0] < now_ms - window_ms:
-            self._recent.popleft()
-        return len(self._recent) * 1000 / window_ms
+    def looked(self, plies: Mapping[str, int], now_ms: int) -> None:
+        """Note how far the matches under way are: to be woken for each move would cost more than to look."""
+        self._first = plies if self._first is None else self._first
+        for match_id in plies.keys() & self.boards.keys():
+            self.boards[match_id] = self.boards[match_id]._replace(plies=plies[match_id])
+        self._looks.append((now_ms, self.moves_now))
+        while len(self._looks) > 2 and self._looks[0][0] < now_ms - WINDOW_MS:
+            self._looks.popleft()
+
+    @property
+    def moves_a_second(self) -> float:
+        """The recent number of moves per second, as of the last looks."""
+        (from_ms, before), (to_ms, after) = self._looks[0], self._looks[-1]
+        return (after - before) * 1000 / max(1, to_ms - from_ms)
 
     def number_of(self, match_id: str) -> tuple[int, int]:
         """Return the game for which a match was created, and its attempt, or zeros."""
@@ -125,15 +138,12 @@ class Progress:
         elif isinstance(what, arb.GameVoided):
             self.void += 1
 
-    def _moved(self, at_ms: int) -> None:
-        self.moves += 1
-        if at_ms < self.began_ms:
-            self._earlier += 1
-        else:
-            self._recent.append(at_ms)
-
     def _ended(self, event: arb.MatchEvent, result: arb.Result) -> EndedMatch | None:
         board = self.boards.pop(event.match_id, None)
+        if board is not None:
+            board = board._replace(plies=event.plies)
+            if event.at_ms >= self.began_ms:
+                self._moves += board.plies - board.before
         nobody_came = result.reason == NO_SHOW and result.party is arb.Party.PLAYERS
         if board is None or (result.kind not in (arb.ResultKind.WIN, arb.ResultKind.DRAW) and not nobody_came):
             return None

@@ -21,6 +21,7 @@ from arbiter.cli.tournament_run.trial_line import TrialLine
 from arbiter.cli.tournament_view import planned_games
 
 LOOK_EVERY_S: Final = 1.0  #: interval between two requests for the state
+MOST_LIVE: Final = 1_000  #: matches whose plies are looked at
 SIDES: Final = 2  #: players of a trial
 FAREWELL_S: Final = 2.0  #: timeout for pausing a tournament with a limited duration
 
@@ -155,8 +156,8 @@ class RunningTournament:
                 )
 
     async def _follow(self, tournament_id: str) -> None:
-        """Process the events of the tournament and its matches, from the first one to the last."""
-        async for event in self._client.observe_tournament(tournament_id, "0"):
+        """Process the events of the tournament and its matches but for moves, from the first one to the last."""
+        async for event in self._client.observe_tournament(tournament_id, "0", without_moves=True):
             played = self.progress.take(event)
             if played is not None and played.at_ms >= self.progress.began_ms:
                 self._view.ended(played, self)
@@ -186,4 +187,6 @@ class RunningTournament:
     async def _look(self, tournament_id: str) -> TournamentState:
         found = await self._client.get_tournament(tournament_id)
         self.stand = TournamentState(found, await self._client.get_standings(tournament_id))
+        live = await self._client.list_matches(label=tournament_id, phase=arb.Phase.ACTIVE, most=MOST_LIVE)
+        self.progress.looked({match.match_id: match.ply for match in live}, now_ms())
         return self.stand

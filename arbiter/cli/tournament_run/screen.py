@@ -182,7 +182,7 @@ def picture(contest: RunningTournament | None, at_ms: int) -> RenderableType:
     progress = contest.progress
     foot = Text.assemble(
         (f" {elapsed(progress, at_ms)}  ", "bold cyan"),
-        f"{counted(progress.moves, 'move')}, {progress.moves_a_second(at_ms):.0f} a second",
+        f"{counted(progress.moves_now, 'move')}, {progress.moves_a_second:.0f} a second",
         (_time_left(found, at_ms), "cyan"),
         ("   Ctrl-C stops", "dim"),
     )

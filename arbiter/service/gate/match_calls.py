@@ -25,7 +25,8 @@ from arbiter.matches.commands import (
     SeatRequest,
 )
 from arbiter.matches.comments import Comment
-from arbiter.matches.match import Match
+from arbiter.matches.events import Ended
+from arbiter.matches.match import Match, Phase
 from arbiter.matches.requests import Receipt
 from arbiter.service.gate.admission import Admission, Call
 from arbiter.service.gate.open_streams import OpenStreams
@@ -80,16 +81,22 @@ class OfMatch(NamedTuple):
 class OfAll(NamedTuple):
     """The events of all matches and tournaments, or of those with a label.
 
-    after_token: where to begin; '' for new events only.
+    after_token: where to begin; '' for new events only. without_moves: moves are left out.
     """
 
     after_token: str
     label: str
+    without_moves: bool = False
 
 
 Watched: TypeAlias = OfMatch | OfAll
 Listed: TypeAlias = Match | MatchSummary
 MoveAnswer: TypeAlias = Receipt | Refusal
+
+
+def is_enough(match: Match, event: Published) -> bool:
+    """Return whether an observer's message of an event can be made with its match in this state."""
+    return match.phase is Phase.ENDED or not isinstance(event.event, Ended)
 
 
 class PlayerMoves:
@@ -346,15 +353,16 @@ class MatchGate:
         match watched:
             case OfMatch(match_id, after_revision):
                 return self._feed.past_of_match(match_id, after_revision, until, reader)
-            case OfAll(token, _):
+            case OfAll(token, _, _):
                 return self._feed.past_of_all(number_of(token, "after_token"), until, reader)
 
     def _stream(self, watched: Watched | None, reader: str) -> AbstractAsyncContextManager[Stream]:
         match watched:
             case OfMatch(match_id, after_revision):
                 return self._feed.of_match(match_id, after_revision, reader)
-            case OfAll(token, label):
-                return self._feed.of_all(number_of(token, "after_token") if token else None, label, reader)
+            case OfAll(token, label, without_moves):
+                after = number_of(token, "after_token") if token else None
+                return self._feed.of_all(after, label, reader, without_moves=without_moves)
             case _:
                 raise argument_invalid("nothing", "of", "a match or all")
 
@@ -362,9 +370,10 @@ class MatchGate:
         """Return the match of an event that an observer gets, as `of_event` does, or None if it has to be read."""
         return self._matches.known(match_id)
 
-    async def of_event(self, match_id: str) -> Match:
-        """Return the match of an event that an observer gets: as it began, or in a later state."""
-        return await self._matches.begun(match_id)
+    async def of_event(self, event: Published) -> Match:
+        """Return the match of an event that an observer gets: as it began, or in a later state; of an end, ended."""
+        match = await self._matches.begun(event.match_id)
+        return match if is_enough(match, event) else await self.at_event(event)
 
     async def watched(self, match_id: str) -> Match:
         """Return an observed match in its current state. Raises MATCH_NOT_FOUND."""

@@ -124,13 +124,14 @@ class Subscription(Generic[T]):
         self.missing = True
         self._be_due()
 
-    def put(self, item: T) -> None:
-        """Add an item."""
+    def put(self, item: T, quiet: bool = False) -> None:
+        """Add an item. quiet: it does not wake the reader, unless half as many items wait as may."""
         if len(self.items) < self.most:
             self.items.append(item)
         else:
             self.overrun = True
-        self._be_due()
+        if not quiet or len(self.items) > self.most // 2:
+            self._be_due()
 
     def _be_due(self) -> None:
         if self._waiting is not None and not self._is_due:

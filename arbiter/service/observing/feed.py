@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, Self
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, argument_invalid, limit_reached
-from arbiter.matches.events import Ended
+from arbiter.matches.events import Ended, Event, Moved
 from arbiter.matches.match import Phase
 from arbiter.service.alone import OtherServers
 from arbiter.service.lookup import findable
@@ -189,8 +189,11 @@ class Stream:
         return batch
 
 
-class _Labelled(Stream):
-    """The events with a label, and bookmarks while other matches are busy and these are idle."""
+class _Chosen(Stream):
+    """Some of the events, and bookmarks while others are frequent and these are not.
+
+    label: only events with this label, if it is not ''. without_moves: no moves.
+    """
 
     def __init__(
         self,
@@ -199,16 +202,18 @@ class _Labelled(Stream):
         after: int,
         new: bool,
         label: str,
+        without_moves: bool,
         often_s: float,
     ) -> None:
         super().__init__(source, subscription, after, new=new)
         self._label = label
+        self._left_out = Moved if without_moves else None
         self._often_s = often_s
         self._now = asyncio.get_running_loop().time
         self._sent_at = self._now()
 
     def relay_to(self, write: Write) -> None:
-        """Do nothing: each event's label has to be looked at."""
+        """Do nothing: each event has to be looked at."""
 
     async def __anext__(self) -> Batch:
         wanted: Batch | None = None
@@ -217,11 +222,14 @@ class _Labelled(Stream):
             if isinstance(batch, Reached):
                 wanted = batch
             else:
-                wanted = [event for event in batch if event.label == self._label]
+                wanted = [event for event in batch if self._is_wanted(event)]
                 if not wanted and self._now() - self._sent_at >= self._often_s:
                     wanted = Reached(batch[-1].sequence)
         self._sent_at = self._now()
         return wanted
+
+    def _is_wanted(self, event: Published) -> bool:
+        return type(event.event) is not self._left_out and self._label in ("", event.label)
 
 
 class Feed:
@@ -257,14 +265,17 @@ class Feed:
             yield Stream(source, subscription, after, over)
 
     @asynccontextmanager
-    async def of_all(self, after: int | None, label: str, reader: str = "") -> AsyncIterator[Stream]:
+    async def of_all(
+        self, after: int | None, label: str, reader: str = "", *, without_moves: bool = False
+    ) -> AsyncIterator[Stream]:
         """Open a stream of the events of all matches and tournaments after a sequence number; None for new events only.
 
-        label: only events with this label; a tournament's id selects that tournament and its matches. Raises Refusal
-        ARGUMENT_INVALID for a sequence number that does not exist yet, RATE_LIMITED. The stream raises READER_TOO_SLOW
-        (fact resume_from: a sequence number).
+        label: only events with this label; a tournament's id selects that tournament and its matches. without_moves:
+        moves are left out, and do not wake the reader. Raises Refusal ARGUMENT_INVALID for a sequence number that does
+        not exist yet, RATE_LIMITED. The stream raises READER_TOO_SLOW (fact resume_from: a sequence number).
         """
-        with self.history.reader(reader) as page, self._subscription(ALL, reader) as subscription:
+        quiet = Moved if without_moves else None
+        with self.history.reader(reader) as page, self._subscription(ALL, reader, quiet) as subscription:
             source = _source("sequence", page, "")
             head, new = await self._journal.head(), after is None
             if after is None:
@@ -273,8 +284,9 @@ class Feed:
             if after == 0 and not new and label and findable(label):  # a tournament has no older events
                 row = await self._journal.tournament_summary(label)
                 after = row.sequence - 1 if row is not None else 0
-            if label:
-                yield _Labelled(source, subscription, after, new, label, self._limits.bookmark_ms / 1000)
+            if label or without_moves:
+                often_s = self._limits.bookmark_ms / 1000
+                yield _Chosen(source, subscription, after, new, label, without_moves, often_s)
             else:
                 yield Stream(source, subscription, after, new=new)
 
@@ -332,12 +344,14 @@ class Feed:
             self._open -= 1
 
     @contextmanager
-    def _subscription(self, subject: str, reader: str) -> Iterator[Subscription[Published]]:
+    def _subscription(
+        self, subject: str, reader: str, quiet: type[Event] | None = None
+    ) -> Iterator[Subscription[Published]]:
         with self.counted():
             subscription = Subscription[Published](
                 self._turns, reader, self._limits.observer_items, self._limits.bookmark_ms / 1000
             )
-            self.subscribers.add(subject, subscription)
+            self.subscribers.add(subject, subscription, quiet)
             try:
                 yield subscription
             finally:

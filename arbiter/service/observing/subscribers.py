@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from arbiter.matches.events import Event
 from arbiter.matches.match import Match
 from arbiter.service.alone import OtherServers
 from arbiter.service.observing.fanout import Subscription
@@ -24,14 +25,18 @@ class Subscribers:
 
     def __init__(self, others: OtherServers) -> None:
         self._others = others
-        self._of: dict[str, dict[Subscription[Published], None]] = {}  # each in the order of subscription
+        # Each in the order of subscription, with the class of events that do not wake it.
+        self._of: dict[str, dict[Subscription[Published], type[Event] | None]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._of)
 
-    def add(self, subject: str, subscription: Subscription[Published]) -> None:
-        """Have a subscription get the events of a match or tournament from now on, or ALL."""
-        self._of.setdefault(subject, {})[subscription] = None
+    def add(self, subject: str, subscription: Subscription[Published], quiet: type[Event] | None = None) -> None:
+        """Have a subscription get the events of a match or tournament from now on, or ALL.
+
+        quiet: events of this class do not wake its reader.
+        """
+        self._of.setdefault(subject, {})[subscription] = quiet
 
     def remove(self, subject: str, subscription: Subscription[Published]) -> None:
         """Undo `add`."""
@@ -55,10 +60,10 @@ class Subscribers:
 
     def put_to_all(self, events: Sequence[Published | None]) -> None:
         """Give events to the readers of all. They read those from the log that are None."""
-        for subscription in self._of.get(ALL, ()):
+        for subscription, quiet in self._of.get(ALL, {}).items():
             for event in events:
                 if event is not None:
-                    subscription.put(event)
+                    subscription.put(event, type(event.event) is quiet)
                 else:
                     subscription.note_missing()
 

@@ -2195,7 +2195,9 @@ type ObserveAll struct {
 	// The token of the last item that the caller has; empty for new events only, "0" for all events.
 	AfterToken string `protobuf:"bytes,1,opt,name=after_token,json=afterToken,proto3" json:"after_token,omitempty"`
 	// If set, only matches with this label. A tournament's id selects that tournament and its matches.
-	Label         string `protobuf:"bytes,2,opt,name=label,proto3" json:"label,omitempty"`
+	Label string `protobuf:"bytes,2,opt,name=label,proto3" json:"label,omitempty"`
+	// Whether moves are left out: the stream then wakes up its reader for what begins and ends alone.
+	WithoutMoves  bool `protobuf:"varint,3,opt,name=without_moves,json=withoutMoves,proto3" json:"without_moves,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2242,6 +2244,13 @@ func (x *ObserveAll) GetLabel() string {
 		return x.Label
 	}
 	return ""
+}
+
+func (x *ObserveAll) GetWithoutMoves() bool {
+	if x != nil {
+		return x.WithoutMoves
+	}
+	return false
 }
 
 // Items of a stream of events.
@@ -2475,7 +2484,9 @@ type MatchEvent struct {
 	//	*MatchEvent_Rejected
 	Event isMatchEvent_Event `protobuf_oneof:"event"`
 	// The exact bytes of the record (canonical JSON, RFC 8785), if requested.
-	Record        []byte `protobuf:"bytes,12,opt,name=record,proto3" json:"record,omitempty"`
+	Record []byte `protobuf:"bytes,12,opt,name=record,proto3" json:"record,omitempty"`
+	// How many moves the match has had at its end, those of its opening too; 0 for any other event.
+	Plies         int32 `protobuf:"varint,14,opt,name=plies,proto3" json:"plies,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2622,6 +2633,13 @@ func (x *MatchEvent) GetRecord() []byte {
 		return x.Record
 	}
 	return nil
+}
+
+func (x *MatchEvent) GetPlies() int32 {
+	if x != nil {
+		return x.Plies
+	}
+	return 0
 }
 
 type isMatchEvent_Event interface {
@@ -6417,12 +6435,13 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"\x02of\"P\n" +
 	"\fObserveMatch\x12\x19\n" +
 	"\bmatch_id\x18\x01 \x01(\tR\amatchId\x12%\n" +
-	"\x0eafter_revision\x18\x02 \x01(\x03R\rafterRevision\"C\n" +
+	"\x0eafter_revision\x18\x02 \x01(\x03R\rafterRevision\"h\n" +
 	"\n" +
 	"ObserveAll\x12\x1f\n" +
 	"\vafter_token\x18\x01 \x01(\tR\n" +
 	"afterToken\x12\x14\n" +
-	"\x05label\x18\x02 \x01(\tR\x05label\"@\n" +
+	"\x05label\x18\x02 \x01(\tR\x05label\x12#\n" +
+	"\rwithout_moves\x18\x03 \x01(\bR\fwithoutMoves\"@\n" +
 	"\x0fObserveResponse\x12-\n" +
 	"\x05items\x18\x01 \x03(\v2\x17.arbiter.v1.ObserveItemR\x05items\"\xd9\x01\n" +
 	"\vObserveItem\x12\x14\n" +
@@ -6432,7 +6451,7 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	"\x10tournament_event\x18\x04 \x01(\v2\x1b.arbiter.v1.TournamentEventH\x00R\x0ftournamentEventB\x06\n" +
 	"\x04item\"&\n" +
 	"\bBookmark\x12\x1a\n" +
-	"\brevision\x18\x01 \x01(\x03R\brevision\"\xb7\x04\n" +
+	"\brevision\x18\x01 \x01(\x03R\brevision\"\xcd\x04\n" +
 	"\n" +
 	"MatchEvent\x12\x19\n" +
 	"\bmatch_id\x18\x01 \x01(\tR\amatchId\x12\x1a\n" +
@@ -6448,7 +6467,8 @@ const file_arbiter_v1_match_proto_rawDesc = "" +
 	" \x01(\v2\x17.arbiter.v1.InterruptedH\x00R\vinterrupted\x12*\n" +
 	"\x05ended\x18\v \x01(\v2\x12.arbiter.v1.ResultH\x00R\x05ended\x129\n" +
 	"\brejected\x18\r \x01(\v2\x1b.arbiter.v1.RequestRejectedH\x00R\brejected\x12\x16\n" +
-	"\x06record\x18\f \x01(\fR\x06recordB\a\n" +
+	"\x06record\x18\f \x01(\fR\x06record\x12\x14\n" +
+	"\x05plies\x18\x0e \x01(\x05R\x05pliesB\a\n" +
 	"\x05event\"\xc1\x01\n" +
 	"\fMatchCreated\x12\x12\n" +
 	"\x04game\x18\x01 \x01(\tR\x04game\x12\x18\n" +

@@ -1,29 +1,70 @@
-"""The queue of the bot's acts: sent in order, in batches, and repeated until they are answered."""
+"""The acts of a bot on their way to the server, and the queue in which they go over the network."""
 
 from __future__ import annotations
 
 import asyncio
 import secrets
+from abc import ABC, abstractmethod
 
 from arbiter_protos.v1.play_pb2 import ClientHello, PlayAct, PlayRequest
 
 
-class Outbox:
+class Acts(ABC):
     """Acts on their way to the server.
 
     A request keeps its id, and is sent again on every new stream until its answer arrives. A pong or an acknowledgement
-    is sent only once. Between `hold` and `release` only the hello is sent.
+    is sent only once.
     """
 
     def __init__(self) -> None:
+        self._unanswered: dict[str, PlayAct] = {}
+        self._prefix = secrets.token_hex(8)
+        self._count = 0
+
+    @abstractmethod
+    def say(self, act: PlayAct, at_once: bool = False) -> None:
+        """Send an act that is not answered, `at_once` before all others. It is lost if the stream breaks."""
+
+    @abstractmethod
+    def _push(self, act: PlayAct) -> None:
+        """Send a request, unless no stream is open."""
+
+    def request(self, act: PlayAct) -> str:
+        """Send an act that will be answered, and return its request id."""
+        self._count += 1
+        act.request_id = f"{self._prefix}-{self._count}"
+        self._unanswered[act.request_id] = act
+        self._push(act)
+        return act.request_id
+
+    def unanswered(self, request_id: str) -> PlayAct | None:
+        """Return the unanswered act with a request id, or None."""
+        return self._unanswered.get(request_id)
+
+    def answered(self, request_id: str) -> None:
+        """Remove an act, which has been answered, from the list."""
+        self._unanswered.pop(request_id, None)
+
+    def again(self, request_id: str) -> None:
+        """Send an unanswered act again."""
+        act = self._unanswered.get(request_id)
+        if act is not None:
+            self._push(act)
+
+
+class Outbox(Acts):
+    """The queue of acts that go over the network, in order and in batches.
+
+    Between `hold` and `release` only the hello is sent.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
         self._urgent: list[PlayAct] = []
         self._queue: list[PlayAct] = []
-        self._unanswered: dict[str, PlayAct] = {}
         self._held = True
         self._closed = False
         self._ready = asyncio.Event()
-        self._prefix = secrets.token_hex(8)
-        self._count = 0
 
     def hold(self, hello: ClientHello) -> None:
         """Begin a new stream: send the hello, and nothing else until `release`."""
@@ -38,14 +79,6 @@ class Outbox:
         self._queue = list(self._unanswered.values())
         self._ready.set()
 
-    def request(self, act: PlayAct) -> str:
-        """Send an act that will be answered, and return its request id."""
-        self._count += 1
-        act.request_id = f"{self._prefix}-{self._count}"
-        self._unanswered[act.request_id] = act
-        self._push(act)
-        return act.request_id
-
     def say(self, act: PlayAct, at_once: bool = False) -> None:
         """Send an act that is not answered, `at_once` before all others. It is lost if the stream breaks."""
         if at_once:
@@ -54,19 +87,10 @@ class Outbox:
         else:
             self._push(act)
 
-    def unanswered(self, request_id: str) -> PlayAct | None:
-        """Return the unanswered act with a request id, or None."""
-        return self._unanswered.get(request_id)
-
-    def answered(self, request_id: str) -> None:
-        """Remove an act, which has been answered, from the list."""
-        self._unanswered.pop(request_id, None)
-
     def again(self, request_id: str) -> None:
-        """Send an unanswered act again."""
-        act = self._unanswered.get(request_id)
-        if act is not None and act not in self._queue:
-            self._push(act)
+        """Send an unanswered act again, unless it is about to be sent."""
+        if self.unanswered(request_id) not in self._queue:
+            super().again(request_id)
 
     def close(self) -> None:
         """Let `next` return None once everything has been sent."""

@@ -8,7 +8,7 @@ import logging
 import os
 import signal
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Final, Protocol
 
 from arbiter_client import credentials, forks, log
 from arbiter_client.blocking import BlockingClient
@@ -18,7 +18,7 @@ from arbiter_client.channel import Tls
 from arbiter_client.client import Client
 from arbiter_client.errors import ArbiterError, ClientError, CredentialsError, Reason
 from arbiter_client.hooks import Hooks, logging_to
-from arbiter_client.outbox import Outbox
+from arbiter_client.outbox import Acts, Outbox
 from arbiter_client.runner import BotRunner
 from arbiter_client.session import Session, Waiting
 from arbiter_client.time_control import ALLOWED, canonical
@@ -91,14 +91,41 @@ async def play_with(
 ) -> None:
     """Play a bot as `play` does, over the connection of a client that has its token."""
     outbox = Outbox()
+
+    def over_network(runner: BotRunner) -> Session:
+        return Session(bot, client.connection, outbox, runner, waiting)
+
+    await play_by(over_network, outbox, client, bot, matches, thinkers, on_error, hooks)
+
+
+class Stream(Protocol):
+    """A bot's session, over one stream after another."""
+
+    async def run(self) -> None:
+        """Play until `stop`. Raises ArbiterError if the server ends the session finally, ConnectionFailed."""
+
+    def stop(self) -> None:
+        """Send the last acts and end the stream; `run` returns once the server has ended it too."""
+
+
+async def play_by(
+    streamed: Callable[[BotRunner], Stream],
+    acts: Acts,
+    client: Client,
+    bot: Bot,
+    matches: int | None,
+    thinkers: int,
+    on_error: OnError,
+    hooks: Hooks = NO_HOOKS,
+) -> None:
+    """Play a bot as `play` does, by a session of its own that takes its acts; the client makes all other calls."""
     run = Run(client, BlockingClient.around(client, asyncio.get_running_loop()))
     with running(bot, run):
-        runner = BotRunner(bot, run, outbox, hooks, on_error, thinkers, matches)
-        session = Session(bot, client.connection, outbox, runner, waiting)
-        await _until_done(session, runner)
+        runner = BotRunner(bot, run, acts, hooks, on_error, thinkers, matches)
+        await _until_done(streamed(runner), runner)
 
 
-async def _until_done(session: Session, runner: BotRunner) -> None:
+async def _until_done(session: Stream, runner: BotRunner) -> None:
     """Hold the stream until the run is done or fails; say farewell at its end, and when it is cancelled."""
     stream = asyncio.create_task(session.run())
     try:
@@ -136,7 +163,7 @@ def _check_time_controls(bot: Bot) -> None:
             raise refusal(what, "time", ALLOWED, str(error)) from None
 
 
-async def _farewell(session: Session, runner: BotRunner, stream: asyncio.Task[None]) -> None:
+async def _farewell(session: Stream, runner: BotRunner, stream: asyncio.Task[None]) -> None:
     """Withdraw the bot's seeks, send its last acts, and wait until the server ends the stream too."""
     try:
         async with asyncio.timeout(WITHDRAWAL_WAIT_S):

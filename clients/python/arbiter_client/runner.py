@@ -17,7 +17,7 @@ from arbiter_client.bot import Bot, Choice, ClaimDraw, Move, OfferDraw, Resign, 
 from arbiter_client.calling import Caller, OnError, of_the_bot
 from arbiter_client.errors import PASSING, ArbiterError, ClientError, Reason, away, from_refusal, level_of
 from arbiter_client.hooks import Hooks, call
-from arbiter_client.outbox import Outbox
+from arbiter_client.outbox import Acts
 from arbiter_client.policies import Policies
 from arbiter_client.seats import Seat, joined
 from arbiter_client.slots import MatchSlots
@@ -33,14 +33,14 @@ STALE: Final = (Reason.PLY_MISMATCH, Reason.NOT_YOUR_TURN, Reason.MATCH_NOT_ACTI
 
 
 class BotRunner:
-    """Plays a bot: handles the items of its stream, calls its methods, puts acts into the outbox.
+    """Plays a bot: handles the items of its stream, calls its methods, and sends its acts.
 
     At most `thinkers` choices are under way at once. `outcome` is done once `most` matches have ended and been
     acknowledged and no other is under way; it carries the exception that ends the run, if there is one.
     """
 
     def __init__(
-        self, bot: Bot, run: Run, outbox: Outbox, hooks: Hooks, on_error: OnError, thinkers: int, most: int | None
+        self, bot: Bot, run: Run, outbox: Acts, hooks: Hooks, on_error: OnError, thinkers: int, most: int | None
     ) -> None:
         self.bot = bot
         self.hooks = hooks
@@ -154,7 +154,7 @@ class BotRunner:
         self._untold += 1
         if self._slots.ended(message.match_id):
             own = seats.get(message.seat)
-            finished = replace(read(FinishedMatch, message), match=own.match if own else None)
+            finished = read(FinishedMatch, message, match=own.match if own else None)
             logger.info("%s has ended: %s", finished.match_id, _told(finished))
             told = self._caller.spawn(self._caller.callback(self.bot.ended, finished, default=None))
         self._ends.put_nowait((message.cursor, told))
@@ -202,7 +202,7 @@ class BotRunner:
         return act is not None and not (act.HasField("move") and act.move.ply < ply)
 
     async def _think(self, seat: Seat, message: play_pb2.Turn) -> None:
-        turn = replace(read(Turn, message), match=seat.match)
+        turn = read(Turn, message, match=seat.match)
         begun = self._begin(seat, turn.ply, turn.seat)
         if not begun.done():
             await asyncio.wait([begun])

@@ -127,7 +127,7 @@ class Session:
         """Run one stream, and return the error that ended it."""
         self._notice = None
         self._silence_s = HELLO_WAIT_S
-        self._outbox.hold(self._hello())
+        self._outbox.hold(hello_of(self._bot))
         address = self._connection.address
         stream = self._connection.play.Play(metadata=self._connection.metadata)
         writer = asyncio.create_task(self._write(stream))
@@ -183,27 +183,28 @@ class Session:
         except (grpc.aio.AioRpcError, asyncio.InvalidStateError):
             return  # the stream is over, and its reader has the reason
 
-    def _hello(self) -> ClientHello:
-        bot = self._bot
-        extras = bot.extras
-        return ClientHello(
-            protocol_version=PROTOCOL_VERSION,
-            software=SOFTWARE,
-            software_version=software_version(),
-            bot_name=bot.name,
-            bot_version=bot.version,
-            capabilities=[READY, *bot.capabilities],
-            games=bot.games,
-            most_matches=bot.most_matches,
-            seeks=bot.accept_seeks,
-            tournaments=bot.enter_tournaments,
-            extras=TurnExtras(
-                board=extras.board,
-                legal_move_count=extras.legal_move_count,
-                legal_moves_up_to=extras.legal_moves_up_to,
-                steps=extras.steps,
-            ),
-        )
+
+def hello_of(bot: Bot) -> ClientHello:
+    """Return a bot's first message."""
+    extras = bot.extras
+    return ClientHello(
+        protocol_version=PROTOCOL_VERSION,
+        software=SOFTWARE,
+        software_version=software_version(),
+        bot_name=bot.name,
+        bot_version=bot.version,
+        capabilities=[READY, *bot.capabilities],
+        games=bot.games,
+        most_matches=bot.most_matches,
+        seeks=bot.accept_seeks,
+        tournaments=bot.enter_tournaments,
+        extras=TurnExtras(
+            board=extras.board,
+            legal_move_count=extras.legal_move_count,
+            legal_moves_up_to=extras.legal_moves_up_to,
+            steps=extras.steps,
+        ),
+    )
 
 
 def passes(error: ArbiterError) -> bool:

@@ -90,6 +90,20 @@ async def test_items_beyond_the_limit_are_dropped_and_the_reader_can_see_it() ->
 
 
 @virtually
+async def test_quiet_items_come_with_the_next_one_or_when_half_as_many_wait_as_may() -> None:
+    subscription = Subscription[int](WakeOrder(RATE), "", MOST, IDLE_S)
+    for last_is_quiet, items in ((False, 3), (True, MOST // 2 + 1)):
+        waiting = subscription.wait()
+        for n in range(items - 1):
+            subscription.put(n, quiet=True)
+        await settle()
+        assert not waiting.done()
+        subscription.put(items - 1, quiet=last_is_quiet)
+        assert await waiting
+        assert subscription.take() == list(range(items))
+
+
+@virtually
 async def test_a_wait_without_items_has_a_time_limit_from_its_beginning() -> None:
     subscription = Subscription[str](WakeOrder(RATE), "", MOST, IDLE_S)
     now = asyncio.get_running_loop().time

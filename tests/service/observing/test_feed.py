@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from typing import cast
 
 import pytest
 from hypothesis import given, settings
@@ -235,6 +236,21 @@ class TestAllMatches:
         assert await nothing.stop() == []
         assert len(nothing.marks) > 2  # other labels are busy, and the stream gets bookmarks nevertheless
         assert nothing.marks == sorted(nothing.marks)
+
+    @virtually
+    async def test_all_but_moves(self) -> None:
+        server = InMemoryArbiter(limits=Limits(bookmark_ms=1_000))
+        early = Reader(server.arbiter.feed.of_all(0, "", without_moves=True))
+        cup = await server.create(policy=AT_ONCE, label="cup")
+        other = await server.create(policy=AT_ONCE)
+        labelled = Reader(server.arbiter.feed.of_all(0, "cup", without_moves=True))
+        await asyncio.gather(play(server, cup), play(server, other))
+        late = Reader(server.arbiter.feed.of_all(0, "", without_moves=True))
+        first, then = await early.stop(), await late.stop()
+        everything = await whole(server)
+        assert first == then == [event for event in everything if b'"kind":"moved"' not in cast(bytes, event.body)]
+        assert {event.match_id for event in first} == {cup.id, other.id}
+        assert await labelled.stop() == [event for event in first if event.match_id == cup.id]
 
     @virtually
     async def test_events_that_were_stored_but_reported_as_failed_are_not_missed(self) -> None:

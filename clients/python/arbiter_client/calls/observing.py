@@ -33,33 +33,35 @@ class ObserveCalls(Calls):
                 yield read_event(item.event, item.token)
 
     async def observe_all(
-        self, after_token: str = "", label: str = "", with_record: bool = False
+        self, after_token: str = "", label: str = "", with_record: bool = False, without_moves: bool = False
     ) -> AsyncGenerator[MatchEvent, None]:
         """Yield the events of every match, or of those with a label, after a token, for as long as the caller reads.
 
-        An empty token starts now, "0" at the beginning of the record. Refusals: ARGUMENT_INVALID (token).
+        An empty token starts now, "0" at the beginning of the record. Without moves, the stream has the beginnings and
+        ends of matches, and all else but moves. Refusals: ARGUMENT_INVALID (token).
         """
-        async for item in self._everything(after_token, label, with_record):
+        async for item in self._everything(after_token, label, with_record, without_moves):
             if item.HasField("event"):
                 yield read_event(item.event, item.token)
 
     async def observe_tournament(
-        self, tournament_id: str, after_token: str = "", with_record: bool = False
+        self, tournament_id: str, after_token: str = "", with_record: bool = False, without_moves: bool = False
     ) -> AsyncGenerator[TournamentEvent | MatchEvent, None]:
         """Yield the events of a tournament and of its matches after a token, for as long as the caller reads.
 
-        An empty token starts now, "0" at the beginning of the record. Refusals: ARGUMENT_INVALID (token).
+        An empty token starts now, "0" at the beginning of the record; `without_moves` is as for `observe_all`.
+        Refusals: ARGUMENT_INVALID (token).
         """
-        async for item in self._everything(after_token, tournament_id, with_record):
+        async for item in self._everything(after_token, tournament_id, with_record, without_moves):
             if item.HasField("event"):
                 yield read_event(item.event, item.token)
             elif item.HasField("tournament_event"):
                 yield read_tournament_event(item.tournament_event, item.token)
 
     async def _everything(
-        self, after_token: str, label: str, with_record: bool
+        self, after_token: str, label: str, with_record: bool, without_moves: bool
     ) -> AsyncIterator[match_pb2.ObserveItem]:
-        of_all = match_pb2.ObserveAll(after_token=after_token, label=label)
+        of_all = match_pb2.ObserveAll(after_token=after_token, label=label, without_moves=without_moves)
         request = match_pb2.ObserveRequest(all=of_all, with_record=with_record)
         async for item in self._follow(request):
             request.all.after_token = item.token or request.all.after_token

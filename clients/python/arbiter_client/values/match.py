@@ -321,6 +321,7 @@ class MatchEvent:
     """An event of a match. `what` is None if the event's kind is newer than this client.
 
     `record` holds the exact bytes of the record if they were requested; `token` resumes a stream after this event.
+    `plies`: how many moves the match has had at its end; 0 for any other event.
     """
 
     match_id: str
@@ -330,6 +331,7 @@ class MatchEvent:
     record: bytes
     what: Happening | None = field(default=None, metadata=ELSEWHERE)
     token: str = field(default="", metadata=ELSEWHERE)
+    plies: int = 0
 
 
 def read_event(message: match_pb2.MatchEvent, token: str) -> MatchEvent:
@@ -349,4 +351,5 @@ def read_event(message: match_pb2.MatchEvent, token: str) -> MatchEvent:
         record=message.record,
         what=what,
         token=token,
+        plies=message.plies,
     )

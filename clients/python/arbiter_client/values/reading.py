@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from enum import IntEnum
+from operator import attrgetter
 from types import NoneType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from google.protobuf.message import Message
 
 V = TypeVar("V")
+
+_PLAIN = (int, float, str, bool, bytes)
 
 ELSEWHERE = {"elsewhere": True}
 """Metadata of a field that is not in the message: the reader of the message sets it."""
@@ -29,24 +32,26 @@ class OpenEnum(IntEnum):
         return cls(0) if isinstance(value, int) and value else None
 
 
-def read(kind: type[V], message: Message) -> V:
-    """Return the value of class `kind` that a message describes; unknown fields are left out."""
-    reader = _READERS.get(kind) or _READERS.setdefault(kind, _reader(kind))
-    value: V = reader(message)
-    return value
+def read(kind: type[V], message: Message, **elsewhere: Any) -> V:
+    """Return the value of class `kind` that a message describes, with values of fields that are not in the message.
+
+    Unknown fields of the message are left out.
+    """
+    parts = _PARTS.get(kind) or _PARTS.setdefault(kind, _parts(kind))
+    return kind(**{name: part(message) for name, part in parts}, **elsewhere)
 
 
-_READERS: dict[type[Any], Callable[[Message], Any]] = {}
+_PARTS: dict[type[Any], list[tuple[str, Callable[[Message], Any]]]] = {}
+"""By class, the readers of its fields."""
 
 
-def _reader(kind: type[Any]) -> Callable[[Message], Any]:
+def _parts(kind: type[Any]) -> list[tuple[str, Callable[[Message], Any]]]:
     hints = get_type_hints(kind)
-    parts = [
+    return [
         (field.name, _field_reader(field.name, hints[field.name]))
         for field in fields(kind)
         if not field.metadata.get("elsewhere")
     ]
-    return lambda message: kind(**{name: part(message) for name, part in parts})
 
 
 def _field_reader(name: str, hint: Any) -> Callable[[Message], Any]:
@@ -54,6 +59,8 @@ def _field_reader(name: str, hint: Any) -> Callable[[Message], Any]:
     if NoneType in get_args(hint):
         convert = _converter(arms[0])
         return lambda message: convert(getattr(message, name)) if message.HasField(name) else None
+    if hint in _PLAIN:
+        return attrgetter(name)
     convert = _converter(hint)
     return lambda message: convert(getattr(message, name))
 
@@ -65,7 +72,7 @@ def _converter(hint: Any) -> Callable[[Any], Any]:
         return lambda items: tuple([item(each) for each in items])
     if origin is Mapping:
         return dict
-    if hint in (int, float, str, bool, bytes) or issubclass(hint, OpenEnum):
+    if hint in _PLAIN or issubclass(hint, OpenEnum):
         plain: Callable[[Any], Any] = hint
         return plain
     return lambda message: read(hint, message)

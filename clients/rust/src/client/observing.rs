@@ -75,13 +75,14 @@ impl Client {
     /// Watches every match, or those with a label, after a token: empty starts now, "0" at the beginning of the record.
     /// It has no end. Refusals: ARGUMENT_INVALID (token).
     pub fn observe_all(&self, after_token: &str, label: &str) -> Observation {
-        Observation::new(self, Of::All(ObserveAll { after_token: after_token.to_owned(), label: label.to_owned() }))
+        let (after_token, label) = (after_token.to_owned(), label.to_owned());
+        Observation::new(self, Of::All(ObserveAll { after_token, label, ..Default::default() }))
     }
 
     /// Watches a tournament and its matches after a token, as [`Client::observe_all`] does everything.
     pub fn observe_tournament(&self, tournament_id: &str, after_token: &str) -> Observation<News> {
         let (after_token, label) = (after_token.to_owned(), tournament_id.to_owned());
-        Observation::new(self, Of::All(ObserveAll { after_token, label }))
+        Observation::new(self, Of::All(ObserveAll { after_token, label, ..Default::default() }))
     }
 }
 

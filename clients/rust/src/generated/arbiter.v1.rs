@@ -1623,6 +1623,9 @@ pub struct ObserveAll {
     /// If set, only matches with this label. A tournament's id selects that tournament and its matches.
     #[prost(string, tag = "2")]
     pub label: ::prost::alloc::string::String,
+    /// Whether moves are left out: the stream then wakes up its reader for what begins and ends alone.
+    #[prost(bool, tag = "3")]
+    pub without_moves: bool,
 }
 /// Items of a stream of events.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -1684,6 +1687,9 @@ pub struct MatchEvent {
     /// The exact bytes of the record (canonical JSON, RFC 8785), if requested.
     #[prost(bytes = "vec", tag = "12")]
     pub record: ::prost::alloc::vec::Vec<u8>,
+    /// How many moves the match has had at its end, those of its opening too; 0 for any other event.
+    #[prost(int32, tag = "14")]
+    pub plies: i32,
     /// The event.
     #[prost(oneof = "match_event::Event", tags = "5, 6, 7, 8, 9, 10, 11, 13")]
     pub event: ::core::option::Option<match_event::Event>,

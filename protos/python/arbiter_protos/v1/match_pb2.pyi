@@ -1155,19 +1155,23 @@ class ObserveAll(_message.Message):
 
     AFTER_TOKEN_FIELD_NUMBER: _builtins.int
     LABEL_FIELD_NUMBER: _builtins.int
+    WITHOUT_MOVES_FIELD_NUMBER: _builtins.int
     after_token: _builtins.str
     """The token of the last item that the caller has; empty for new events only, "0" for all events."""
     label: _builtins.str
     """If set, only matches with this label. A tournament's id selects that tournament and its matches."""
+    without_moves: _builtins.bool
+    """Whether moves are left out: the stream then wakes up its reader for what begins and ends alone."""
     def __init__(
         self,
         *,
         after_token: _builtins.str = ...,
         label: _builtins.str = ...,
+        without_moves: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["after_token", b"after_token", "label", b"label"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after_token", b"after_token", "label", b"label", "without_moves", b"without_moves"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1280,6 +1284,7 @@ class MatchEvent(_message.Message):
     ENDED_FIELD_NUMBER: _builtins.int
     REJECTED_FIELD_NUMBER: _builtins.int
     RECORD_FIELD_NUMBER: _builtins.int
+    PLIES_FIELD_NUMBER: _builtins.int
     match_id: _builtins.str
     """The match."""
     revision: _builtins.int
@@ -1292,6 +1297,8 @@ class MatchEvent(_message.Message):
     """
     record: _builtins.bytes
     """The exact bytes of the record (canonical JSON, RFC 8785), if requested."""
+    plies: _builtins.int
+    """How many moves the match has had at its end, those of its opening too; 0 for any other event."""
     @_builtins.property
     def created(self) -> Global___MatchCreated:
         """The match was created."""
@@ -1340,10 +1347,11 @@ class MatchEvent(_message.Message):
         ended: Global___Result | None = ...,
         rejected: Global___RequestRejected | None = ...,
         record: _builtins.bytes = ...,
+        plies: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["created", b"created", "ended", b"ended", "event", b"event", "interrupted", b"interrupted", "moved", b"moved", "rejected", b"rejected", "seat", b"seat", "strike", b"strike", "turn_started", b"turn_started"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_ms", b"at_ms", "created", b"created", "ended", b"ended", "event", b"event", "interrupted", b"interrupted", "kind", b"kind", "match_id", b"match_id", "moved", b"moved", "record", b"record", "rejected", b"rejected", "revision", b"revision", "seat", b"seat", "strike", b"strike", "turn_started", b"turn_started"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_ms", b"at_ms", "created", b"created", "ended", b"ended", "event", b"event", "interrupted", b"interrupted", "kind", b"kind", "match_id", b"match_id", "moved", b"moved", "plies", b"plies", "record", b"record", "rejected", b"rejected", "revision", b"revision", "seat", b"seat", "strike", b"strike", "turn_started", b"turn_started"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_event: _TypeAlias = _typing.Literal["created", "turn_started", "moved", "strike", "seat", "interrupted", "ended", "rejected"]  # noqa: Y015
     _WhichOneofArgType_event: _TypeAlias = _typing.Literal["event", b"event"]  # noqa: Y015

@@ -1,0 +1,114 @@
+"""Sessions without a network: a match from both ends, and how they are refused and ended."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+
+import pytest
+from arbiter_protos.v1 import play_pb2 as pb
+
+from arbiter.errors import Reason, Refusal
+from arbiter.rpc.local_sessions import LocalSession
+from arbiter.testing.served import memory_world, served
+from tests.rpc.calls import Metadata, Stubs
+from tests.rpc.servers import WAIT_S
+from tests.rpc.test_streams import FIRST
+
+HELLO = pb.ClientHello(protocol_version="1.0", bot_name="here", bot_version="1")
+
+
+class Bot:
+    """A bot in the server's process."""
+
+    def __init__(self) -> None:
+        self._items = deque[pb.PlayItem]()
+        self._came = asyncio.Event()
+
+    def take(self, response: pb.PlayResponse) -> None:
+        self._items += response.items
+        self._came.set()
+
+    async def item(self, kind: str) -> pb.PlayItem:
+        """Return the next item of a kind; others before it are dropped."""
+        async with asyncio.timeout(WAIT_S):
+            while True:
+                while self._items:
+                    item = self._items.popleft()
+                    if item.WhichOneof("item") == kind:
+                        return item
+                self._came.clear()
+                await self._came.wait()
+
+
+def token(metadata: Metadata) -> str:
+    return metadata[0][1].removeprefix("Bearer ")
+
+
+def move(session: LocalSession, match_id: str, ply: int, text: str = FIRST) -> None:
+    session.act(pb.PlayAct(request_id=f"m{ply}", match_id=match_id, move=pb.MoveAct(ply=ply, move=text)))
+
+
+async def test_turns_and_answers_are_as_over_the_network() -> None:
+    async with served(memory_world) as server:
+        stubs, alice, bob = await Stubs(server).enter(), Bot(), Bot()
+        local = server.running.local_sessions
+        async with (
+            local.session(token(stubs.alice), HELLO, alice.take) as hers,
+            local.session(token(stubs.bob), HELLO, bob.take) as his,
+        ):
+            assert (hers.player, his.player) == ("alice", "bob")
+            hers.begin()
+            his.begin()
+            match_id = (await stubs.match()).match_id
+            assert (await alice.item("match")).match.match_id == match_id
+            turn = (await alice.item("turn")).turn
+            assert (turn.ply, turn.seat, turn.opponent) == (0, 1, "bob")
+            move(hers, match_id, 0)
+            answer, turn = (await alice.item("answer")).answer, (await bob.item("turn")).turn
+            assert (answer.request_id, answer.receipt.ply, answer.receipt.ledger.handed_over_ms > 0) == ("m0", 1, True)
+            assert [each.move for each in turn.last_moves] == [FIRST]
+            move(his, match_id, 1, "nonsense")
+            assert (await bob.item("answer")).answer.WhichOneof("answer") == "refusal"
+            his.act(pb.PlayAct(request_id="r", match_id=match_id, resign=pb.ResignAct()))
+            for bot in (alice, bob):
+                assert (await bot.item("ended")).ended.result.winner == 1
+
+
+async def test_an_unknown_token_is_refused() -> None:
+    async with served(memory_world) as server:
+        with pytest.raises(Refusal, match="token") as refused:
+            async with server.running.local_sessions.session("nobody's", HELLO, Bot().take):
+                raise AssertionError("a session was opened")
+        assert refused.value.reason is Reason.TOKEN_INVALID
+
+
+async def test_the_newest_session_of_a_player_ends_the_one_before_which_has_no_effect_any_more() -> None:
+    async with served(memory_world) as server:
+        stubs, old, new = await Stubs(server).enter(), Bot(), Bot()
+        match_id = (await stubs.match()).match_id
+        local, secret = server.running.local_sessions, token(stubs.alice)
+        async with local.session(secret, HELLO, old.take) as first:
+            first.begin()
+            assert (await old.item("turn")).turn.match_id == match_id
+            async with local.session(secret, HELLO, new.take) as second, asyncio.timeout(WAIT_S):
+                second.begin()
+                with pytest.raises(Refusal) as ended:
+                    await first.over
+                assert ended.value.reason is Reason.SESSION_SUPERSEDED
+                move(first, match_id, 0)
+                assert (await new.item("turn")).turn.ply == 0
+                move(second, match_id, 0)
+                assert (await new.item("answer")).answer.receipt.ply == 1
+
+
+async def test_an_error_of_the_bot_is_told_where_its_session_is_awaited() -> None:
+    def fails(_: pb.PlayResponse) -> None:
+        raise ZeroDivisionError
+
+    async with served(memory_world) as server:
+        stubs = await Stubs(server).enter()
+        async with server.running.local_sessions.session(token(stubs.alice), HELLO, fails) as session:
+            session.begin()
+            with pytest.raises(ZeroDivisionError):
+                await session.over
