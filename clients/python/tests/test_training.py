@@ -52,7 +52,13 @@ def play(env: MatchEnv, move: str) -> list[str]:
     return asked
 
 
-@pytest.mark.parametrize("game", registry.BUNDLED)
+@pytest.mark.parametrize(
+    "game",
+    [
+        pytest.param(game, marks=pytest.mark.long) if game in ("amazons", "elevation") else game
+        for game in registry.BUNDLED
+    ],
+)
 def test_every_legal_move_can_be_played_and_masks_allow_nothing_else(game: str) -> None:
     dice = Random(11)
     for plies in (0, 6):
