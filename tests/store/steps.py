@@ -12,7 +12,7 @@ from arbiter.store import migrations
 from arbiter.store.database import engine_of, place_of
 from arbiter.store.dialects import dialect_of
 
-FIRST = "0022"
+FIRST = "0023"
 INITIAL = Path(__file__).parents[1] / "golden" / "tables"
 """The statements that made the tables of the version FIRST, on each kind of database. They never change."""
 

@@ -53,6 +53,7 @@ CREATE INDEX match_by_label ON "match" (label, sequence);
 CREATE INDEX match_by_player_1 ON "match" (player_1, ended_sequence);
 CREATE INDEX match_by_player_2 ON "match" (player_2, ended_sequence);
 CREATE INDEX match_by_sequence ON "match" (sequence);
+CREATE INDEX match_under_way ON "match" (sequence) WHERE ended_sequence = 0;
 CREATE TABLE tally (
     label VARCHAR(100) NOT NULL,
     game VARCHAR(200) NOT NULL,

@@ -3,7 +3,7 @@
 Every step of a later release leads on from here. The numbers before were versions that nobody has been given.
 """
 
-revision = "0022"
+revision = "0023"
 down_revision = None
 
 
