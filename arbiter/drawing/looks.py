@@ -19,6 +19,7 @@ TILES: Final = {
 
 HOLE: Final = 0.41 * UNIT  #: radius of a hole in a rack
 
+STAR: Final = 5.0  #: radius of a star point, on a larger board in proportion
 STARS: Final = {9: (2, 4, 6), 13: (3, 6, 9), 19: (3, 9, 15)}
 """By the number of lines of a board of points: the lines on which its star points lie, from 0."""
 
@@ -73,7 +74,7 @@ def _lines(game: AnyGame, shape: Skeleton) -> Iterator[str]:
     corners = {(a, b) for a in stars[::2] for b in stars[::2]}
     every = {(a, b) for a in stars for b in stars} if len(xs) == 19 else corners | middle
     for column, row in sorted(every):
-        yield element("circle", class_="star", cx=xs[column], cy=ys[row], r=5.0)
+        yield element("circle", class_="star", cx=xs[column], cy=ys[row], r=STAR * max(1.0, len(xs) / 10))
 
 
 def _sides(game: AnyGame, shape: Skeleton) -> Iterator[str]:

@@ -157,8 +157,8 @@ def css(palette: Palette) -> str:
         **{f".rim-{name}": f"fill:none;stroke:{ink.edge};stroke-width:31" for name, ink in inks.items()},
         **{f".link-{name}": f"fill:none;stroke:{ink.fill};stroke-width:26" for name, ink in inks.items()},
         **{
-            f".side-{name}": f"fill:none;stroke:{ink.fill};stroke-width:9;stroke-linejoin:round"
-            for name, ink in inks.items()
+            f".side-{name}": f"fill:none;stroke:{shade};stroke-width:9;stroke-linejoin:round"
+            for name, shade in ({name: ink.fill for name, ink in inks.items()} | {**palette.edges}).items()
         },
         **{f".on-{name}": f"fill:{ink.text}" for name, ink in inks.items()},
     }

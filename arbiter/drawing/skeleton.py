@@ -16,6 +16,7 @@ from arbiter.drawing.shapes import Point, around, label
 UNIT: Final = 72.0  #: pixels between neighbouring centres
 EDGE: Final = 6.0  #: pixels around the board
 RIM: Final = 22.0  #: pixels of the margins with the coordinates of a board of squares
+WIDE: Final = 9.0  #: units between the first and the last file: on a wider board, margins and coordinates are wider too
 NAME_SIZE: Final = 0.15 * UNIT
 
 NAME_SPOTS: Final = {
@@ -34,10 +35,13 @@ class Skeleton:
     def __init__(self, board: Board) -> None:
         xs, ys = [x for x, _ in board.centres] or [0.0], [y for _, y in board.centres] or [0.0]
         self.board = board
-        self._rim = RIM if board.tile is Tile.SQUARE else 0.0
-        left, top = EDGE + self._rim + 0.58 * UNIT, EDGE + 0.58 * UNIT
+        self._larger = max(1.0, (max(xs) - min(xs)) / WIDE)  # a wide board is drawn smaller: its names stay readable
+        self._is_rhombus = board.tile is Tile.HEX_ROWS and _has_numbered_rows(board)
+        self._rim = RIM * self._larger if board.tile is Tile.SQUARE or self._is_rhombus else 0.0
+        above, below = (self._rim, 0.0) if self._is_rhombus else (0.0, self._rim)
+        left, top = EDGE + self._rim + 0.58 * UNIT, EDGE + above + 0.58 * UNIT
         self.width = (max(xs) - min(xs)) * UNIT + left + EDGE + 0.58 * UNIT
-        self.height = (max(ys) - min(ys)) * UNIT + top + EDGE + 0.58 * UNIT + self._rim
+        self.height = (max(ys) - min(ys)) * UNIT + top + EDGE + 0.58 * UNIT + below
         self.centres: tuple[Point, ...] = tuple(
             (left + (x - min(xs)) * UNIT, top + (max(ys) - y) * UNIT) for x, y in board.centres
         )
@@ -45,19 +49,34 @@ class Skeleton:
     def coordinates(self) -> Iterator[str]:
         """Yield the texts by which cells are found: each cell's name in it, or those of rows and files at the edges."""
         board = self.board
-        if board.tile is not Tile.SQUARE:
+        if not self._rim:
             (dx, dy), anchor = NAME_SPOTS[board.tile]
             for name, (x, y) in zip(board.names, self.centres, strict=True):
                 yield label(name, (x + dx * UNIT, y + dy * UNIT), NAME_SIZE, "name", anchor)
             return
-        left = min((x for x, _ in self.centres), default=0.0)
-        bottom = max((y for _, y in self.centres), default=0.0)
-        ranks = {y: name[1:] for name, (_, y) in zip(board.names, self.centres, strict=True)}
-        files = {x: name[:1] for name, (x, _) in zip(board.names, self.centres, strict=True)}
-        for y, name in ranks.items():
-            yield label(name, (left - UNIT / 2 - 0.6 * RIM, y), 0.2 * UNIT, "name")
+        cells = list(zip(board.names, self.centres, strict=True))
+        if not cells:
+            return
+        left, top = min(x for x, _ in self.centres), min(y for _, y in self.centres)
+        size, away = 0.2 * UNIT * self._larger, UNIT / 2 + (0.7 if self._is_rhombus else 0.6) * self._rim
+        if self._is_rhombus:
+            firsts = {y: (x, name[1:]) for name, (x, y) in sorted(cells, key=lambda cell: -cell[1][0])}
+            files, level = {x: name[:1] for name, (x, y) in cells if y == top}, top - away
+        else:
+            firsts = {y: (left, name[1:]) for name, (_, y) in cells}
+            files, level = {x: name[:1] for name, (x, _) in cells}, max(y for _, y in self.centres) + away
+        for y, (x, name) in firsts.items():
+            yield label(name, (x - away, y), size, "name")
         for x, name in files.items():
-            yield label(name, (x, bottom + UNIT / 2 + 0.6 * RIM), 0.2 * UNIT, "name")
+            yield label(name, (x, level), size, "name")
+
+
+def _has_numbered_rows(board: Board) -> bool:
+    """Say whether the cells of a row have the same number, as in Hex: then rows and files can be named at the edges."""
+    rows: dict[float, set[str]] = {}
+    for name, (_, y) in zip(board.names, board.centres, strict=True):
+        rows.setdefault(y, set()).add(name[1:])
+    return all(len(numbers) == 1 for numbers in rows.values())
 
 
 @lru_cache(maxsize=64)

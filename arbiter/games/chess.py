@@ -38,7 +38,20 @@ from arbiter.games.chess_board import (
 )
 from arbiter.games.chess_fen import Fields, read_any_rooks, read_fen, read_rights, written
 from arbiter.games.chess_san import read_san, told_apart
-from arbiter.games.contract import Basis, EndReason, Facts, Game, Look, Outcome, Piece, Ruling, Seat, Step, Value
+from arbiter.games.contract import (
+    Basis,
+    EndReason,
+    Facts,
+    Game,
+    Look,
+    Outcome,
+    Piece,
+    Region,
+    Ruling,
+    Seat,
+    Step,
+    Value,
+)
 
 REASONS = (
     EndReason("checkmate", "The player to move is in check and has no legal move, and loses.", Basis.TEXT),
@@ -321,6 +334,13 @@ class Chess(Game[ChessPosition]):
     def pieces(self, position: ChessPosition) -> Sequence[Piece]:
         """Return the content of each cell."""
         return [PIECES[sign] for sign in position.board]
+
+    def regions(self, position: ChessPosition) -> Sequence[Region]:
+        """Return the king in check."""
+        if not in_check(position.board, position.turn):
+            return ()
+        king = position.board.index(KINGS[position.turn - 1])
+        return (Region("threat", position.turn, (king,), "+" if position.outcome is None else "#", "in check"),)
 
     def steps(self, position: ChessPosition, move: str) -> Sequence[Step]:
         """Return the steps: the piece moves, then the rook in castling, or the new piece of a pawn appears."""

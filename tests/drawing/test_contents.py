@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from math import dist, sqrt
 from random import Random
 from typing import Any
+from xml.etree import ElementTree as Xml
 
 import pytest
 
 from arbiter.drawing.contents import Contents, as_json, contents, letter
 from arbiter.drawing.palette import DARK, INKS, LIGHT, SHADES, Palette, css, seat_classes
-from arbiter.drawing.skeleton import skeleton
+from arbiter.drawing.skeleton import UNIT, skeleton
 from arbiter.drawing.symbols import Placed, symbols
 from arbiter.games import registry
 from arbiter.games.contract import AnyGame
+from arbiter.games.line import follow
 from tests.drawing.test_svg import VARIANTS
 
 MOST_BYTES = 2_000  #: of the contents of a position: every viewer gets them with each move
@@ -79,6 +82,17 @@ def test_what_is_threatened_has_a_sign() -> None:
     shown = contents(game, position)
     marked = {item.text: cells_of(game, (item,), "threat") for item in shown.over}
     assert marked == {"!": {"a3"}, "?": {"a1"}}
+
+
+def test_a_king_in_check_has_a_sign() -> None:
+    game = registry.game("chess")
+    for moves, sign in (
+        ("e2e4 e7e5 d1h5 b8c6 h5f7", {"+": {"e8"}}),
+        ("f2f3 e7e5 g2g4 d8h4", {"#": {"e1"}}),
+        ("e2e4", {}),
+    ):
+        shown = contents(game, follow(game, game.initial(), moves.split()).final)
+        assert {item.text: cells_of(game, (item,), "threat") for item in shown.over} == sign
 
 
 def test_critters_have_links_and_the_number_of_their_species() -> None:
@@ -177,3 +191,29 @@ def test_the_skeleton_has_the_whole_board(variant: str) -> None:
     assert skeleton(board) is shape
     assert len(shape.centres) == board.size
     assert all(0 < x < shape.width and 0 < y < shape.height for x, y in shape.centres)
+    for name in map(Xml.fromstring, shape.coordinates()):
+        x, y, half = (float(name.attrib[each]) for each in ("x", "y", "font-size"))
+        assert half / 2 < x < shape.width - half / 2
+        assert half / 2 < y < shape.height - half / 2
+
+
+@pytest.mark.parametrize("variant", ["chess", "amazons", "go", "go(size=13)", "go(size=19)", "hex"])
+def test_names_at_the_edges_can_be_read_on_a_board_of_any_size(variant: str) -> None:
+    shape = skeleton(registry.game(variant).board)
+    sizes = {float(Xml.fromstring(name).attrib["font-size"]) for name in shape.coordinates()}
+    assert min(sizes) / shape.width > 0.018
+    assert len(sizes) == 1
+
+
+def test_rows_and_files_of_hex_are_named_beside_the_board() -> None:
+    game = registry.game("hex(size=3)")
+    shape = skeleton(game.board)
+    at = {
+        name.text: (float(name.attrib["x"]), float(name.attrib["y"]))
+        for name in map(Xml.fromstring, shape.coordinates())
+    }
+    for name, (x, y) in at.items():
+        assert all(dist((x, y), centre) > UNIT / sqrt(3) for centre in shape.centres)
+        cells = [game.board.index[f"a{name}" if name and name.isdigit() else f"{name}1"]]
+        assert min(range(9), key=lambda cell: dist((x, y), shape.centres[cell])) in cells
+    assert {*at} == {*"abc123"}

@@ -130,6 +130,16 @@ async def test_a_whole_game_by_clicks_against_a_bot(server: Served, browser: Ope
         await expect(page.locator(".pick")).to_have_count(0)
 
 
+async def test_places_have_spots_where_these_do_not_hide_the_board(server: Served, browser: Open, bot: str) -> None:
+    async with browser() as page:
+        await sign_in(page, server, "walter")
+        for variant, seen in (("othello", True), ("go", False)):
+            await start_match(page, variant, bot)
+            spot = page.locator(".pick[data-kind=place] .spot").first
+            await expect(spot).to_be_attached()
+            await expect(spot).to_be_visible(visible=seen)
+
+
 def cells(game: AnyGame, *names: str) -> Sequence[str]:
     return [f".pick[data-cell='{game.board.index[name]}']" for name in names]
 

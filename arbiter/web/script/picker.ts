@@ -4,6 +4,8 @@ import { Composer } from "./composer.ts";
 import type { Choices } from "./shapes.ts";
 import { svg } from "./svg.ts";
 
+const MOST_SPOTS = 30; // places for a new piece that have a spot: more of them would only hide the board
+
 export class Picker {
   readonly #root: SVGSVGElement;
   readonly #board: Board;
@@ -139,6 +141,8 @@ export class Picker {
     for (const [cell, those] of cells) parts.push(this.#target(cell, picks[those[0] ?? 0]?.[0] ?? "", those.map(words)));
     if (last !== undefined && !cells.has(last) && complete.length === 1) parts.push(this.#target(last, "done", [`play ${complete[0]}`]));
     this.#layer.replaceChildren(...parts);
+    const places = options.filter((pick) => picks[pick]?.[0] === "place").length;
+    this.#layer.classList.toggle("anywhere", places > MOST_SPOTS);
     this.#root.setAttribute("role", this.#composer ? "group" : "img");
     const loose = this.#asked.length ? this.#asked : options.filter((pick) => (picks[pick]?.[1] ?? -1) < 0);
     const buttons = loose.map((pick) => button(words(pick), () => this.#pick(pick, keyboard)));
