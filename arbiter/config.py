@@ -101,6 +101,12 @@ class Limits(_Section):
         le=100,
         description="the part of the server's time that requests to the page may take, in percent; further ones wait",
     )
+    background_percent: int = Field(
+        default=33,
+        ge=1,
+        le=100,
+        description="the part of the server's time that all but play gets, in percent, if play needs the rest",
+    )
     idle_connection_ms: Milliseconds = Field(
         default=600_000, ge=1_000, description="time after which a connection without calls is closed"
     )

@@ -118,20 +118,25 @@ def test_what_kustomize_makes_is_valid_and_goes_together() -> None:
     by_name = {(document["kind"], document["metadata"]["name"]): document for document in made}
     (configuration,) = (document for document in made if document["kind"] == "ConfigMap")
     assert configuration["data"] == {"arbiter.toml": (KUBERNETES / "arbiter.toml").read_text()}
-    pods = {name: by_name["StatefulSet", name]["spec"]["template"] for name in ("arbiter", "arbiter-bus")}
-    volumes = [each["configMap"]["name"] for each in pods["arbiter"]["spec"]["volumes"] if "configMap" in each]
-    assert volumes == [configuration["metadata"]["name"]], "a changed file makes new pods"
+    sets = {name: by_name["StatefulSet", name]["spec"] for name in ("arbiter", "arbiter-bus")}
+    sets["arbiter-page"] = by_name["Deployment", "arbiter-page"]["spec"]
+    pods = {name: each["template"] for name, each in sets.items()}
     (image,) = kustomization()["images"]
-    assert pods["arbiter"]["spec"]["containers"][0]["image"] == f"{image['newName']}:{image['newTag']}"
-    for pod_name, names in (("arbiter", ("arbiter", "arbiter-servers")), ("arbiter-bus", ("arbiter-bus",))):
+    for name in ("arbiter", "arbiter-page"):
+        volumes = [each["configMap"]["name"] for each in pods[name]["spec"]["volumes"] if "configMap" in each]
+        assert volumes == [configuration["metadata"]["name"]], "a changed file makes new pods"
+        for container in (*pods[name]["spec"]["containers"], *pods[name]["spec"]["initContainers"]):
+            assert container["image"] == f"{image['newName']}:{image['newTag']}"
+    services = {name: (name,) for name in pods} | {"arbiter": ("arbiter", "arbiter-servers")}
+    for pod_name, names in services.items():
         labels = pods[pod_name]["metadata"]["labels"]
-        stateful = by_name["StatefulSet", pod_name]["spec"]
-        selectors = [stateful["selector"]["matchLabels"]]
+        selectors = [sets[pod_name]["selector"]["matchLabels"]]
         selectors += [by_name["Service", name]["spec"]["selector"] for name in names]
         selectors += [by_name["NetworkPolicy", pod_name]["spec"]["podSelector"]["matchLabels"]]
         assert all(selector.items() <= labels.items() for selector in selectors)
-        others = pods["arbiter" if pod_name == "arbiter-bus" else "arbiter-bus"]["metadata"]["labels"]
-        assert not any(selector.items() <= others.items() for selector in selectors), "each selects its own pods"
+        for other in pods.keys() - {pod_name}:
+            others = pods[other]["metadata"]["labels"]
+            assert not any(selector.items() <= others.items() for selector in selectors), "each selects its own pods"
 
 
 def pod() -> dict[str, Any]:
@@ -307,9 +312,51 @@ def test_the_servers_reach_the_bus_and_nobody_else_does() -> None:
     policy = of_kind("NetworkPolicy", "arbiter-bus")["spec"]
     assert policy["podSelector"]["matchLabels"] == labels
     (rule,) = policy["ingress"]
-    assert rule["from"] == [{"podSelector": {"matchLabels": pod()["metadata"]["labels"]}}]
+    ((selector,),) = [[each["podSelector"]["matchExpressions"][0]] for each in rule["from"]]
+    clients = [each["metadata"]["labels"][selector["key"]] for each in (pod(), page_pod())]
+    assert (selector["operator"], selector["values"]) == ("In", clients)
     out = [rule for rule in of_kind("NetworkPolicy")["spec"]["egress"] if rule["ports"][0]["port"] == port["port"]]
     assert [rule["to"] for rule in out] == [[{"podSelector": {"matchLabels": labels}}]]
+
+
+def page_pod() -> dict[str, Any]:
+    found: dict[str, Any] = of_kind("Deployment", "arbiter-page")["spec"]["template"]
+    return found
+
+
+def test_the_page_has_pods_of_its_own_with_the_servers_settings_and_no_players() -> None:
+    (page,) = page_pod()["spec"]["containers"]
+    (start,) = re.findall(r'^CMD \["serve", (.+)\]$', (DEPLOY / "Dockerfile").read_text(), re.MULTILINE)
+    usual = ["serve", *json.loads(f"[{start}]")]
+    assert page["args"][: len(usual)] == usual
+    given = dict(zip(page["args"][len(usual) :: 2], page["args"][len(usual) + 1 :: 2], strict=True))
+    names = {"--listen": "listen", "--web": "web"}
+    settings = load(
+        KUBERNETES / "arbiter.toml",
+        store="postgresql://arbiter@db/arbiter",
+        **{names[option]: value for option, value in given.items()},
+    )
+    ports = {each["name"]: each["containerPort"] for each in page["ports"]}
+    assert settings.has_page_alone
+    assert settings.reads_are_public
+    assert load(KUBERNETES / "arbiter.toml", store="postgresql://arbiter@db/arbiter").reads_are_public
+    assert host_and_port(settings.web, "", "") == ("0.0.0.0", ports["web"])
+    assert host_and_port(settings.metrics, "", "") == ("0.0.0.0", ports["metrics"])
+    assert page["readinessProbe"]["httpGet"]["path"] == "/keys.json"
+    (service,) = of_kind("Service", "arbiter-page")["spec"]["ports"]
+    assert service["targetPort"] in ports
+    policy = of_kind("NetworkPolicy", "arbiter-page")["spec"]
+    assert {port["port"] for rule in policy["ingress"] for port in rule["ports"]} == set(ports)
+    assert all(rule["from"] for rule in policy["ingress"]), "no rule lets everybody in"
+    assert policy["egress"] == of_kind("NetworkPolicy")["spec"]["egress"]
+    mounts = {each["mountPath"]: each["name"] for each in page["volumeMounts"]}
+    volumes = {each["name"]: each for each in page_pod()["spec"]["volumes"]}
+    assert not volumes[mounts["/var/lib/arbiter"]]["emptyDir"].get("medium")
+    (keys,) = page_pod()["spec"]["initContainers"]
+    assert keys["command"][-1] == str(settings.key_ring)
+    assert "optional" not in volumes["keys"]["secret"], "without the servers' keys it does not start"
+    security = page_pod()["spec"]["securityContext"]
+    assert security == {key: value for key, value in pod()["spec"]["securityContext"].items() if key in security}
 
 
 def test_the_compose_file_is_valid() -> None:

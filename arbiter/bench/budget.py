@@ -5,8 +5,8 @@ from the beginning, again and again, on as many streams as its limits allow; it 
 it watches all new events; it makes cheap calls at its full rate; it makes calls with long answers at its full rate;
 it asks for the boards of long games, and for long lists of moves; it makes calls that are refused, as fast as it can.
 Visitors of the page attack too: they ask for everything that it has, on few connections and on many, or read no answer.
-At last all of this happens at once.
-Rounds with and without the attack alternate, so that other work on the machine affects both.
+At last one player does all of that at once, then with visitors and callers from one address, then ten such players from
+ten addresses. Rounds with and without the attack alternate, so that other work on the machine affects both.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ from arbiter.bench.scripts import GAME, SCRIPTS, scripts
 from arbiter.bench.server_process import ServerProcess, opened
 from arbiter.config import Limits
 
-ALL: Final = "all"  #: the name of all attacks at once
+PLAYER: Final = "player"  #: all attacks of one player at once
+ADDRESS: Final = "address"  #: all attacks at once, from one address
+ADDRESSES: Final = "addresses"  #: all of them from so many addresses as `MANY` says, with a player at each
+MANY: Final = 10
 READERS: Final = "arbiter.bench.readers"
 CALLERS: Final = "arbiter.bench.callers"
 VISITORS: Final = "arbiter.bench.visitors"
@@ -37,6 +40,7 @@ HISTORY_RATE: Final = 3_000.0  #: moves a second for which enough matches are cr
 SETTLE_S: Final = 1.0
 AFTER_S: Final = 3.0  #: after this time the server has returned free memory to the system
 MOST_TIMES: Final = 2.0  #: goal: p99 of a move under attack, as a multiple of that without
+LONGEST_MS: Final = 10.0  #: goal: processor time of a step of the event loop
 UNREAD_MIB: Final = 64.0  #: goal: memory that a player who does not read adds to the server
 MIB: Final = 1 << 20
 
@@ -49,7 +53,8 @@ class BudgetPlan:
     attack, and as many without it; each lasts `seconds`. reading, unread, watching: streams of the attack. calling,
     listing, opening, playing: concurrent calls of the attack. visiting, flooding: connections of visitors of the page.
     two: measure each pair of the attacks too. only: the names of attacks; all without any. store: as in
-    `arbiter.bench.stores.new_store`. web_process: another process has the page.
+    `arbiter.bench.stores.new_store`. web_process: another process has the page. steps: the steps of the event loop are
+    timed, which is then `asyncio`'s own.
     """
 
     pairs: int = 8
@@ -71,12 +76,13 @@ class BudgetPlan:
     folder: Path | None = None
     store: str = ""
     web_process: bool = False
+    steps: bool = False
 
 
 class AttackPlan(NamedTuple):
     """An attack: a process and its plan, or several attacks at once.
 
-    memory: goal for the memory that it adds to the server, in MiB; or None.
+    memory: goal for the memory that it adds to the server, in MiB; or None. of_player: it needs no more than a player.
     """
 
     name: str
@@ -85,6 +91,7 @@ class AttackPlan(NamedTuple):
     plan: Mapping[str, Any] = {}
     memory: float | None = None
     parts: Sequence[AttackPlan] = ()
+    of_player: bool = True
 
     @contextmanager
     def running(self) -> Iterator[list[BenchProcess]]:
@@ -101,10 +108,12 @@ def bench_budget(plan: BudgetPlan, progress: Progress) -> Report:
     report = Report("budget", f"{plan.pairs} pairs who think {plan.think_ms:g} ms, beside one player who attacks")
     games = scripts(GAME, SCRIPTS)
     limits = {"calls_a_second": Limits().calls_a_second}  # which other benchmarks raise
-    with opened(plan.folder, limits=limits, web=True, store=plan.store, web_process=plan.web_process) as server_process:
+    with opened(
+        plan.folder, limits=limits, web=True, store=plan.store, web_process=plan.web_process, steps=plan.steps
+    ) as server_process:
         pairs = [(f"first-{n}", f"second-{n}") for n in range(plan.pairs)]
         history = _make_history(plan, server_process, games, report, progress)
-        attacks = list(_chosen(plan, _attacks(plan, server_process, history)))
+        attacks = list(_chosen(plan, *(_attacks(plan, server_process, history, many) for many in (1, MANY))))
         moves = 3 * len(attacks) * plan.rounds * (plan.seconds + 2 * SETTLE_S) * 1_000 / plan.think_ms
         tokens = [server_process.tokens([pair[side] for pair in pairs]) for side in (0, 1)]
         made = server_process.matches(GAME, pairs * (2 + int(moves / min(map(len, games)))))
@@ -136,115 +145,118 @@ def _make_history(
     return made[0]
 
 
-def _attacks(plan: BudgetPlan, server_process: ServerProcess, match_id: str) -> list[AttackPlan]:
-    (token,) = server_process.tokens(["reader"], player_pb2.SCOPE_OBSERVE)
-    caller = {"address": server_process.address, "token": token}
+def _attacks(plan: BudgetPlan, server_process: ServerProcess, match_id: str, many: int) -> list[AttackPlan]:
+    """Return each attack, by so many players from as many addresses. match_id: of a long match that is over."""
+    readers = server_process.tokens([f"reader-{many}-{n}" for n in range(many)], player_pb2.SCOPE_OBSERVE)
+    streams = {"address": server_process.address, "tokens": readers}
     return [
         AttackPlan(
             "reading",
             f"reads history on {plan.reading} streams",
             READERS,
-            caller | {"streams": plan.reading, "after": "0", "reads": True},
+            streams | {"streams": plan.reading, "after": "0", "reads": True},
         ),
         AttackPlan(
             "unread",
             f"asks for it on {plan.unread} and reads nothing",
             READERS,
-            caller | {"streams": plan.unread, "after": "0", "reads": False},
-            UNREAD_MIB,
+            streams | {"streams": plan.unread, "after": "0", "reads": False},
+            UNREAD_MIB if many == 1 else None,
         ),
         AttackPlan(
             "watching",
             f"watches all on {plan.watching}",
             READERS,
-            caller | {"streams": plan.watching, "after": "", "reads": True},
+            streams | {"streams": plan.watching, "after": "", "reads": True},
         ),
-        *_calls(plan, server_process, caller | {"match_id": match_id}),
-        *_visits(plan, server_process.page, match_id),
+        *_calls(plan, server_process, readers, match_id),
+        *_moves(plan, server_process, many),
+        *_visits(plan, server_process, match_id, many),
     ]
 
 
-def _calls(plan: BudgetPlan, server_process: ServerProcess, calls: dict[str, Any]) -> list[AttackPlan]:
-    (player,) = server_process.tokens(["refused"])
-    return [
-        AttackPlan(
-            "calling",
-            f"makes {plan.calling} calls at once, again and again",
-            CALLERS,
-            calls | {"method": "GetPlayer", "at_once": plan.calling},
-        ),
-        AttackPlan(
-            "listing",
-            f"reads the longest lists, {plan.listing} at once",
-            CALLERS,
-            calls | {"method": "ListMatches", "at_once": plan.listing},
-        ),
-        AttackPlan(
-            "looking",
-            f"looks at a match that is over, {plan.listing} times at once",
-            CALLERS,
-            calls | {"method": "GetMatch", "at_once": plan.listing},
-        ),
-        AttackPlan(
-            "playing",
-            f"asks for the boards of a long game, {plan.playing} times at once",
-            CALLERS,
-            calls | {"method": "PlayMoves", "at_once": plan.playing},
-        ),
-        AttackPlan(
-            "steps",
-            f"asks for moves with their steps, {plan.playing} times at once",
-            CALLERS,
-            calls | {"method": "LegalMoves", "at_once": plan.playing},
-        ),
-        AttackPlan(
-            "opening",
-            f"opens Play streams that are refused, {plan.opening} at once",
-            CALLERS,
-            calls | {"token": player, "method": "Play", "at_once": plan.opening},
-        ),
-        AttackPlan(
-            "refused",
-            f"sends moves that are refused, {plan.opening} at once",
-            CALLERS,
-            calls | {"token": player, "method": "SubmitMove", "at_once": plan.opening},
-        ),
-    ]
+def _calls(
+    plan: BudgetPlan, server_process: ServerProcess, tokens: Sequence[str], match_id: str
+) -> Iterator[AttackPlan]:
+    """Yield the attacks by calls that are answered."""
+    methods = (
+        ("calling", "GetPlayer", plan.calling, f"makes {plan.calling} calls at once, again and again"),
+        ("listing", "ListMatches", plan.listing, f"reads the longest lists, {plan.listing} at once"),
+        ("looking", "GetMatch", plan.listing, f"looks at a match that is over, {plan.listing} times at once"),
+        ("playing", "PlayMoves", plan.playing, f"asks for the boards of a long game, {plan.playing} times at once"),
+        ("steps", "LegalMoves", plan.playing, f"asks for moves with their steps, {plan.playing} times at once"),
+    )
+    of = {"address": server_process.address, "tokens": tokens, "match_ids": [match_id] * len(tokens)}
+    for name, method, at_once, what in methods:
+        yield AttackPlan(name, what, CALLERS, of | {"method": method, "at_once": at_once})
 
 
-def _chosen(plan: BudgetPlan, attacks: Sequence[AttackPlan]) -> Iterator[AttackPlan]:
+def _moves(plan: BudgetPlan, server_process: ServerProcess, many: int) -> Iterator[AttackPlan]:
+    """Yield the attacks by what has no rate as long as it is play: moves, acts and Play streams."""
+    names = [f"refused-{many}-{n}" for n in range(many)]
+    tokens = server_process.tokens(names)
+    matches = server_process.matches(GAME, [(name, name) for name in names])
+    methods = (
+        ("opening", "Play", plan.opening, f"opens Play streams that are refused, {plan.opening} at once"),
+        ("refused", "SubmitMove", plan.opening, f"sends moves that are refused, {plan.opening} at once"),
+        ("moving", "SubmitMoves", 1, "sends such moves on a stream"),
+        ("repeating", "Repeat", plan.playing, f"sends one move again and again, {plan.playing} at once"),
+        ("acting", "Acts", 1, "sends acts on its Play stream that are refused"),
+    )
+    for name, method, at_once, what in methods:
+        of = {"address": server_process.address, "tokens": tokens, "match_ids": matches}
+        yield AttackPlan(name, what, CALLERS, of | {"method": method, "at_once": at_once})
+
+
+def _chosen(plan: BudgetPlan, attacks: Sequence[AttackPlan], by_many: Sequence[AttackPlan]) -> Iterator[AttackPlan]:
     """Yield the attacks to measure: those of the plan, each two of these if it says so, and all there are at once."""
     chosen = [each for each in attacks if not plan.only or each.name in plan.only]
     yield from chosen
     if plan.two:
         for one, other in combinations(chosen, 2):
             yield AttackPlan(f"{one.name}_{other.name}", f"{one.what}, and {other.what}", parts=(one, other))
-    if not plan.only or ALL in plan.only:
-        yield AttackPlan(ALL, "does all of these at once", parts=attacks)
+    together = (
+        AttackPlan(PLAYER, "does all of these at once", parts=[each for each in attacks if each.of_player]),
+        AttackPlan(ADDRESS, "does all of these at once, with visitors and callers from one address", parts=attacks),
+        AttackPlan(ADDRESSES, f"is one of {MANY} who do so from {MANY} addresses", parts=by_many),
+    )
+    yield from (each for each in together if not plan.only or each.name in plan.only)
 
 
-def _visits(plan: BudgetPlan, page: str, match_id: str) -> Iterator[AttackPlan]:
-    """Yield the attacks through the page."""
+def _visits(plan: BudgetPlan, server_process: ServerProcess, match_id: str, many: int) -> Iterator[AttackPlan]:
+    """Yield the attacks without a token: on the page, and by calls."""
+    addresses = [f"127.0.0.{1 + n}" for n in range(many)]
     paths = ["/static/page.css", "/nothing", "/sign-in", "/keys.json", "/", f"/matches/{match_id}"]
-    everything = {"page": page, "paths": paths}
+    everything = {"page": server_process.page, "paths": paths, "addresses": addresses}
+    yield AttackPlan(
+        "asking",
+        f"asks for games without a token, {plan.calling} times at once",
+        CALLERS,
+        {"address": server_process.address, "tokens": [""] * many, "match_ids": [match_id] * many}
+        | {"method": "ListGames", "at_once": plan.calling},
+        of_player=False,
+    )
     yield AttackPlan(
         "styling",
         "asks for the style sheet on 8 connections",
         VISITORS,
-        {"page": page, "paths": paths[:1], "connections": 8, "reads": True},
+        everything | {"paths": paths[:1], "connections": 8, "reads": True},
+        of_player=False,
     )
     yield AttackPlan(
         "visiting",
         f"asks for pages on {plan.visiting} connections",
         VISITORS,
         everything | {"connections": plan.visiting, "reads": True},
+        of_player=False,
     )
     yield AttackPlan(
         "flooding",
         f"asks on {plan.flooding} connections and reads nothing",
         VISITORS,
         everything | {"connections": plan.flooding, "reads": False},
-        UNREAD_MIB,
+        UNREAD_MIB if many == 1 else None,
+        of_player=False,
     )
 
 
@@ -285,12 +297,15 @@ def _measure(
     """Play rounds without and with an attack, in turn; add the medians of their p99, and the memory, to the report."""
     server, name = server_process.server, attack.name
     alone, beside, grown, found = list[_Round](), list[_Round](), 0.0, Counter[str]()
+    longest: tuple[float, str] = (0.0, "")
     for number in range(plan.rounds):
         progress(f"one player {attack.what}: round {number + 1} of {plan.rounds}")
         alone.append(_round(plan.seconds, server, players))
         with attack.running() as attackers:
             time.sleep(min(SETTLE_S, plan.seconds))
+            server.ask()
             beside.append(_round(plan.seconds, server, players))
+            longest = max(longest, tuple(server.ask()["longest"]))
             grown = max(grown, (server.resident_bytes() - before) / MIB)
             found = Counter[str]()
             for attacker in attackers:
@@ -306,6 +321,9 @@ def _measure(
     ratios = [after.p99 / without.p99 for without, after in zip(alone, beside, strict=True)]
     title = f"beside one who {attack.what}: p99 of that alone, median of the pairs of rounds"
     report.median(f"{name}_ratio", title, ratios, TIMES, MOST_TIMES, Bound.MOST)
+    if plan.steps:
+        step = f"longest step of the event loop, of a processor's time: {longest[1]}"
+        report.add(f"{name}_step_ms", step, longest[0], "ms", LONGEST_MS, Bound.MOST)
     report.add(f"{name}_mib", "memory more, at most", grown, "MiB", attack.memory, Bound.MOST)
     report.add(f"{name}_read_mib", "read in the last round", found["bytes"] / MIB, "MiB")
     if "calls" in found:

@@ -4,9 +4,10 @@ Plan: `store` (URL), `keys` (the file of its signing keys), `profile` (whether s
 from the defaults), `metrics` (whether the server has them), `traces` (the URL of their collector, '' for none), `web`
 (the page's address, '' for none), `listen` (that of gRPC, '' for the page alone), `shared` (whether other servers use
 the store too: then `durable` has only what this server has decided, and its times are those at which it knew of the
-commit), `bus` (the URL of a NATS, '' for none). It sends an answer once it serves. It answers every later order with
-the data since the previous order: `commits` (writes and seconds of each), `stages` (seconds of each), and `durable`
-(match, revision and time of the commit, by the monotonic clock, of each event).
+commit), `bus` (the URL of a NATS, '' for none), `steps` (whether each step of the event loop is timed). It sends an
+answer once it serves. It answers every later order with the data since the previous order: `commits` (writes and
+seconds of each), `stages` (seconds of each), `durable` (match, revision and time of the commit, by the monotonic clock,
+of each event), and `longest` (the step that took longest: milliseconds of a processor, and what it was).
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ from typing import Any
 import structlog
 
 from arbiter.bench.processes import answer, order
+from arbiter.bench.steps import LongestStep
 from arbiter.bootstrap import open_world, serving
 from arbiter.config import load
 from arbiter.matches.match import Match
+from arbiter.runtime.grpc_events import new_loop
 from arbiter.runtime.loop import keep, run_process
 from arbiter.service.record.published import Published
 
@@ -72,9 +75,13 @@ async def run(
     shared: bool = False,
     bus: str = "",
     listen: str = "127.0.0.1:0",
+    steps: bool = False,
 ) -> None:
     """Serve until there are no more orders."""
     notes = Measurements(shared)
+    longest = LongestStep()
+    if steps:
+        longest.install()
     stopwatch = None
     if profile:
         from arbiter.bench.stages import Stopwatch  # it builds every game, which a server does not do at its start
@@ -86,6 +93,7 @@ async def run(
         listen=listen,
         store=store,
         keys=keys,
+        listen_proxies=["127.0.0.1"],  # so that the drivers' calls can come from several addresses
         limits={"open_matches_of_player": 10_000, **FOR_ORGANISER, **limits},
         metrics="127.0.0.1:0" if metrics else None,
         traces=traces,
@@ -102,7 +110,8 @@ async def run(
         running.arbiter.match_listeners.append(happened)
         answer(port=running.port, token=running.admin_token, page=running.page)
         while await asyncio.to_thread(order) is not None:
-            answer(**notes.take(), stages=stopwatch.read() if stopwatch is not None else {})
+            stages = stopwatch.read() if stopwatch is not None else {}
+            answer(**notes.take(), stages=stages, longest=longest.take())
 
 
 if __name__ == "__main__":
@@ -112,4 +121,5 @@ if __name__ == "__main__":
     )
     plan = order()
     assert plan is not None
-    run_process(run(**plan))
+    # The fast event loop passes its steps by no place where they could be timed.
+    run_process(run(**plan), asyncio.new_event_loop if plan.get("steps") else new_loop)

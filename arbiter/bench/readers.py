@@ -1,14 +1,14 @@
-"""A benchmark process: one player with many streams of all events, which it opens again and again, or does not read.
+"""A benchmark process: players with many streams of all events, which they open again and again, or do not read.
 
-Plan: `address`, `token`, `streams`, `after` (the token after which it reads: "0" for all, "" for from now on), `reads`
-(else no stream reads a byte). It sends an answer once it has begun, and to
-each later order: `bytes`, which were read in all, and `ended`, how many streams have. A stream that has ended is asked
-for again.
+Plan: `address`, `tokens` (one of each player), `streams` of each, `after` (the token after which it reads: "0" for all,
+"" for from now on), `reads` (else no stream reads a byte). It sends an answer once it has begun, and to each later
+order: `bytes`, which were read in all, and `ended`, how many streams have. A stream that has ended is asked for again.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 from arbiter_protos.v1 import match_pb2 as pb
 
@@ -44,13 +44,13 @@ class Readers:
         self.bytes += len(data)
 
 
-async def run(address: str, token: str, streams: int, after: str, reads: bool) -> None:
+async def run(address: str, tokens: Sequence[str], streams: int, after: str, reads: bool) -> None:
     """Read until there are no more orders."""
-    readers = Readers(address, token, after, reads)
-    tasks = [asyncio.create_task(readers.read()) for _ in range(streams)]
+    players = [Readers(address, token, after, reads) for token in tokens]
+    tasks = [asyncio.create_task(readers.read()) for readers in players for _ in range(streams)]
     answer(streams=len(tasks))
     while await asyncio.to_thread(order) is not None:
-        answer(bytes=readers.bytes, ended=readers.ended)
+        answer(bytes=sum(each.bytes for each in players), ended=sum(each.ended for each in players))
     for task in tasks:
         task.cancel()
 

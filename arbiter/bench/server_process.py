@@ -94,6 +94,7 @@ def opened(
     store: str = "",
     traces: str = "",
     web_process: bool = False,
+    steps: bool = False,
 ) -> Iterator[ServerProcess]:
     """Start a server with a new database. For `folder` and `store` see `arbiter.bench.stores.new_store`.
 
@@ -101,7 +102,7 @@ def opened(
     """
     with (
         new_store(folder, store) as place,
-        started(place, profile, limits, metrics, web, traces, web_process) as server_process,
+        started(place, profile, limits, metrics, web, traces, web_process, steps) as server_process,
     ):
         yield server_process
 
@@ -115,17 +116,18 @@ def started(
     web: bool = False,
     traces: str = "",
     web_process: bool = False,
+    steps: bool = False,
 ) -> Iterator[ServerProcess]:
     """Start a server on a store.
 
     `limits`: those that differ from the defaults. `metrics`: whether it shows metrics. `web`: with its page. `traces`:
     the URL of a collector that gets its traces. `web_process`: another process has the page; the store must be one that
-    they can share. Raises BenchError.
+    they can share. `steps`: the steps of its event loop are timed. Raises BenchError.
     """
     if web_process and place.url.startswith("sqlite"):
         raise BenchError("--web-process needs --store: two processes can't share an SQLite file")
     plan = {"store": place.url, "keys": place.keys, "profile": profile, "limits": limits or {}, "traces": traces}
-    plan |= {"metrics": metrics, "shared": web_process}
+    plan |= {"metrics": metrics, "shared": web_process, "steps": steps}
     with ExitStack() as stack:
         page = ANY_PORT if web else ""
         server = stack.enter_context(BenchProcess(SERVER, **plan, web="" if web_process else page))

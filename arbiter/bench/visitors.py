@@ -1,8 +1,9 @@
 """A benchmark process: visitors of the page without a token, who ask all the time.
 
-Plan: `page` (its address), `paths` that are asked for in turn, `connections` at once, and `reads`: whether the answers
-are read; if not, requests are sent as long as they can be. It sends an answer once it has begun, and to each later
-order: `bytes` of the answers, `calls` that were answered, `refused` ones and connections that the server `closed`.
+Plan: `page` (its address), `paths` that are asked for in turn, `addresses` of this machine from which they come,
+`connections` at once from each, and `reads`: whether the answers are read; if not, requests are sent as long as they
+can be. It sends an answer once it has begun, and to each later order: `bytes` of the answers, `calls` that were
+answered, `refused` ones and connections that the server `closed`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ PIPELINED = 120  #: requests that are sent at once where no answer is read
 class Visitors:
     """The requests of one address."""
 
-    def __init__(self, page: str, paths: Sequence[str], reads: bool) -> None:
+    def __init__(self, page: str, paths: Sequence[str], address: str, reads: bool) -> None:
+        self._address = address
         self._host, self._port = urlsplit(page).hostname, urlsplit(page).port
         self._requests = itertools.cycle(f"GET {path} HTTP/1.1\r\nhost: page\r\n\r\n".encode() for path in paths)
         self._reads = reads
@@ -32,7 +34,7 @@ class Visitors:
         """Ask on one connection after the other, without end."""
         while True:
             try:
-                reader, writer = await asyncio.open_connection(self._host, self._port)
+                reader, writer = await asyncio.open_connection(self._host, self._port, local_addr=(self._address, 0))
                 try:
                     await (self._ask(reader, writer) if self._reads else self._flood(writer))
                 finally:
@@ -58,16 +60,17 @@ class Visitors:
             await writer.drain()
 
 
-async def run(page: str, paths: Sequence[str], connections: int, reads: bool) -> None:
+async def run(page: str, paths: Sequence[str], addresses: Sequence[str], connections: int, reads: bool) -> None:
     """Ask until there are no more orders."""
-    visitors = Visitors(page, paths, reads)
-    tasks = [asyncio.create_task(visitors.go_on()) for _ in range(connections)]
+    all_visitors = [Visitors(page, paths, address, reads) for address in addresses]
+    tasks = [asyncio.create_task(visitors.go_on()) for visitors in all_visitors for _ in range(connections)]
     answer(connections=connections)
     while await asyncio.to_thread(order) is not None:
         for task in tasks:
             if task.done():
                 task.result()
-        answer(bytes=visitors.bytes, calls=visitors.calls, refused=visitors.refused, closed=visitors.closed)
+        names = ("bytes", "calls", "refused", "closed")
+        answer(**{name: sum(getattr(visitors, name) for visitors in all_visitors) for name in names})
     for task in tasks:
         task.cancel()
 

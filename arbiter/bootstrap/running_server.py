@@ -126,10 +126,10 @@ def api_servers(
     from arbiter.web.application import Calls
     from arbiter.web.http_server import WebServer
 
-    services = LocalServices.of(servicers, local, gate.waiting, gate.refusing, log, meter)
+    services = LocalServices.of(servicers, local, gate.turns.waiting, gate.turns.refusing, log, meter)
     agents = AgentsOnPage(partial(_client_here, services), settings.limits.message_bytes)
     calls = Calls(
-        connect_application(servicers, settings.limits, log, meter, gate.waiting),
+        connect_application(servicers, settings.limits, log, meter, gate.turns.waiting),
         SHARED if may_be_shared(settings.store) else agents,
     )
     return ApiServers(rpc, WebServer(gate, settings, certificate, calls, meter), agents, gate, local_sessions)

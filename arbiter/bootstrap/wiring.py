@@ -20,6 +20,7 @@ from arbiter.matches.policy import Policy
 from arbiter.ratings import anchors
 from arbiter.runtime.web_hook_sender import HttpSender
 from arbiter.service.alone import OtherServers
+from arbiter.service.background import Background
 from arbiter.service.cut_off import CutOff, CutOffListener
 from arbiter.service.gate.open_streams import OpenStreams
 from arbiter.service.gate.readiness import Readiness
@@ -128,6 +129,7 @@ class _Parts:
         self.anchors = anchors.checked(settings.ratings.anchors.items())
         self.listeners = hear = _Listeners()
         self.stalls = StallDetector(self.limits.stall_ms)
+        self.background = Background(100 if settings.has_page_alone else self.limits.background_percent)
         self.connections = Connections(self.clock)
         self.cut_off = CutOff(hear.cut_off, hear.cut_off_over)
         replicas = world.store.replicas
@@ -185,7 +187,7 @@ class _Parts:
 
     @cached_property
     def feed(self) -> Feed:
-        return Feed(self.journal, self.limits, self.matches, self.others)
+        return Feed(self.journal, self.limits, self.matches, self.others, self.background)
 
     # -- play --------------------------------------------------------------------------------------------------------
 
@@ -355,6 +357,7 @@ def wire(settings: Settings, world: World) -> Arbiter:
         streams=parts.streams,
         readiness=parts.readiness,
         cut_off=parts.cut_off,
+        background=parts.background,
         match_listeners=parts.listeners.matches,
         log_listeners=parts.listeners.log,
         acts=parts.acts,

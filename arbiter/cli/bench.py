@@ -35,10 +35,16 @@ Attack = Literal[
     "steps",
     "opening",
     "refused",
+    "moving",
+    "repeating",
+    "acting",
+    "asking",
     "styling",
     "visiting",
     "flooding",
-    "all",
+    "player",
+    "address",
+    "addresses",
 ]
 Json = Annotated[
     Path | None,
@@ -240,6 +246,7 @@ def budget(
     folder: Folder = None,
     store: Store = "",
     web_process: Annotated[bool, Parameter(negative=())] = False,
+    steps: Annotated[bool, Parameter(negative=())] = False,
     json: Json = None,
     output: TableOptions | None = None,
 ) -> None:
@@ -247,9 +254,11 @@ def budget(
 
     Beside pairs who play, it reads all history again and again; asks for it and reads nothing; watches all that
     happens; makes calls at its full rate; reads long lists; looks at long matches; asks for the boards of a long game,
-    and for moves with their steps; opens Play streams, and sends moves, that are refused. Visitors of the page ask for
-    its style sheet and its pages, and ask without reading. At last all of this at once. Rounds with and without each of
-    these take turns. Goal for the memory of what is not read: 64 MiB.
+    and for moves with their steps; opens Play streams, and sends moves and acts, that are refused; sends one move again
+    and again. Callers without a token ask for games; visitors of the page ask for its style sheet and its pages, and
+    ask without reading. At last a player does all of its part at once; then all of this at once, from one address; then
+    from ten, with ten players. Rounds with and without each of these take turns. Goal for the memory of what is not
+    read: 64 MiB.
 
     :param pairs: Pairs who play on meanwhile, thinking 50 ms.
     :param history: Seconds of play that make the history.
@@ -267,12 +276,14 @@ def budget(
     :param two: Measure also each two of these at once; with --only, each two of those.
     :param only: Which of these it does; may be given several times. [default: all]
     :param web_process: Another process has the page, as with `arbiter serve --web-process`; needs --store.
+    :param steps: Find the longest step of the event loop beside each attack too. Goal: 10 ms of a processor's time.
     """
     from arbiter.bench.budget import BudgetPlan, bench_budget
 
     streams, calls, visitors = (reading, unread, watching), (calling, listing, opening, playing), (visiting, flooding)
     plan = BudgetPlan(
-        pairs, 50.0, history, seconds, rounds, *streams, *calls, *visitors, two, only, folder, store, web_process
+        *(pairs, 50.0, history, seconds, rounds, *streams, *calls, *visitors),
+        *(two, only, folder, store, web_process, steps),
     )
     _measure(lambda progress: bench_budget(plan, progress), json, output)
 

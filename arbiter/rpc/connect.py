@@ -23,7 +23,7 @@ from arbiter.config import Limits
 from arbiter.errors import Refusal, RulesAwaited, failure_of
 from arbiter.rpc.connect_messages import BinaryCodec, Encoded, JsonCodec, connect_error
 from arbiter.rpc.grpc_server import SERVICE_DESCRIPTORS, Servicers
-from arbiter.service.gate.gate import Waiting
+from arbiter.service.gate.turns import Waiting
 from arbiter.service.ports.log import Logger
 from arbiter.service.ports.meter import Meter
 

@@ -10,6 +10,7 @@ from arbiter_protos.v1 import game_pb2_grpc
 from arbiter.config import Limits
 from arbiter.rpc.servicing import Context, MessageWriter, call_of, chunks
 from arbiter.rpc.unread import Unread
+from arbiter.service.background import in_steps
 from arbiter.service.gate.game_calls import GameGate
 from arbiter.service.gate.paging import PageRequest
 from arbiter.wire.game_messages import at_of, game_message, legal_moves_parts, line_of, line_parts, summary_message
@@ -43,7 +44,7 @@ class GameServicer(game_pb2_grpc.GameServiceServicer):
         writer = MessageWriter(context, self._unread, self._limits)
         async with (
             self._games.legal_moves(call_of(context), at_of(request), request.with_steps) as found,
-            aclosing(found.each(legal_moves_parts(found.answer))) as parts,
+            aclosing(in_steps(legal_moves_parts(found))) as parts,
         ):
             async for message in chunks(parts, self._limits.chunk_moves):
                 await writer.write(message)
@@ -54,5 +55,5 @@ class GameServicer(game_pb2_grpc.GameServiceServicer):
         """Play a line."""
         line = line_of(request.line)
         played = await self._games.play_moves(call_of(context), line, request.from_ply, request.with_board)
-        async with aclosing(played.each(line_parts(played.answer))) as parts:
+        async with aclosing(in_steps(line_parts(played))) as parts:
             return b"".join([part async for part in parts])

@@ -89,7 +89,7 @@ class RpcServer:
         self._settings = settings
         self._certificate = certificate
         self._server = grpc.aio.server(
-            interceptors=[RefusalInterceptor(settings.limits, unread, gate.waiting, gate.refusing, log, meter)],
+            interceptors=[RefusalInterceptor(settings.limits, unread, gate.turns, log, meter)],
             options=_options(settings),
         )
         server_pb2_grpc.add_ServerServiceServicer_to_server(servicers.server, self._server)

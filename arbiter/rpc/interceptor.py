@@ -14,7 +14,7 @@ from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, RulesAwaited, argument_invalid, failure_of
 from arbiter.rpc.servicing import Unreadable, call_of
 from arbiter.rpc.unread import Unread
-from arbiter.service.gate.gate import Refusing, Waiting
+from arbiter.service.gate.turns import Turns
 from arbiter.service.ports.log import Logger
 from arbiter.service.ports.meter import NO_METER, Meter
 from arbiter.wire.refusal_messages import refusal_status
@@ -32,28 +32,37 @@ ENDED_BY_US: Final = frozenset(
 )
 """With these a stream ends that the server has accepted. All other refusals wait for their turn."""
 
+PLAY: Final = frozenset(
+    {
+        "/arbiter.v1.PlayService/Play",
+        *(
+            f"/arbiter.v1.MatchService/{name}"
+            for name in ("SubmitMove", "SubmitMoves", "OfferDraw", "AnswerDraw", "ClaimDraw", "Resign")
+        ),
+    }
+)
+"""The calls by which players play. They go on at once, unless they are refused; all others take turns."""
+
+CHARGED_STREAMS: Final = frozenset({"/arbiter.v1.GameService/LegalMoves"})
+"""Streams whose time counts as calls. The others, of events and files, have limits of their own."""
+
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 
 
 class RefusalInterceptor(grpc.aio.ServerInterceptor):
-    """Wraps every handler, so that servicers simply raise.
-
-    waiting: the context of calls that are no streams. refusing: waits before a refusal is told.
-    """
+    """Wraps every handler, so that servicers simply raise, and all but play takes its turns."""
 
     def __init__(
         self,
         limits: Limits,
         unread: Unread,
-        waiting: Waiting,
-        refusing: Refusing,
+        turns: Turns,
         log: Logger,
         meter: Meter = NO_METER,
     ) -> None:
         self._limits = limits
         self._unread = unread
-        self._waiting = waiting
-        self._refusing = refusing
+        self._turns = turns
         self._log = log
         self._meter = meter
 
@@ -71,9 +80,7 @@ class RefusalInterceptor(grpc.aio.ServerInterceptor):
             behaviour = getattr(handler, kind)
             if behaviour is not None:
                 # Handlers of streams write on their context, and return when all is written.
-                call = _Call(
-                    behaviour, str(method), self._unread, self._waiting, self._refusing, self._log, self._meter
-                )
+                call = _Call(behaviour, str(method), self._unread, self._turns, self._log, self._meter)
                 make = getattr(grpc, f"{kind}_rpc_method_handler")
                 deserialize = self._bounded(handler.request_deserializer, streamed=kind.startswith("stream"))
                 serialize = _unless_bytes(handler.response_serializer)
@@ -115,16 +122,14 @@ class _Call:
         behaviour: Callable[..., Awaitable[Any]],
         method: str,
         unread: Unread,
-        waiting: Waiting,
-        refusing: Refusing,
+        turns: Turns,
         log: Logger,
         meter: Meter,
     ) -> None:
         self._behaviour = behaviour
         self._method = method
         self._unread = unread
-        self._waiting = waiting
-        self._refusing = refusing
+        self._turns = turns
         self._log = log
         self._meter = meter
         self._context: Any = None
@@ -132,8 +137,13 @@ class _Call:
     async def unary(self, request: Any, context: Any) -> Any:
         """Return the answer."""
         self._context = context
+        if self._method in PLAY:
+            return await self._answered(request, context)
+        return await self._turns.in_turn(call_of(context), self._answered(request, context), charged=True)
+
+    async def _answered(self, request: Any, context: Any) -> Any:
         try:
-            async with self._waiting():
+            async with self._turns.waiting():
                 return await self._answer(request, context)
         except Exception as error:
             await self._end(error, context)
@@ -155,6 +165,13 @@ class _Call:
 
     async def stream(self, request: Any, context: Any) -> None:
         """Write a stream of answers to its end."""
+        if self._method in PLAY:
+            await self._written(request, context)
+        else:
+            charged = self._method in CHARGED_STREAMS
+            await self._turns.in_turn(call_of(context), self._written(request, context), charged=charged)
+
+    async def _written(self, request: Any, context: Any) -> None:
         try:
             await self._answer(request, context)
         except Exception as error:
@@ -170,7 +187,14 @@ class _Call:
             await asyncio.sleep(GONE_S)  # this call during the sleep
         if isinstance(error, Refusal) and error.reason not in ENDED_BY_US:
             error.__traceback__ = None  # what the call has used is free while it waits
-            await self._refusing(call_of(context))
+            call = call_of(context)
+            await self._turns.refusing(call)
+            await self._turns.in_turn(call, self._tell(error, context))
+        else:
+            await self._tell(error, context)
+
+    async def _tell(self, error: Exception, context: Any) -> None:
+        """End a call with a refusal or a failure."""
         self._unread.end_began(context)
         try:
             if isinstance(error, Refusal):

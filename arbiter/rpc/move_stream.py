@@ -14,7 +14,7 @@ from arbiter_protos.v1 import match_pb2 as pb
 
 from arbiter.errors import Refusal
 from arbiter.rpc.servicing import AT_ONCE, Context, MessageWriter, let_end, next_message
-from arbiter.service.gate.match_calls import MoveAnswer, PlayerMoves
+from arbiter.service.gate.play import MoveAnswer, PlayerMoves
 from arbiter.service.ports.meter import Meter
 from arbiter.wire.match_messages import answer_message, comment_of
 
@@ -29,6 +29,7 @@ class MoveStream:
         self._meter = meter
         self._answers: list[pb.MoveAnswer] = []
         self._unsent = 0  # moves that were read and whose answers were not sent
+        self._other = 0  # moves that were refused, or sent again, whose cost has not been waited for
         self._ended = False  # the client has closed its side
         self._over = False  # the server has ended the stream
         self._changed = asyncio.Event()
@@ -54,13 +55,20 @@ class MoveStream:
             for n, request in enumerate(message.moves, 1):
                 while self._unsent >= self._moves.most and not self._over:  # if the client does not read answers,
                     await self._change()  # stop reading its moves
+                if self._other:
+                    other, self._other = self._other, 0
+                    await self._moves.other(other)
                 if self._over:
                     return
                 self._unsent += 1
+                is_new = self._moves.is_new(request.match_id, request.request_id)
                 answered = self._moves.play(
                     request.match_id, request.request_id, request.ply, request.move, arrived, comment_of(request)
                 )
                 answered.add_done_callback(partial(self._answered, request))
+                if not is_new:  # to look for its match, or its answer, costs more than a move: one after the other
+                    await asyncio.wait((answered,))
+                    self._other += 1
                 if not n % AT_ONCE:
                     await asyncio.sleep(0)
         self._ended = True
@@ -70,6 +78,7 @@ class MoveStream:
         answer = answered.result()
         if isinstance(answer, Refusal):
             self._meter.refused(answer)
+            self._other += 1
         self._answers.append(answer_message(request.request_id, request.match_id, answer))
         self._changed.set()
 

@@ -104,6 +104,8 @@ class PlayStreams:
                     if session.ended is not None or session.left:
                         break  # the bot knows that this stream accepts nothing more
                     self._messages.act(session, act, arrived)
+                    if counted := session.take_other_acts():
+                        await self._gate.other_acts(session.player, counted)
                     if not n % AT_ONCE:
                         await asyncio.sleep(0)
                 message = readable(await context.read())

@@ -17,7 +17,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from arbiter.config import Limits, Settings
 from arbiter.errors import Refusal, RulesAwaited, RulesFailed, failure_of
-from arbiter.service.gate.gate import Gate, Waiting
+from arbiter.service.gate.gate import Gate
+from arbiter.service.gate.turns import Waiting
 from arbiter.service.ports.meter import NO_METER, Meter
 from arbiter.web.assets import assets
 from arbiter.web.calendars import Calendars
@@ -38,7 +39,7 @@ from arbiter.web.signing_in import AccountPages
 from arbiter.web.table_files import TableFiles
 from arbiter.web.token_pages import TokenPages
 from arbiter.web.tournament_pages import TournamentPages
-from arbiter.web.visits import Visits
+from arbiter.web.visits import PageTime, Visits
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -52,15 +53,22 @@ class Calls(NamedTuple):
     of_agents: ASGIApp
 
 
-def application(gate: Gate, settings: Settings, calls: Calls | None = None, meter: Meter = NO_METER) -> ASGIApp:
+def application(
+    gate: Gate,
+    settings: Settings,
+    calls: Calls | None = None,
+    meter: Meter = NO_METER,
+    time: PageTime | None = None,
+) -> ASGIApp:
     """Return the application: the pages of a gate, and calls. Raises OperatorError for a wrong `web_url`.
 
-    `meter` counts refusals.
+    `meter` counts refusals. time: shared with what accepts the connections.
     """
+    time = time or PageTime(settings.limits, settings.has_page_alone)
     app: ASGIApp = _pages(gate, settings, meter)
     if calls is not None:
         app = WithCalls(app, calls.typed, calls.of_agents, settings.web_origins)
-    app = Visits(_Headers(app), settings.limits, meter, settings.has_page_alone)
+    app = Visits(_Headers(app), gate.background, time, settings.limits, meter)
     return PublicAddress(app, settings.web_url) if settings.web_url else app
 
 
@@ -71,11 +79,11 @@ def _pages(gate: Gate, settings: Settings, meter: Meter) -> Starlette:
     return Starlette(
         routes=[
             *(
-                Route(path, _answering(with_rules(handler, most_s), gate.waiting), methods=["GET"])
+                Route(path, _answering(with_rules(handler, most_s), gate.turns.waiting), methods=["GET"])
                 for path, handler in routes.read().items()
             ),
             *(
-                Route(path, _answering(handler, gate.waiting), methods=["POST"])
+                Route(path, _answering(handler, gate.turns.waiting), methods=["POST"])
                 for path, handler in routes.written().items()
             ),
         ],

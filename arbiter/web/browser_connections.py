@@ -1,7 +1,8 @@
 """Connections of browsers: their number, a time limit for requests and answers, direct writes of event streams.
 
 uvicorn waits without a limit for the rest of a request, and for a client that does not read its answer. The number of
-connections is limited, so clients that send one byte from time to time, or read none, would occupy them all.
+connections is limited (`arbiter.web.accepting`), so clients that send one byte from time to time, or read none, would
+occupy them all.
 
 Events for a thousand browsers are written directly to their connections: through the layers of ASGI it would take ten
 times as long. The scope of a request has a `Direct` for that, as the extension `DIRECT`.
@@ -10,23 +11,19 @@ times as long. The scope of a request has a `Direct` for that, as the extension 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
 import h11
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from arbiter.config import Limits
-from arbiter.service.gate.addresses import Proxies, counted_as
 from arbiter.web.channels import Message
 
 ARRIVING: Final = (h11.IDLE, h11.SEND_BODY)  #: states of a client whose request has not arrived completely
 STATUS: Final = 408
 MESSAGE: Final = b"The rest of this request did not arrive in time: send it again"
 DIRECT: Final = "arbiter.direct"
-HELD_S: Final = 2.0
-"""How long a connection beyond the limits is held before it is closed: a client that opens it again and again waits."""
 
 
 class Direct:
@@ -62,53 +59,17 @@ async def disconnected(receive: Receive) -> None:
         pass
 
 
-class OpenConnections:
-    """Counts the open connections, in all and of each address. `proxies`: of these each may have any number.
-
-    held: connections beyond the limits; there are no more of them than of the others.
-    """
-
-    def __init__(self, limits: Limits, proxies: Proxies) -> None:
-        self.held: set[BrowserConnection] = set()
-        self._most = limits.page_connections
-        self._most_of_address = limits.page_connections_of_address
-        self._proxies = proxies
-        self._of: Counter[str] = Counter()
-
-    def open(self, host: str) -> str | None:
-        """Count one more connection and return the address under which it is counted; None if it may not stay."""
-        address = counted_as(host)
-        full = self._of.total() >= self._most
-        if full or (self._of[address] >= self._most_of_address and host not in self._proxies):
-            return None
-        self._of[address] += 1
-        return address
-
-    def hold(self, connection: BrowserConnection) -> bool:
-        """Return whether a connection beyond the limits is held for a while; if not, it is closed at once."""
-        if len(self.held) < self._most:
-            self.held.add(connection)
-        return connection in self.held
-
-    def close(self, address: str) -> None:
-        """Count one connection of an address less."""
-        self._of[address] -= 1
-        if not self._of[address]:
-            del self._of[address]
-
-
 class BrowserConnection(H11Protocol):
     """A connection that is closed if a request is too slow, or an answer is not read for as long.
 
-    Between requests, keep-alive limits the wait.
+    Between requests, keep-alive limits the wait. closed: is called at its end.
     """
 
     patience_s: ClassVar[float]
-    all_open: ClassVar[OpenConnections]
 
+    closed: Callable[[], object] | None = None
     _deadline: asyncio.TimerHandle | None = None
     _unread: asyncio.TimerHandle | None = None
-    _address: str | None = None  #: under which this connection is counted
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
@@ -120,23 +81,16 @@ class BrowserConnection(H11Protocol):
         await self._pages(scope, receive, send)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in the class above
-        """Start to wait for the first request; or end the connection if there are too many."""
+        """Start to wait for the first request."""
         super().connection_made(transport)
-        self._address = self.all_open.open(self.client[0] if self.client else "")
-        if self._address is not None:
-            self._wait()
-        elif self.all_open.hold(self):
-            self._deadline = self.loop.call_later(HELD_S, transport.abort)
-        else:
-            transport.abort()
+        self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the wait."""
         self._wait_no_more()
         self._read_on()
-        self.all_open.held.discard(self)
-        if self._address is not None:
-            self.all_open.close(self._address)
+        if self.closed is not None:
+            self.closed()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
@@ -151,13 +105,7 @@ class BrowserConnection(H11Protocol):
         super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
-        """Receive a part of a request. The time limit stays the same: it is that of the whole request.
-
-        A connection that is only held is read no more, and what it has sent is forgotten.
-        """
-        if self._address is None:
-            self.flow.pause_reading()
-            return
+        """Receive a part of a request. The time limit stays the same: it is that of the whole request."""
         super().data_received(data)
         if self.conn.their_state in ARRIVING and not self.transport.is_closing():
             self._wait()

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import Iterator
+from functools import partial
 
 import uvicorn
 
@@ -15,8 +16,10 @@ from arbiter.runtime.certificates import ServedCertificate
 from arbiter.service.gate.addresses import Proxies, host_and_port, is_loopback
 from arbiter.service.gate.gate import Gate
 from arbiter.service.ports.meter import Meter
+from arbiter.web.accepting import Accepting, OpenConnections
 from arbiter.web.application import Calls, application
-from arbiter.web.browser_connections import BrowserConnection, OpenConnections
+from arbiter.web.browser_connections import BrowserConnection
+from arbiter.web.visits import PageTime
 
 WAITING: int = 1_024  #: connections that wait to be accepted
 GRACE_S: int = 2  #: seconds that responses have to end when the server stops
@@ -42,15 +45,16 @@ class WebServer:
         meter: Meter,
     ) -> None:
         """Bind the address. Raises OperatorError if that fails, or if it needs TLS and there is no certificate."""
-        app = application(gate, settings, calls, meter)
+        time = PageTime(settings.limits, settings.has_page_alone)
+        app = application(gate, settings, calls, meter, time)
         self._socket = _bound(settings)
         self.port: int = self._socket.getsockname()[1]
         self.scheme = "https" if settings.tls_certificate else "http"
 
         class InTime(BrowserConnection):
             patience_s = settings.limits.request_ms / 1000
-            all_open = OpenConnections(settings.limits, Proxies(settings.web_proxies))
 
+        self._connection = InTime
         config = uvicorn.Config(
             app,
             http=InTime,
@@ -61,7 +65,6 @@ class WebServer:
             server_header=False,
             proxy_headers=bool(settings.web_proxies),
             forwarded_allow_ips=list(settings.web_proxies),
-            backlog=WAITING,
             timeout_graceful_shutdown=GRACE_S,
             ssl_certfile=settings.tls_certificate,
             ssl_keyfile=settings.tls_key,
@@ -70,19 +73,36 @@ class WebServer:
         if certificate is not None and config.ssl is not None:
             certificate.follow(config.ssl)
         self._server = _Uvicorn(config)
-        self._serving: asyncio.Task[None] | None = None
+        self._connections = OpenConnections(settings.limits, Proxies(settings.web_proxies))
+        self._accepting = Accepting(self._socket, config.ssl, self._connections, self._protocol, time, gate.background)
+        self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
         """Accept connections; those that arrive before the event loop runs wait."""
+        self._socket.setblocking(False)
         self._socket.listen(WAITING)
-        self._serving = asyncio.create_task(self._server.serve(sockets=[self._socket]))
+        serving = asyncio.create_task(self._server.serve(sockets=[]))
+        while not self._server.started and not serving.done():  # noqa: ASYNC110 - it has no event for that
+            await asyncio.sleep(0)
+        self._tasks = [serving, asyncio.create_task(self._accepting.run())]
 
     async def stop(self) -> None:
         """Accept no more connections, and close the open ones."""
         self._server.should_exit = True
-        if self._serving is not None:
-            await self._serving
+        if self._tasks:
+            serving, accepting = self._tasks
+            accepting.cancel()
+            await asyncio.wait((accepting,))
+            self._socket.close()
+            await serving
         self._socket.close()
+
+    def _protocol(self, address: str) -> BrowserConnection:
+        """Return the protocol of a connection that is counted for an address."""
+        config, server = self._server.config, self._server
+        made: BrowserConnection = self._connection(config, server.server_state, server.lifespan.state)
+        made.closed = partial(self._connections.close, address)
+        return made
 
 
 def _bound(settings: Settings) -> socket.socket:

@@ -178,7 +178,7 @@ class PlayPages:
 
     async def _choices(self, call: Call, game: AnyGame, at: At) -> dict[str, Any]:
         async with self._gate.games.legal_moves(call, at, with_steps=True) as found:
-            return await asyncio.to_thread(_read, game, found.answer.chunks)
+            return await asyncio.to_thread(_read, game, found.chunks)
 
 
 def _read(game: AnyGame, chunks: Iterable[Sequence[Any]]) -> dict[str, Any]:

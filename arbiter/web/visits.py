@@ -15,9 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Generator
-from time import thread_time
-from typing import Any, Final
+from typing import Final
 from weakref import WeakValueDictionary
 
 from starlette.responses import PlainTextResponse
@@ -25,6 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from arbiter.config import Limits
 from arbiter.errors import Refusal, limit_reached
+from arbiter.service.background import Background, Charge, TimeCharge
 from arbiter.service.gate.addresses import counted_as
 from arbiter.service.ports.meter import Meter
 from arbiter.service.token_bucket import SECOND_MS, TokenBucket, TokenBuckets, rate_limited
@@ -34,38 +33,57 @@ from arbiter.web.callers import HEADERS, status_of
 BURST_S: Final = 2
 WORK_MS: Final = 10  #: of the event loop that count as one more request
 LONGEST_WAIT_MS: Final = 2_000
-REFUSAL_US: Final = 500  #: of the event loop, which a refusal counts for
+REFUSAL_S: Final = 0.000_5  #: of the event loop, which a refusal counts for
 AT_ONCE: Final = 16
 OF_ADDRESS: Final = 8
 
 
-class Visits:
-    """Passes requests on in turn; refuses those beyond the limits with a short text, and closes their connection.
+class PageTime:
+    """The part of the event loop's time that all requests and connections of browsers together may take.
 
     alone: the server has no players.
     """
 
-    def __init__(self, app: ASGIApp, limits: Limits, meter: Meter, alone: bool = False) -> None:
-        self._app = app
-        self._meter = meter
-        self._rate = limits.page_requests_a_second
-        self._requests = TokenBuckets(BURST_S * self._rate, BURST_S * SECOND_MS, "requests from one address")
+    def __init__(self, limits: Limits, alone: bool = False) -> None:
         percent = 100 if alone else limits.page_percent
         self._work = TokenBucket(SECOND_MS * 1_000 * percent // 100, SECOND_MS)  # a token: 1 µs
         self._line = asyncio.Lock()
+
+    async def turn(self) -> None:
+        """Wait until they have used no more than their part."""
+        async with self._line:
+            await _sleep_ms(self._work.owe(_now_ms(), 0))
+
+    def charge(self, seconds: float) -> None:
+        """Note the seconds that a step has taken."""
+        self._work.owe(_now_ms(), round(seconds * 1_000_000))
+
+
+class Visits:
+    """Passes requests on in turn; refuses those beyond the limits with a short text, and closes their connection."""
+
+    def __init__(self, app: ASGIApp, background: Background, time: PageTime, limits: Limits, meter: Meter) -> None:
+        self._app = app
+        self._background = background
+        self._time = time
+        self._meter = meter
+        self._rate = limits.page_requests_a_second
+        self._requests = TokenBuckets(BURST_S * self._rate, BURST_S * SECOND_MS, "requests from one address")
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._slots_of: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()  # those in use
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on when it is its turn."""
         if scope["type"] != "http":
-            return await self._app(scope, receive, send)
+            await self._app(scope, receive, send)
+            return
         client = scope.get("client")
         address = counted_as(client[0] if client else "")
         try:
             slots = await self._slot(address)
         except Refusal as refusal:
-            return await self._refused(refusal, scope, receive, send)
+            await self._refused(refusal, scope, receive, send)
+            return
 
         async def answering(message: Message) -> None:
             slots.close()
@@ -74,11 +92,12 @@ class Visits:
         if scope["path"] == AGENTS:
             slots.close()  # the answer may begin minutes later: an agent waits for its turn
         with slots:
-            return await _Measured(self._app(scope, receive, answering), self._turn, self._charging(address))
+            work = self._app(scope, receive, answering)
+            await self._background.run(work, f"page {address}", self._charging(address), self._time.turn)
 
     async def _refused(self, refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
         self._meter.refused(refusal)
-        self._work.owe(_now_ms(), REFUSAL_US)
+        self._time.charge(REFUSAL_S)
         await _sleep_ms(LONGEST_WAIT_MS)  # a client that asks again at once has no more of the server
         headers = {**HEADERS, "connection": "close", "retry-after": str(LONGEST_WAIT_MS // SECOND_MS)}
         await PlainTextResponse(refusal.message, status_of(refusal), headers)(scope, receive, send)
@@ -103,58 +122,19 @@ class Visits:
                 raise limit_reached(message, OF_ADDRESS, LONGEST_WAIT_MS) from None
             return taken.pop_all()
 
-    async def _turn(self) -> None:
-        """Wait until requests have used no more of the event loop than their part."""
-        async with self._line:
-            await _sleep_ms(self._work.owe(_now_ms(), 0))
+    def _charging(self, address: str) -> Charge:
+        """Return what is told the seconds that a request has used of the event loop, step by step."""
 
-    def _charging(self, address: str) -> Callable[[float], None]:
-        """Return what is told the seconds that a request has used of the event loop, bit by bit."""
-        used_us, counted = 0, 0
+        def more(requests: int) -> None:
+            self._requests.owe(address, _now_ms(), requests)
+
+        of_address = TimeCharge(WORK_MS, more)
 
         def charge(seconds: float) -> None:
-            nonlocal used_us, counted
-            step_us, now_ms = round(seconds * 1_000_000), _now_ms()
-            used_us += step_us
-            self._work.owe(now_ms, step_us)
-            more = used_us // (WORK_MS * 1_000) - counted
-            if more:
-                counted += more
-                self._requests.owe(address, now_ms, more)
+            self._time.charge(seconds)
+            of_address(seconds)
 
         return charge
-
-
-class _Measured:
-    """A coroutine that is run as it is: `turn` is awaited before each of its steps, `charge` is told its seconds."""
-
-    def __init__(
-        self, work: Awaitable[None], turn: Callable[[], Awaitable[None]], charge: Callable[[float], None]
-    ) -> None:
-        self._work = work
-        self._turn = turn
-        self._charge = charge
-
-    def __await__(self) -> Generator[Any, Any, None]:
-        steps = self._work.__await__()
-        step: Callable[[Any], Any] = steps.send
-        argument: Any = None
-        while True:
-            try:
-                yield from self._turn().__await__()
-            except BaseException as error:  # a cancellation
-                step, argument = steps.throw, error
-            began = thread_time()  # a busy machine makes no request dearer
-            try:
-                waits_for = step(argument)
-            except StopIteration:
-                return
-            finally:
-                self._charge(thread_time() - began)
-            try:
-                step, argument = steps.send, (yield waits_for)
-            except BaseException as error:  # a cancellation, or the failure of what it waits for
-                step, argument = steps.throw, error
 
 
 async def _sleep_ms(wait_ms: int) -> None:

@@ -50,8 +50,10 @@ GOALS = {
     "budget": {
         **dict.fromkeys((f"{attack}_ratio" for attack in ("reading", "unread", "watching")), 2),
         **dict.fromkeys((f"{attack}_ratio" for attack in ("calling", "listing", "looking")), 2),
-        **dict.fromkeys((f"{attack}_ratio" for attack in ("playing", "steps", "opening", "refused", "all")), 2),
+        **dict.fromkeys((f"{attack}_ratio" for attack in ("playing", "steps", "opening", "refused")), 2),
+        **dict.fromkeys((f"{attack}_ratio" for attack in ("moving", "repeating", "acting", "asking")), 2),
         **dict.fromkeys((f"{attack}_ratio" for attack in ("styling", "visiting", "flooding")), 2),
+        **dict.fromkeys((f"{attack}_ratio" for attack in ("player", "address", "addresses")), 2),
         "flooding_mib": 64,
         "unread_mib": 64,
     },

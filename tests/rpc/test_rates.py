@@ -12,6 +12,7 @@ from google.protobuf.message import Message
 
 from arbiter.errors import Reason
 from arbiter.rpc.servicing import call_of
+from arbiter.service import background
 from arbiter.service.gate import admission
 from arbiter.service.gate.addresses import counted_as
 from arbiter.service.matches.reading import MatchReader
@@ -26,6 +27,7 @@ class ManualClock:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._now_ms = 1_000_000
         monkeypatch.setattr(admission, "_now_ms", lambda: self._now_ms)
+        monkeypatch.setattr(background, "thread_time", lambda: 0.0)  # nor do calls cost more for their time
 
     def pass_s(self, seconds: int = 2) -> None:
         """Let seconds pass; after two seconds a budget of calls is full again."""

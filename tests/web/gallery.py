@@ -22,19 +22,17 @@ from typing import Any, Final, Literal, NamedTuple
 import uvicorn
 from playwright.async_api import Browser, async_playwright
 
-from arbiter.config import Limits
 from arbiter.matches.commands import Create, Play, Resign
 from arbiter.matches.comments import Comment
 from arbiter.matches.match import Match, Phase, with_position
 from arbiter.runtime.loopback import free_port
-from arbiter.service.gate.addresses import Proxies
 from arbiter.testing.clock import NOON_MS
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.standings import standings
 from arbiter.web.application import application
-from arbiter.web.browser_connections import BrowserConnection, OpenConnections
+from arbiter.web.browser_connections import BrowserConnection
 from tests.generators.pictures import POSITIONS
 from tests.web.site import Site, site
 
@@ -80,7 +78,6 @@ class ConstantClock:
 
 class _InTime(BrowserConnection):
     patience_s = 20.0
-    all_open = OpenConnections(Limits(), Proxies(()))
 
 
 class _Server(uvicorn.Server):

@@ -16,7 +16,7 @@ from arbiter.config import Limits
 from arbiter.runtime.loopback import free_port
 from arbiter.service.gate.addresses import Proxies
 from arbiter.testing.served import Served, served
-from arbiter.web.browser_connections import OpenConnections
+from arbiter.web.accepting import OpenConnections
 
 FORM = b"POST /sign-in HTTP/1.1\r\nhost: a\r\ncontent-type: application/x-www-form-urlencoded\r\n"
 CALL = b"POST /arbiter.v1.ServerService/GetServerInfo HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n"
@@ -85,9 +85,9 @@ def test_a_proxy_has_any_number_of_connections_also_if_only_its_network_is_named
     limits = Limits(page_connections_of_address=1)
     for proxies in (("10.0.0.0/8",), ("*",), ("10.0.0.5",)):
         connections = OpenConnections(limits, Proxies(proxies))
-        assert [connections.open("10.0.0.5") for _ in range(3)] == ["10.0.0.5"] * 3
+        assert [connections.open("10.0.0.5", 0) for _ in range(3)] == ["10.0.0.5"] * 3
     connections = OpenConnections(limits, Proxies(("192.0.2.1",)))
-    assert [connections.open("10.0.0.5") for _ in range(2)] == ["10.0.0.5", None]
+    assert [connections.open("10.0.0.5", 0) for _ in range(2)] == ["10.0.0.5", None]
 
 
 @pytest.mark.parametrize(("proxies", "codes"), [(("127.0.0.0/8",), [401, 401]), (("192.0.2.9",), [401, 429])])

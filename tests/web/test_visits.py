@@ -16,11 +16,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from arbiter.config import Limits
 from arbiter.runtime.loopback import free_port
+from arbiter.service import background
+from arbiter.service.background import Background
 from arbiter.service.ports.meter import NO_METER
 from arbiter.testing.served import served
 from arbiter.web import visits
 from arbiter.web.assets import assets
-from arbiter.web.visits import Visits
+from arbiter.web.visits import PageTime, Visits
 from tests.web.site import Site, played, site
 
 
@@ -46,12 +48,16 @@ class Frozen:
 
         monkeypatch.setattr(visits, "_now_ms", lambda: self.now_ms)
         monkeypatch.setattr(visits, "_sleep_ms", sleep_ms)
-        monkeypatch.setattr(visits, "thread_time", lambda: self.work_s)
+        monkeypatch.setattr(background, "thread_time", lambda: self.work_s)
 
 
 @pytest.fixture
 def frozen(monkeypatch: pytest.MonkeyPatch) -> Frozen:
     return Frozen(monkeypatch)
+
+
+def visits_of(app: ASGIApp, limits: Limits, alone: bool = False) -> Visits:
+    return Visits(app, Background(100), PageTime(limits, alone), limits, NO_METER)
 
 
 def working(frozen: Frozen, seconds: float) -> ASGIApp:
@@ -77,7 +83,7 @@ async def test_every_path_is_counted_before_it_is_routed(page: Site, monkeypatch
 
 
 async def test_one_address_waits_and_is_refused_and_another_one_is_not(frozen: Frozen) -> None:
-    app = Visits(working(frozen, 0.0), Limits(page_requests_a_second=10, page_percent=100), NO_METER)
+    app = visits_of(working(frozen, 0.0), Limits(page_requests_a_second=10, page_percent=100))
     async with browser(app) as first, browser(app, "192.0.2.2") as second:
         began = frozen.now_ms
         for _ in range(20):
@@ -90,7 +96,7 @@ async def test_one_address_waits_and_is_refused_and_another_one_is_not(frozen: F
 
 
 async def test_long_requests_count_as_several(frozen: Frozen) -> None:
-    app = Visits(working(frozen, 0.1), Limits(page_requests_a_second=10, page_percent=100), NO_METER)
+    app = visits_of(working(frozen, 0.1), Limits(page_requests_a_second=10, page_percent=100))
     async with browser(app) as visitor:
         for _ in range(40):
             assert (await visitor.get("/")).status_code == 200
@@ -99,7 +105,7 @@ async def test_long_requests_count_as_several(frozen: Frozen) -> None:
 
 
 async def test_all_addresses_together_get_their_part_of_the_time(frozen: Frozen) -> None:
-    app = Visits(working(frozen, 0.05), Limits(page_requests_a_second=1_000, page_percent=20), NO_METER)
+    app = visits_of(working(frozen, 0.05), Limits(page_requests_a_second=1_000, page_percent=20))
     for number in range(100):
         async with browser(app, f"192.0.2.{number}") as visitor:
             assert (await visitor.get("/")).status_code == 200
@@ -110,7 +116,7 @@ async def test_all_addresses_together_get_their_part_of_the_time(frozen: Frozen)
 
 async def test_where_no_player_is_requests_get_all_of_the_time(frozen: Frozen) -> None:
     limits = Limits(page_requests_a_second=1_000, page_percent=20)
-    app, began = Visits(working(frozen, 0.05), limits, NO_METER, alone=True), frozen.now_ms
+    app, began = visits_of(working(frozen, 0.05), limits, alone=True), frozen.now_ms
     for number in range(100):
         async with browser(app, f"192.0.2.{number}") as visitor:
             assert (await visitor.get("/")).status_code == 200
@@ -143,7 +149,7 @@ async def test_a_failure_and_a_cancellation_reach_the_application(frozen: Frozen
         return None
 
     task = asyncio.create_task(
-        _whole(Visits(app, Limits(), NO_METER)({"type": "http", "client": ("192.0.2.1", 1)}, none, ignored))
+        _whole(visits_of(app, Limits())({"type": "http", "client": ("192.0.2.1", 1)}, none, ignored))
     )
     await waiting.wait()
     task.cancel()

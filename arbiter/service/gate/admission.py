@@ -129,20 +129,22 @@ class Admission:
         This answer is not refused. The caller's next calls wait, or are refused with RATE_LIMITED, until its budget has
         recovered.
         """
-        tokens = rows // self._rows
-        if tokens and not caller.counted:
-            for buckets in (self._calls, self._pace):
-                buckets.owe(_counted_as(caller), _now_ms(), tokens)
+        calls = rows // self._rows
+        if calls and not caller.counted:
+            self.charge_calls(_counted_as(caller), calls)
 
-    def charge_time(self, name: str, seconds: float) -> None:
-        """Charge for the time that an answer took: one more call for each 10 ms, as for a page.
+    def charge_calls(self, name: str, calls: int) -> None:
+        """Charge for an answer as for so many calls. name: under which the caller's budgets are counted."""
+        for buckets in (self._calls, self._pace):
+            buckets.owe(name, _now_ms(), calls)
 
-        name: that under which the caller's budgets are counted, as `name` returns it.
+    def counted_as(self, call: Call) -> str:
+        """Return the name under which a call's budgets are counted: its player's, or its address.
+
+        It is also its address as long as the player has made no other call with this token.
         """
-        tokens = int(seconds * SECOND_MS) // CALL_MS
-        if tokens:
-            for buckets in (self._calls, self._pace):
-                buckets.owe(name, _now_ms(), tokens)
+        caller = self._accounts.known(call.secret)
+        return _counted_as(caller) if caller is not None else f"address {self._address(call)}"
 
     async def _count(self, caller: Caller) -> None:
         """Count a call, and wait for its turn. Raises Refusal RATE_LIMITED.
@@ -168,8 +170,7 @@ class Admission:
         """
         if call.counted:
             return
-        caller, now_ms = self._accounts.known(call.secret), _now_ms()
-        name = _counted_as(caller) if caller is not None else f"address {self._address(call)}"
+        name, now_ms = self.counted_as(call), _now_ms()
         if self._refusals.owe(name, now_ms, 0) < LONGEST_TURN_MS:
             await _sleep_ms(self._refusals.owe(name, now_ms))
         else:

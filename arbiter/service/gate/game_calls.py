@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Generic, NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, argument_invalid
@@ -14,12 +14,8 @@ from arbiter.service.gate.admission import Admission, Call
 from arbiter.service.gate.open_streams import OpenStreams
 from arbiter.service.gate.paging import Page, PageRequest, number_of, size_of
 from arbiter.service.gate.rights import Action
-from arbiter.service.gate.slices import Slices
 from arbiter.service.matches.match_registry import MatchRegistry
 from arbiter.service.ports.rules import Listing, PlayedLine, RulesWorker
-
-A = TypeVar("A")
-P = TypeVar("P")
 
 
 def seats(variant: str) -> tuple[str, str]:
@@ -45,19 +41,6 @@ class MatchAt(NamedTuple):
 At: TypeAlias = LineAt | MatchAt
 
 
-class Sliced(Generic[A]):
-    """An answer that may be long. `each` yields what an API makes of it, part by part; see `Slices`."""
-
-    def __init__(self, answer: A, slices: Slices, name: str) -> None:
-        self.answer = answer
-        self._slices = slices
-        self._name = name
-
-    def each(self, parts: Iterator[P]) -> AsyncGenerator[P, None]:
-        """Yield parts, which are made in turn with those of other answers."""
-        return self._slices.each(self._name, parts)
-
-
 class GameGate:
     """The calls about games; they need no token. Each raises RATE_LIMITED, and what its own docstring says."""
 
@@ -65,7 +48,6 @@ class GameGate:
         self, admission: Admission, streams: OpenStreams, matches: MatchRegistry, rules: RulesWorker, limits: Limits
     ) -> None:
         self._admission = admission
-        self._slices = Slices(admission)
         self._streams = streams
         self._matches = matches
         self._rules = rules
@@ -89,7 +71,7 @@ class GameGate:
         return registry.rules_text(game)
 
     @asynccontextmanager
-    async def legal_moves(self, call: Call, at: At | None, with_steps: bool) -> AsyncIterator[Sliced[Listing]]:
+    async def legal_moves(self, call: Call, at: At | None, with_steps: bool) -> AsyncIterator[Listing]:
         """Open the listing of the legal moves of a position.
 
         Raises Refusal ARGUMENT_INVALID, MATCH_NOT_FOUND, PLY_MISMATCH, and as `RulesWorker.legal_moves`.
@@ -98,15 +80,14 @@ class GameGate:
         line = await self._line(at)
         listing = await self._rules.legal_moves(name, line.game, line.position, line.moves, with_steps)
         with self._streams.counted("legal moves", name, self._limits.rules_waiting):  # unread ones take memory
-            yield Sliced(listing, self._slices, name)
+            yield listing
 
-    async def play_moves(self, call: Call, line: LineAt, from_ply: int, with_board: bool) -> Sliced[PlayedLine]:
+    async def play_moves(self, call: Call, line: LineAt, from_ply: int, with_board: bool) -> PlayedLine:
         """Return the positions of a line, from a ply on. Raises ARGUMENT_INVALID, and as `RulesWorker.play_moves`."""
         name = await self._admission.name(call, Action.PLAY_MOVES)
         if not 0 <= from_ply <= len(line.moves):
             raise argument_invalid(from_ply, "from_ply", f"0 to {len(line.moves)}")
-        played = await self._rules.play_moves(name, line.game, line.position, line.moves, from_ply, with_board)
-        return Sliced(played, self._slices, name)
+        return await self._rules.play_moves(name, line.game, line.position, line.moves, from_ply, with_board)
 
     async def _line(self, at: At | None) -> LineAt:
         match at:

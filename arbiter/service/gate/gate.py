@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
-
 from arbiter.config import Settings
 from arbiter.errors import Refusal
 from arbiter.service.gate.account_calls import AccountGate
 from arbiter.service.gate.addresses import Proxies
-from arbiter.service.gate.admission import Admission, Call
+from arbiter.service.gate.admission import Admission
 from arbiter.service.gate.browser_calls import BrowserGate
 from arbiter.service.gate.game_calls import GameGate
 from arbiter.service.gate.match_calls import MatchGate
@@ -20,38 +17,33 @@ from arbiter.service.gate.reports import ReportGate
 from arbiter.service.gate.series_calls import SeriesGate
 from arbiter.service.gate.server_calls import ServerGate
 from arbiter.service.gate.tournament_calls import TournamentGate
+from arbiter.service.gate.turns import turns_of
 from arbiter.service.gate.use_cases import UseCases
 from arbiter.service.gate.web_hook_calls import WebHookGate
 from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.log import Logger
 from arbiter.service.ports.rules import RulesWorker
 
-Refusing = Callable[[Call], Awaitable[None]]
-"""Waits until the caller of a call may hear that it is refused."""
-
-Waiting = Callable[[], AbstractAsyncContextManager[None]]
-"""Returns the context in which an API waits for the answer of a call that is no stream."""
-
 
 class Gate:
     """The calls, by service. Rates and streams are counted over all APIs together.
 
-    refusing: for an API that does not count requests itself: waits before it refuses a call. waiting: refuses a call
-    that waits while this server is cut off from its store. readiness: whether the server is for clients.
+    turns: when an API may go on with a call. background: where what is not play takes its turns. readiness: whether the
+    server is for clients.
     """
 
     def __init__(self, settings: Settings, clock: Clock, rules: RulesWorker, use_cases: UseCases, log: Logger) -> None:
         limits, cut_off, accounts = settings.limits, use_cases.cut_off, use_cases.accounts
         matches, sessions = use_cases.matches, use_cases.sessions
         admission = Admission(accounts, limits, cut_off, settings.reads_are_public, Proxies(settings.listen_proxies))
-        self.waiting: Waiting = cut_off.waiting
-        self.refusing: Refusing = admission.refused
+        self.background = use_cases.background
+        self.turns = turns_of(admission, use_cases.background, cut_off.waiting)
         self.readiness = use_cases.readiness
         self.streams = streams = use_cases.streams
         self.server = ServerGate(settings, clock, use_cases.transcripts)
         self.games = GameGate(admission, streams, matches, rules, limits)
         self.matches = MatchGate(admission, streams, use_cases, clock, settings)
-        self.play = PlayGate(admission, streams)
+        self.play = PlayGate(admission, streams, use_cases.background)
         self.players = PlayerGate(
             admission, accounts, use_cases.challenges, sessions, use_cases.tournaments, clock, settings
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -31,9 +30,9 @@ from arbiter.matches.requests import Receipt
 from arbiter.service.gate.admission import Admission, Call
 from arbiter.service.gate.open_streams import OpenStreams
 from arbiter.service.gate.paging import Page, PageRequest, number_of, page_of, size_of
+from arbiter.service.gate.play import PlayerMoves
 from arbiter.service.gate.rights import Action, Relation, check_relation
 from arbiter.service.gate.use_cases import UseCases
-from arbiter.service.matches.match_registry import MatchRegistry
 from arbiter.service.observing.feed import Stream
 from arbiter.service.play.challenges import is_challenge
 from arbiter.service.players.accounts import Caller, check_plays
@@ -91,34 +90,11 @@ class OfAll(NamedTuple):
 
 Watched: TypeAlias = OfMatch | OfAll
 Listed: TypeAlias = Match | MatchSummary
-MoveAnswer: TypeAlias = Receipt | Refusal
 
 
 def is_enough(match: Match, event: Published) -> bool:
     """Return whether an observer's message of an event can be made with its match in this state."""
     return match.phase is Phase.ENDED or not isinstance(event.event, Ended)
-
-
-class PlayerMoves:
-    """The live matches of one player, for a stream of its moves."""
-
-    def __init__(self, matches: MatchRegistry, clock: Clock, player: str, most: int) -> None:
-        self._matches = matches
-        self._clock = clock
-        self._player = player
-        self.most = most  #: the limit of moves whose answers the client has not read
-
-    def now_ms(self) -> int:
-        """Return the current instant, for a message that arrives now."""
-        return self._clock.now_ms()
-
-    def play(
-        self, match_id: str, request_id: str, ply: int, move: str, arrived: int, comment: Comment | None
-    ) -> asyncio.Future[MoveAnswer]:
-        """Play a move that arrived at an instant (UTC, ms). Return the future of its answer, which may be a refusal."""
-        return self._matches.request(
-            self._player, match_id, lambda seat: Play(seat, request_id, ply, move, arrived, comment=comment)
-        )
 
 
 class MatchGate:
@@ -139,6 +115,7 @@ class MatchGate:
         self._clock = clock
         self._settings = settings
         self._policy = use_cases.policy
+        self._background = use_cases.background
 
     async def create(self, call: Call, new: NewMatch) -> Match:
         """Create a match, or return the one that the same request has created before.
@@ -222,7 +199,8 @@ class MatchGate:
             call,
             Action.SUBMIT_MOVE,
             match_id,
-            lambda seat: Play(seat, request_id, ply, move, arrived, comment=comment),
+            request_id,
+            lambda seat, request: Play(seat, request, ply, move, arrived, comment=comment),
         )
 
     @asynccontextmanager
@@ -232,31 +210,36 @@ class MatchGate:
         async with self._streams.held(caller, "moves"):
             await self._matches.revive_of(caller.player)
             with self._sessions.attending(caller.player):
-                yield PlayerMoves(self._matches, self._clock, caller.player, self._settings.limits.move_answers)
+                most = self._settings.limits.move_answers
+                yield PlayerMoves(self._matches, self._clock, self._background, caller.player, most)
 
     # -- draws and ends ------------------------------------------------------------------------------------------
 
     async def offer_draw(self, call: Call, match_id: str, request_id: str) -> Receipt:
         """Offer a draw. Raises the refusal of the match."""
-        return await self._request(call, Action.OFFER_DRAW, match_id, lambda seat: OfferDraw(seat, request_id))
+        return await self._request(call, Action.OFFER_DRAW, match_id, request_id, OfferDraw)
 
     async def answer_draw(self, call: Call, match_id: str, request_id: str, accept: bool) -> Receipt:
         """Accept or decline a draw. Raises the refusal of the match."""
         return await self._request(
-            call, Action.ANSWER_DRAW, match_id, lambda seat: AnswerDraw(seat, request_id, accept)
+            call, Action.ANSWER_DRAW, match_id, request_id, lambda seat, request: AnswerDraw(seat, request, accept)
         )
 
     async def claim_draw(self, call: Call, match_id: str, request_id: str) -> Receipt:
         """Claim a draw. Raises the refusal of the match."""
-        return await self._request(call, Action.CLAIM_DRAW, match_id, lambda seat: ClaimDraw(seat, request_id))
+        return await self._request(call, Action.CLAIM_DRAW, match_id, request_id, ClaimDraw)
 
     async def resign(self, call: Call, match_id: str, request_id: str) -> Receipt:
         """Resign. Raises the refusal of the match."""
-        return await self._request(call, Action.RESIGN, match_id, lambda seat: Resign(seat, request_id))
+        return await self._request(call, Action.RESIGN, match_id, request_id, Resign)
 
-    async def _request(self, call: Call, action: Action, match_id: str, make: Callable[[Seat], SeatRequest]) -> Receipt:
+    async def _request(
+        self, call: Call, action: Action, match_id: str, request_id: str, make: Callable[[Seat, str], SeatRequest]
+    ) -> Receipt:
         caller = await self._admission.caller(call, action)
-        answer = await self._matches.request(caller.player, match_id, make)
+        if self._matches.has_answered(caller.player, match_id, request_id):
+            await self._admission.refused(call)  # it costs as much as a refusal
+        answer = await self._matches.request(caller.player, match_id, lambda seat: make(seat, request_id))
         if isinstance(answer, Refusal):
             raise answer
         return answer

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from arbiter.matches.policy import Policy
+from arbiter.service.background import Background
 from arbiter.service.cut_off import CutOff
 from arbiter.service.gate.open_streams import OpenStreams
 from arbiter.service.gate.readiness import Readiness
@@ -28,7 +29,7 @@ class UseCases:
     """What the calls of an API are passed on to.
 
     policy: of matches for which nobody has chosen another. cut_off: whether this server can't reach a store that it
-    shares. readiness: whether the server is for clients.
+    shares. readiness: whether the server is for clients. background: where what is not play takes its turns.
     """
 
     policy: Policy
@@ -48,3 +49,4 @@ class UseCases:
     streams: OpenStreams
     readiness: Readiness
     cut_off: CutOff
+    background: Background

@@ -127,6 +127,11 @@ class MatchRegistry:
             raise answer
         return answer
 
+    def has_answered(self, player: str, match_id: str, request_id: str) -> bool | None:
+        """Return whether a live match of a player has answered a request before; None if it is not such a match."""
+        found = self.live.seated(player, match_id)
+        return None if found is None else found[0].newest.requests.find(player, request_id) is not None
+
     def request(self, player: str, match_id: str, make: Callable[[Seat], SeatRequest]) -> asyncio.Future[Answer]:
         """Let a match decide a player's request. make: returns the command, for the seat that the player has.
 

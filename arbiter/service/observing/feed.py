@@ -20,6 +20,7 @@ from arbiter.errors import Reason, Refusal, argument_invalid, limit_reached
 from arbiter.matches.events import Ended, Event, Moved
 from arbiter.matches.match import Phase
 from arbiter.service.alone import OtherServers
+from arbiter.service.background import Background
 from arbiter.service.lookup import findable
 from arbiter.service.matches.match_registry import MatchRegistry
 from arbiter.service.observing.fanout import Subscription, WakeOrder
@@ -238,12 +239,14 @@ class Feed:
     history: their reads of past events. others: of the store, who write to the log too.
     """
 
-    def __init__(self, journal: Journal, limits: Limits, matches: MatchRegistry, others: OtherServers) -> None:
+    def __init__(
+        self, journal: Journal, limits: Limits, matches: MatchRegistry, others: OtherServers, background: Background
+    ) -> None:
         self._journal = journal
         self._limits = limits
         self._matches = matches
         self._turns = WakeOrder(limits.observer_messages_a_second)
-        self.history = History(journal, limits, matches)
+        self.history = History(journal, limits, matches, background)
         self.subscribers = Subscribers(others)
         self._open = 0
 

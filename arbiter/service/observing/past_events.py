@@ -1,9 +1,8 @@
-"""Reads of past events: pages of the journal, shared by all readers, one at a time, with priority for live matches.
+"""Reads of past events: pages of the journal, shared by all readers, in the background.
 
 A page is small, so that a reader that stops reading takes little memory. The readers of a page share its events and
-their serialized form. Pages are granted in turn, by player. Between two pages, live matches have the event loop for
-several times as long as the last page took. A page is in transit until its stream asks for the next one. The number of
-pages in transit is limited, for each player and in all.
+their serialized form. Pages are granted in turn, by player. A page is in transit until its stream asks for the next
+one. The number of pages in transit is limited, for each player and in all.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from arbiter.config import Limits
+from arbiter.service.background import Background
 from arbiter.service.matches.match_registry import MatchRegistry
 from arbiter.service.ports.journal import Journal, StoredRecord, Subject
 from arbiter.service.record import tournament_log
@@ -23,9 +23,8 @@ from arbiter.service.record.published import Published
 from arbiter.service.token_bucket import SECOND_MS, TokenBucket
 
 PAGE: Final = 50  #: events in a page
-AT_ONCE: Final = 10  #: events to decode before other tasks have the event loop
+AT_ONCE: Final = 10  #: events to decode in one step
 KEPT: Final = 40  #: pages in the cache
-LIVE_SHARE: Final = 4  #: how many times as long as for a page live matches have the event loop
 
 Place = tuple[str, int]
 
@@ -77,10 +76,6 @@ class ReadingTurns:
                 self._changed.clear()
                 await self._changed.wait()
                 continue
-            began = now()
-            for _ in range(3):  # to read, decode and write the page; live matches run meanwhile, and count too
-                await asyncio.sleep(0)
-            await asyncio.sleep(LIVE_SHARE * (now() - began))
             while wait_ms := self._rate.take(round(now() * 1_000)):  # noqa: ASYNC110 - there is no event but time
                 await asyncio.sleep(wait_ms / 1_000)
 
@@ -118,7 +113,7 @@ class ReadingTurn:
         match_id: '' for the events of all matches.
         """
         await self.turn()
-        events = await self._history.page(match_id, after)
+        events = await self._history.page(match_id, after, self._player)
         return events, len(events) == full(after)
 
     async def turn(self) -> None:
@@ -144,8 +139,9 @@ class ReadingTurn:
 class History:
     """The past events of all matches and tournaments."""
 
-    def __init__(self, journal: Journal, limits: Limits, matches: MatchRegistry) -> None:
+    def __init__(self, journal: Journal, limits: Limits, matches: MatchRegistry, background: Background) -> None:
         self._journal = journal
+        self._background = background
         self._matches = matches
         self.turns = ReadingTurns(limits)
         self._kept: OrderedDict[Place, list[Published]] = OrderedDict()
@@ -160,7 +156,7 @@ class History:
         finally:
             page.sent()
 
-    async def page(self, match_id: str, after: int) -> list[Published]:
+    async def page(self, match_id: str, after: int, reader: str) -> list[Published]:
         """Return the events of the page after a position."""
         place = match_id, after
         kept = self._kept.get(place)
@@ -172,7 +168,7 @@ class History:
             events = await asyncio.shield(reading)
             if len(events) == full(after):
                 return events  # otherwise there may be more by now
-        reading = asyncio.create_task(self._read(match_id, after, full(after)))
+        reading = asyncio.create_task(self._in_turn(match_id, after, reader))
         self._reading.setdefault(place, reading)
         reading.add_done_callback(lambda done: self._has_read(place, done))
         return await asyncio.shield(reading)
@@ -182,6 +178,9 @@ class History:
             del self._reading[place]
         if not reading.cancelled():
             reading.exception()  # read it, so that asyncio does not log it if all readers have left
+
+    async def _in_turn(self, match_id: str, after: int, reader: str) -> list[Published]:
+        return await self._background.run(self._read(match_id, after, full(after)), reader)
 
     async def _read(self, match_id: str, after: int, most: int) -> list[Published]:
         read = self._journal.read(match_id, after, most) if match_id else self._journal.read_all(after, most)

@@ -92,6 +92,8 @@ class PlayActs:
                 self._request(session, request_id, match_id, unmeasured)
             return
         live, seat = found
+        if live.newest.requests.find(session.player, request_id) is not None:
+            session.other_acts += 1  # it is sent again, and gets the same answer
         at, round_trip_ms = self._delivery.timing(session, live.newest, ply)
         session.request_arrived()
         self._decisions.play(

@@ -214,6 +214,9 @@ class Session:
         self._next_ping = 1
         self._round_trips: deque[int] = deque(maxlen=ROUND_TRIPS_KEPT)
         self._acts = TokenBucket(limits.acts_a_second, SECOND_MS)
+        self.other_acts = (
+            0  #: acts that were no moves in live matches, or moves that were sent again; for `take_other_acts`
+        )
         self._most = limits.session_items
         self._unanswered = 0  # requests without an answer yet
         self._half_closed = False  # the bot has closed its side
@@ -371,4 +374,10 @@ class Session:
 
         Return 0, or, above the limit, the milliseconds until the next one is allowed.
         """
+        self.other_acts += 1
         return self._acts.take(now)
+
+    def take_other_acts(self) -> int:
+        """Return how many of these acts there were since the last time."""
+        acts, self.other_acts = self.other_acts, 0
+        return acts

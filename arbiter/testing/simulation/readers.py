@@ -235,10 +235,8 @@ async def _intercepted(server: Server, handler: Any) -> Callable[[Any, Any], Awa
     async def at_once(_call: object) -> None:
         """Refuse without a wait."""
 
-    arbiter = server.arbiter
-    interceptor = RefusalInterceptor(
-        server.settings.limits, server.unread, arbiter.cut_off.waiting, at_once, server.log
-    )
+    turns = server.gate.turns._replace(refusing=at_once)
+    interceptor = RefusalInterceptor(server.settings.limits, server.unread, turns, server.log)
     details: Any = SimpleNamespace(method="/arbiter.v1.Simulated/Stream")
     wrapped: Any = await interceptor.intercept_service(continuation, details)
     behaviour: Callable[[Any, Any], Awaitable[None]] = wrapped.stream_stream or wrapped.unary_stream

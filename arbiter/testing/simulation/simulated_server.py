@@ -92,7 +92,8 @@ class Server:
         name: str = "disk",
     ) -> None:
         # Not from the environment: only the seed may decide.
-        self.settings = Settings.model_construct(limits=Limits(**plan.limits))
+        # Nor the processor time that background work takes.
+        self.settings = Settings.model_construct(limits=Limits(background_percent=100, **plan.limits))
         self.data = data = data or _data_of_one(chance, history)
         self.stored = data.journal
         self.history = history

@@ -1,0 +1,124 @@
+"""What is not play takes turns over every door, and is counted by the processor time that it takes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable
+from typing import Any
+
+import pytest
+from arbiter_protos.v1 import match_pb2, play_pb2, play_pb2_grpc, player_pb2
+
+from arbiter.errors import Reason
+from arbiter.games.registry import game
+from arbiter.rpc.interceptor import PLAY
+from arbiter.service.background import Background
+from arbiter.service.gate.admission import Admission, Call
+from arbiter.service.gate.play import ACT_S
+from tests.rpc.calls import refused
+from tests.rpc.methods import METHODS
+from tests.rpc.test_limits import server
+
+RULES = game("circle-of-life")
+FIRST = min(RULES.moves(RULES.initial()))
+
+
+class Noted:
+    """What was run, and paid for afterwards, in the background."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.run: list[str] = []
+        self.spent: Counter[str] = Counter()
+        run, spend = Background.run, Background.spend
+
+        def noted(background: Background, work: Awaitable[Any], name: str, *more: Any) -> Any:
+            self.run.append(name)
+            return run(background, work, name, *more)
+
+        async def spent(background: Background, name: str, seconds: float) -> None:
+            self.spent[name] += round(seconds * 1_000_000)
+            await spend(background, name, seconds)
+
+        monkeypatch.setattr(Background, "run", noted)
+        monkeypatch.setattr(Background, "spend", spent)
+
+
+def test_the_calls_of_play_are_those_that_have_no_rate() -> None:
+    assert {f"/arbiter.v1.{name.replace('.', '/')}" for name in METHODS} >= PLAY
+
+
+async def test_calls_wait_for_their_turn_and_moves_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with server() as stubs:
+        match_id = (await stubs.match()).match_id
+        await stubs.players.GetPlayer(player_pb2.GetPlayerRequest(), metadata=stubs.alice)
+        noted = Noted(monkeypatch)
+        await stubs.players.GetPlayer(player_pb2.GetPlayerRequest(), metadata=stubs.alice)
+        assert noted.run == ["player alice"]
+        await stubs.move(1, match_id, 0, FIRST)
+        assert noted.run == ["player alice"]
+        nowhere = match_pb2.SubmitMoveRequest(match_id="nowhere", request_id="r", move="a1")
+        await refused(stubs.matches.SubmitMove(nowhere, metadata=stubs.alice), Reason.MATCH_NOT_FOUND)
+        assert noted.run == ["player alice"] * 2, "to be refused it waits"
+
+
+def move(match_id: str, request_id: str) -> match_pb2.SubmitMoveRequest:
+    return match_pb2.SubmitMoveRequest(match_id=match_id, request_id=request_id, move=FIRST)
+
+
+async def test_on_a_stream_of_moves_those_cost_that_are_refused_or_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    noted = Noted(monkeypatch)
+    async with server() as stubs:
+        match_id = (await stubs.match()).match_id
+        call: Any = stubs.matches.SubmitMoves(metadata=stubs.alice)
+        for moves, others in (
+            ([move(match_id, "r")], 0),
+            ([move(match_id, "r")], 0),  # it costs as soon as another move comes
+            ([move("nowhere", "a"), move("nowhere", "b")], 2),
+            ([move(match_id, "r")], 5),
+        ):
+            await call.write(match_pb2.SubmitMovesRequest(moves=moves))
+            answered = 0
+            while answered < len(moves):
+                answered += len((await call.read()).answers)
+            assert noted.spent["player alice"] >= others * ACT_S * 1_000_000, "at least once for each of them"
+        assert noted.spent["player alice"] <= 9 * ACT_S * 1_000_000
+        call.cancel()
+
+
+async def test_on_a_play_stream_acts_cost_that_are_no_moves_and_moves_that_are_sent_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    noted = Noted(monkeypatch)
+    async with server() as stubs:
+        match_id = (await stubs.match()).match_id
+        call: Any = play_pb2_grpc.PlayServiceStub(stubs.served.channel).Play(metadata=stubs.alice)
+        hello = play_pb2.PlayAct(hello=play_pb2.ClientHello(protocol_version="1.0"))
+        played = play_pb2.MoveAct(ply=0, move=FIRST)
+        acts = [
+            play_pb2.PlayAct(request_id="r", match_id=match_id, move=played),
+            play_pb2.PlayAct(request_id="r", match_id=match_id, move=played),
+            play_pb2.PlayAct(request_id="c", match_id="nowhere", claim_draw=play_pb2.ClaimDrawAct()),
+        ]
+        await call.write(play_pb2.PlayRequest(acts=[hello, *acts]))
+        answers = 0
+        while answers < len(acts):
+            answers += sum(item.WhichOneof("item") == "answer" for item in (await call.read()).items)
+        assert noted.spent == {"player alice": 2 * ACT_S * 1_000_000}
+        call.cancel()
+
+
+async def test_a_move_that_is_sent_again_waits_as_a_refusal_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[Call] = []
+    refusing = Admission.refused
+
+    async def refused_too(admission: Admission, call: Call) -> None:
+        waited.append(call)
+        await refusing(admission, call)
+
+    monkeypatch.setattr(Admission, "refused", refused_too)
+    async with server() as stubs:
+        match_id = (await stubs.match()).match_id
+        first = await stubs.move(1, match_id, 0, FIRST)
+        assert not waited
+        assert await stubs.move(1, match_id, 0, FIRST) == first
+        assert len(waited) == 1

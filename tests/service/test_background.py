@@ -1,0 +1,174 @@
+"""Work that is not play takes its steps in turn, and leaves the event loop to play."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+
+from arbiter.service import background
+from arbiter.service.background import SLACK_S, Background, TimeCharge, in_steps
+from arbiter.testing.clock import VirtualLoop, virtually
+
+STEP_S = 0.003
+
+
+def loop() -> VirtualLoop:
+    found = asyncio.get_running_loop()
+    assert isinstance(found, VirtualLoop)
+    return found
+
+
+@pytest.fixture(autouse=True)
+def processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a step take as much processor time as it takes of the virtual loop's time."""
+    monkeypatch.setattr(background, "thread_time", lambda: asyncio.get_running_loop().time())
+
+
+class Work:
+    """Coroutines of some steps, each of which takes the event loop for a while."""
+
+    def __init__(self) -> None:
+        self.steps: list[tuple[str, float]] = []
+
+    async def of(self, name: str, steps: int, takes_s: float = STEP_S) -> str:
+        for _ in range(steps):
+            self.steps.append((name, loop().time()))
+            loop().hold_up(takes_s)
+            await asyncio.sleep(0)
+        return name
+
+
+async def play(until: Callable[[], bool]) -> None:
+    """Take half a millisecond of each turn of the event loop."""
+    while not until():
+        loop().hold_up(0.0005)
+        await asyncio.sleep(0)
+
+
+@virtually
+async def test_while_play_needs_the_event_loop_all_steps_get_their_part_of_it() -> None:
+    turns, work = Background(25), Work()
+    running = [asyncio.create_task(_run(turns, work, f"p{n}", 20)) for n in range(5)]
+    await play(lambda: all(task.done() for task in running))
+    begins = [at for _, at in work.steps]
+    assert len(begins) == 100
+    assert (begins[-1] - begins[0]) * 0.25 >= 99 * STEP_S - SLACK_S
+    assert min(after - before for before, after in pairwise(begins[5:])) > 2 * STEP_S
+
+
+@virtually
+async def test_where_nothing_else_is_to_be_done_steps_follow_each_other() -> None:
+    turns, work = Background(25), Work()
+    await asyncio.gather(*(_run(turns, work, f"p{n}", 20) for n in range(5)))
+    begins = [at for _, at in work.steps]
+    assert begins[-1] - begins[0] == pytest.approx(99 * STEP_S)
+
+
+@virtually
+async def test_names_take_turns_however_much_work_each_has() -> None:
+    turns, work = Background(25), Work()
+    await asyncio.gather(*(_run(turns, work, "eve", 1) for _ in range(30)), _run(turns, work, "ann", 3))
+    assert [name for name, _ in work.steps].index("ann") <= 2
+    assert [number for number, (name, _) in enumerate(work.steps) if name == "ann"][-1] <= 8
+
+
+@virtually
+async def test_results_failures_and_cancellations_pass_through() -> None:
+    turns, work, seen = Background(25), Work(), list[str]()
+
+    async def failing() -> None:
+        await asyncio.sleep(0)
+        raise LookupError("gone")
+
+    async def endless() -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            seen.append("cancelled")
+            raise
+
+    assert await turns.run(work.of("ann", 2), "ann") == "ann"
+    with pytest.raises(LookupError, match="gone"):
+        await turns.run(failing(), "ann")
+    waiting = asyncio.ensure_future(_awaited(turns.run(endless(), "ann")))
+    await asyncio.sleep(0.1)
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    assert seen == ["cancelled"]
+    assert await turns.run(work.of("ben", 1), "ben") == "ben"
+
+
+@virtually
+async def test_work_that_leaves_while_it_waits_or_has_just_got_its_turn_holds_nobody_up() -> None:
+    turns = Background(25)
+    await turns.turn("ann")
+    waiting = [asyncio.create_task(turns.turn(name)) for name in ("ben", "cat", "dan")]
+    await asyncio.sleep(0)
+    waiting[0].cancel()
+    turns.done(0.0)
+    await asyncio.wait(waiting[1:], return_when=asyncio.FIRST_COMPLETED)
+    turns.done(0.0)
+    await asyncio.gather(*waiting[1:])
+
+
+@virtually
+async def test_work_within_work_is_a_part_of_it_and_a_task_of_its_own_is_not() -> None:
+    turns, work = Background(25), Work()
+
+    async def outer() -> str:
+        inner = await turns.run(work.of("inner", 3), "ann")
+        return inner + await asyncio.create_task(_run(turns, work, "task", 3))
+
+    async with asyncio.timeout(60):
+        assert await turns.run(outer(), "ann") == "innertask"
+
+
+@virtually
+async def test_all_of_the_time_for_all_that_is_there() -> None:
+    turns, work = Background(100), Work()
+    running = [asyncio.create_task(_run(turns, work, f"p{n}", 20)) for n in range(5)]
+    await play(lambda: all(task.done() for task in running))
+    begins = [at for _, at in work.steps]
+    assert max(after - before for before, after in pairwise(begins)) <= STEP_S + 0.0011
+
+
+@virtually
+async def test_what_is_paid_for_afterwards_waits_for_as_long() -> None:
+    turns, began = Background(25), loop().time()
+    players = asyncio.create_task(play(lambda: loop().time() > began + 10))
+    for _ in range(10):
+        await turns.spend("ann", 0.1)
+    assert loop().time() - began >= 9 * 0.4 - SLACK_S
+    players.cancel()
+    await asyncio.gather(players, return_exceptions=True)
+
+
+def test_time_is_charged_in_whole_uses_and_the_rest_is_kept() -> None:
+    charged: list[int] = []
+    charge = TimeCharge(10, charged.append)
+    for _ in range(5):
+        charge(0.009)
+    charge(0.1)
+    assert (charged, sum(charged)) == ([1, 1, 1, 1, 10], 14)
+
+
+@virtually
+async def test_each_part_of_a_long_answer_is_a_step() -> None:
+    turns, taken = Background(25), list[float]()
+
+    async def answer() -> list[int]:
+        return [part async for part in in_steps(iter(range(4)))]
+
+    assert await turns.run(answer(), "ann", taken.append) == [0, 1, 2, 3]
+    assert len(taken) == 5
+
+
+async def _run(turns: Background, work: Work, name: str, steps: int) -> str:
+    return await turns.run(work.of(name, steps), name)
+
+
+async def _awaited(work: background.Run[None]) -> None:
+    await work
