@@ -29,7 +29,7 @@ from arbiter.bootstrap import open_world, serving
 from arbiter.config import load
 from arbiter.matches.match import Match
 from arbiter.runtime.grpc_events import new_loop
-from arbiter.runtime.loop import keep, run_process
+from arbiter.runtime.loop import keep, let_players_go_first, run_process
 from arbiter.service.record.published import Published
 
 FOR_ORGANISER = {"calls_a_second": 10_000}  #: of the organiser, which makes all matches of a benchmark before it begins
@@ -78,6 +78,8 @@ async def run(
     steps: bool = False,
 ) -> None:
     """Serve until there are no more orders."""
+    if not listen:
+        let_players_go_first()
     notes = Measurements(shared)
     longest = LongestStep()
     if steps:

@@ -19,7 +19,7 @@ from arbiter.cli.failure import FAILED, USAGE, Failure
 from arbiter.cli.terminal import tell
 from arbiter.config import Settings
 from arbiter.errors import OperatorError
-from arbiter.runtime.loop import keep, run_process
+from arbiter.runtime.loop import keep, let_players_go_first, run_process
 
 Engines = Callable[[RunningServer], AbstractAsyncContextManager[None]]
 """A context in which engines play in the process of a server."""
@@ -32,7 +32,12 @@ def run_server(
     serves: Callable[[Serving], None] = lambda _: None,
     engines: Engines | None = None,
 ) -> None:
-    """Run a server as the work of this process: as `serve_until_signal`. What is wrong is a line and an exit code."""
+    """Run a server as the work of this process: as `serve_until_signal`. What is wrong is a line and an exit code.
+
+    If it has the page alone, the processes of this machine that have the players go first.
+    """
+    if settings.has_page_alone:
+        let_players_go_first()
     try:
         run_process(serve_until_signal(settings, new, bots, serves, lambda: None, engines))
     except (OperatorError, Failure) as error:

@@ -23,6 +23,7 @@ MEMORY_S: Final = 1.0  #: interval between two looks at the memory of the proces
 GROWN: Final = 32 << 20  #: bytes of memory more, after which memory is given back at low load
 SWITCH_S: Final = 0.001  #: after which a waiting thread gets the interpreter, if a commit may wait for it
 SELDOM_SWITCH_S: Final = 0.005  #: the same, if no commit waits for it; this is Python's default
+PAGE_NICE: Final = 5  #: of a process that has the page alone; see nice(1)
 GRPC_ENVIRONMENT: Final = {
     "GRPC_EXPERIMENTS": "-event_engine_listener,-event_engine_for_all_other_endpoints",
     "GRPC_ENABLE_FORK_SUPPORT": "0",
@@ -54,6 +55,11 @@ def run_process(
     gc.disable()
     with asyncio.Runner(loop_factory=loop_factory) as runner:
         runner.run(_swept(main))
+
+
+def let_players_go_first() -> None:
+    """Have other processes of this machine go first, from now on: for a process that has the page alone."""
+    os.nice(PAGE_NICE)
 
 
 def switch_seldom() -> None:

@@ -24,6 +24,7 @@ from arbiter.games import registry
 from arbiter.keys.key_ring import holds
 from arbiter.matches import transcript
 from arbiter.matches.signing import PublicKey, checking
+from arbiter.runtime.loop import PAGE_NICE
 from arbiter.runtime.loopback import free_port
 from arbiter.runtime.own_postgres import LONGEST_SOCKET, OwnPostgres, running
 from arbiter.testing.served import PATIENT_MS
@@ -166,6 +167,8 @@ async def play_beside_the_page(server: Server, page: Page) -> None:
         await challenge(page, "walter", "random", "hop-it")
         await play_last_move(page, registry.game("hop-it"))
         players, killed = sorted(servers(server))  # the page is started last
+        first, later = (os.getpriority(os.PRIO_PROCESS, each) for each in (players, killed))
+        assert later == first + PAGE_NICE
         os.kill(killed, signal.SIGKILL)
         await expect(page.locator(".lost")).to_contain_text("The connection is lost")
         await observer.moves(MOVES)
