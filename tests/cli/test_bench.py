@@ -7,13 +7,14 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from xml.etree import ElementTree
 
 import pytest
 
 from arbiter.bench.__main__ import main
 from arbiter.bench.report import ratio
+from arbiter.cli.bench import Attack
 from tests.cli.command import Arbiter, clean_environment
 from tests.clients.toolchains import require
 from tests.documents import ROOT
@@ -48,14 +49,8 @@ GOALS = {
     "growth": {"us_ratio_8": 1.25},
     "metrics": {"more": 3, "traced": 3},
     "budget": {
-        **dict.fromkeys((f"{attack}_ratio" for attack in ("reading", "unread", "watching")), 2),
-        **dict.fromkeys((f"{attack}_ratio" for attack in ("calling", "listing", "looking")), 2),
-        **dict.fromkeys((f"{attack}_ratio" for attack in ("playing", "steps", "opening", "refused")), 2),
-        **dict.fromkeys((f"{attack}_ratio" for attack in ("moving", "repeating", "acting", "asking")), 2),
-        **dict.fromkeys((f"{attack}_ratio" for attack in ("styling", "visiting", "flooding")), 2),
-        **dict.fromkeys((f"{attack}_ratio" for attack in ("player", "address", "addresses")), 2),
-        "flooding_mib": 64,
-        "unread_mib": 64,
+        **dict.fromkeys((f"{attack}_ratio" for attack in get_args(Attack)), 2),
+        **dict.fromkeys(("flooding_mib", "unread_mib"), 64),
     },
     "cluster": {"replicas_1_us_ratio": 1.25}
     | {f"replicas_{size}_us_ratio": 1.25 for size in ("2", "2_bus")}

@@ -100,6 +100,9 @@ class Moves:
     def now_ms(self) -> int:
         return 0
 
+    def is_new(self, *move: Any) -> bool:
+        return True
+
     def play(self, *move: Any) -> asyncio.Future[Any]:
         self.played += 1
         return asyncio.get_running_loop().create_future()

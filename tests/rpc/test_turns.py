@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable
+from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
 from arbiter_protos.v1 import match_pb2, play_pb2, play_pb2_grpc, player_pb2
 
+from arbiter.bootstrap import wire, wiring
+from arbiter.config import Limits, Settings
 from arbiter.errors import Reason
 from arbiter.games.registry import game
 from arbiter.rpc.interceptor import PLAY
 from arbiter.service.background import Background
 from arbiter.service.gate.admission import Admission, Call
 from arbiter.service.gate.play import ACT_S
+from arbiter.testing.served import memory_world
 from tests.rpc.calls import refused
 from tests.rpc.methods import METHODS
 from tests.rpc.test_limits import server
@@ -41,6 +45,24 @@ class Noted:
 
         monkeypatch.setattr(Background, "run", noted)
         monkeypatch.setattr(Background, "spend", spent)
+
+
+async def test_the_part_of_the_time_is_a_setting_and_all_of_it_where_no_player_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    parts: list[int] = []
+
+    def noted(percent: int) -> Background:
+        parts.append(percent)
+        return Background(percent)
+
+    monkeypatch.setattr(wiring, "Background", noted)
+    async with server(background_percent=7):
+        pass
+    settings = Settings(limits=Limits(background_percent=7), listen="", web="127.0.0.1:0")
+    async with AsyncExitStack() as stack:
+        wire(settings, await stack.enter_async_context(memory_world(settings)))
+    assert parts == [7, 100]
 
 
 def test_the_calls_of_play_are_those_that_have_no_rate() -> None:
