@@ -17,7 +17,7 @@ from arbiter.errors import Refusal, RulesAwaited, failure_of
 from arbiter.rpc.grpc_server import SERVICE_DESCRIPTORS, Servicers
 from arbiter.rpc.local_play import LocalCall
 from arbiter.rpc.servicing import call_of
-from arbiter.service.gate.gate import Refusing, Waiting
+from arbiter.service.gate.turns import Refusing, Waiting
 from arbiter.service.ports.log import Logger
 from arbiter.service.ports.meter import Meter
 from arbiter.wire.refusal_messages import refusal_status

@@ -68,7 +68,7 @@ class MoveStream:
                 answered.add_done_callback(partial(self._answered, request))
                 if not is_new:  # to look for its match, or its answer, costs more than a move: one after the other
                     await asyncio.wait((answered,))
-                    self._other += 1
+                    self._other += not isinstance(answered.result(), Refusal)  # a refusal is counted already
                 if not n % AT_ONCE:
                     await asyncio.sleep(0)
         self._ended = True

@@ -18,6 +18,7 @@ from arbiter.rpc.interceptor import PLAY
 from arbiter.service.background import Background
 from arbiter.service.gate.admission import Admission, Call
 from arbiter.service.gate.play import ACT_S
+from arbiter.service.play.session import FREE_ACTS
 from arbiter.testing.served import memory_world
 from tests.rpc.calls import refused
 from tests.rpc.methods import METHODS
@@ -96,14 +97,13 @@ async def test_on_a_stream_of_moves_those_cost_that_are_refused_or_sent_again(mo
             ([move(match_id, "r")], 0),
             ([move(match_id, "r")], 0),  # it costs as soon as another move comes
             ([move("nowhere", "a"), move("nowhere", "b")], 2),
-            ([move(match_id, "r")], 5),
+            ([move(match_id, "r")], 3),
         ):
             await call.write(match_pb2.SubmitMovesRequest(moves=moves))
             answered = 0
             while answered < len(moves):
                 answered += len((await call.read()).answers)
-            assert noted.spent["player alice"] >= others * ACT_S * 1_000_000, "at least once for each of them"
-        assert noted.spent["player alice"] <= 9 * ACT_S * 1_000_000
+            assert noted.spent["player alice"] == others * round(ACT_S * 1_000_000)
         call.cancel()
 
 
@@ -116,16 +116,15 @@ async def test_on_a_play_stream_acts_cost_that_are_no_moves_and_moves_that_are_s
         call: Any = play_pb2_grpc.PlayServiceStub(stubs.served.channel).Play(metadata=stubs.alice)
         hello = play_pb2.PlayAct(hello=play_pb2.ClientHello(protocol_version="1.0"))
         played = play_pb2.MoveAct(ply=0, move=FIRST)
-        acts = [
-            play_pb2.PlayAct(request_id="r", match_id=match_id, move=played),
-            play_pb2.PlayAct(request_id="r", match_id=match_id, move=played),
-            play_pb2.PlayAct(request_id="c", match_id="nowhere", claim_draw=play_pb2.ClaimDrawAct()),
-        ]
+        again = play_pb2.PlayAct(request_id="r", match_id=match_id, move=played)
+        claim = play_pb2.PlayAct(request_id="c", match_id="nowhere", claim_draw=play_pb2.ClaimDrawAct())
+        acts = [*[again] * 150, *[claim] * 150]
         await call.write(play_pb2.PlayRequest(acts=[hello, *acts]))
         answers = 0
         while answers < len(acts):
             answers += sum(item.WhichOneof("item") == "answer" for item in (await call.read()).items)
-        assert noted.spent == {"player alice": 2 * ACT_S * 1_000_000}
+        paid = noted.spent["player alice"] / (ACT_S * 1_000_000)
+        assert 0 < paid <= 2 * 150 - 1 - FREE_ACTS
         call.cancel()
 
 

@@ -93,7 +93,7 @@ class PlayActs:
             return
         live, seat = found
         if live.newest.requests.find(session.player, request_id) is not None:
-            session.other_acts += 1  # it is sent again, and gets the same answer
+            session.note_other_act(arrived)  # it is sent again, and gets the same answer
         at, round_trip_ms = self._delivery.timing(session, live.newest, ply)
         session.request_arrived()
         self._decisions.play(

@@ -23,6 +23,7 @@ from arbiter.tournaments.tournament import TournamentPhase
 
 ROUND_TRIPS_KEPT = 8  #: the minimum of this many counts, so a bot gains nothing by delaying one pong
 RESULTS_KEPT = 1_000  #: results on a stream that are not acknowledged; later ones are sent on the next stream again
+FREE_ACTS = 20  #: acts a second that are no moves, such as pongs, for which no later act has to wait
 WRITE_MS = 10  #: a write that takes longer waits for its reader
 
 
@@ -214,9 +215,8 @@ class Session:
         self._next_ping = 1
         self._round_trips: deque[int] = deque(maxlen=ROUND_TRIPS_KEPT)
         self._acts = TokenBucket(limits.acts_a_second, SECOND_MS)
-        self.other_acts = (
-            0  #: acts that were no moves in live matches, or moves that were sent again; for `take_other_acts`
-        )
+        self._free_acts = TokenBucket(FREE_ACTS, SECOND_MS)
+        self._other_acts = 0
         self._most = limits.session_items
         self._unanswered = 0  # requests without an answer yet
         self._half_closed = False  # the bot has closed its side
@@ -374,10 +374,15 @@ class Session:
 
         Return 0, or, above the limit, the milliseconds until the next one is allowed.
         """
-        self.other_acts += 1
+        self.note_other_act(now)
         return self._acts.take(now)
 
+    def note_other_act(self, now: int) -> None:
+        """Note an act that is no move in a live match, or a move that is sent again."""
+        if self._free_acts.take(now):
+            self._other_acts += 1
+
     def take_other_acts(self) -> int:
-        """Return how many of these acts there were since the last time."""
-        acts, self.other_acts = self.other_acts, 0
+        """Return how many of these acts came since the last time, beyond FREE_ACTS a second."""
+        acts, self._other_acts = self._other_acts, 0
         return acts
