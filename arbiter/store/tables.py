@@ -262,6 +262,7 @@ challenge = Table(
     Column("match_id", Name, nullable=False),
     Column("reason", Text, nullable=False),
     Column("position", Text, nullable=False, server_default=""),
+    Column("abandon_ms", BigInteger),
     UniqueConstraint("challenger", "request_id", name="challenge_of_request"),
     Index("challenge_open", "state", "opponent"),
 )

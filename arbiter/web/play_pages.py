@@ -29,6 +29,13 @@ MOST_BOTS: Final = 50  #: bots in the list of opponents
 MOST_OFFERS: Final = 100  #: challenges and seeks that are shown
 MOST_MATCHES: Final = 20  #: matches of the person
 TIMES: Final = ("1m+1s", "3m+2s", "5m+3s", "10m+5s", "30m+10s", "none")
+#: how long a player may be away, in milliseconds; '' as the server says
+ABSENCES: Final = {
+    "": "the usual time",
+    "300000": "5 minutes",
+    "3600000": "an hour",
+    "0": "as long as the clock allows",
+}
 SEATS: Final = {"0": "drawn by lot", "1": "seat 1, which moves first", "2": "seat 2"}
 
 
@@ -61,6 +68,7 @@ class PlayPages:
             games=gate.games.list(call, PageRequest(0, "")).items,
             times=TIMES,
             seats=SEATS,
+            absences=ABSENCES,
             wanted=request.query_params,
             wanted_game=variant.partition("(")[0],
             wanted_parameters=variant.partition("(")[2].removesuffix(")"),
@@ -91,7 +99,8 @@ class PlayPages:
         game = sent.get("game", "") + (f"({parameters})" if parameters else "")
         seat = number(sent.get("seat", ""), 0, 2)
         position = sent.get("position", "").strip()
-        terms = self._gate.players.terms(game, sent.get("time", ""), "rated" in sent, seat, position)
+        absence = int(sent["absence"]) if sent.get("absence", "") in ABSENCES.keys() - {""} else None
+        terms = self._gate.players.terms(game, sent.get("time", ""), "rated" in sent, seat, position, absence)
         players, request_id = self._gate.players, sent.get("request", "")
         made = (
             await players.challenge(call_of(request), request_id, opponent, terms)

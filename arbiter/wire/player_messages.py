@@ -90,6 +90,7 @@ def challenge_message(challenge: Challenge) -> pb.Challenge:
             rated=challenge.rated,
             seat=challenge.seat,
             position=challenge.position,
+            abandon_ms=challenge.abandon_ms,
         ),
         created_ms=challenge.created_ms,
     )
@@ -97,4 +98,5 @@ def challenge_message(challenge: Challenge) -> pb.Challenge:
 
 def terms_of(message: pb.Terms) -> Terms:
     """Return the terms that a challenge proposes."""
-    return Terms(message.game, message.time_control, message.rated, message.seat, message.position)
+    abandon_ms = message.abandon_ms if message.HasField("abandon_ms") else None
+    return Terms(message.game, message.time_control, message.rated, message.seat, message.position, abandon_ms)

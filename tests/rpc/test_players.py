@@ -142,6 +142,24 @@ async def test_a_challenge_and_a_seek_may_begin_from_a_position(stubs: Stubs) ->
         await refused(players.CreateChallenge(request, metadata=stubs.alice), reason)
 
 
+async def test_a_challenge_and_a_seek_may_say_how_long_a_player_may_be_absent(stubs: Stubs) -> None:
+    players = stubs.players
+    patient = pb.Terms(game="pods", time_control="none", seat=1, abandon_ms=3_600_000)
+    asked = pb.CreateChallengeRequest(request_id="c", opponent="bob", terms=patient)
+    made = (await players.CreateChallenge(asked, metadata=stubs.alice)).challenge
+    assert made.terms == patient
+    seek = (await players.CreateSeek(pb.CreateSeekRequest(request_id="s", terms=patient), metadata=stubs.alice)).seek
+    for challenge in (made, seek):
+        accept = pb.AcceptChallengeRequest(challenge_id=challenge.challenge_id)
+        assert (await players.AcceptChallenge(accept, metadata=stubs.bob)).match.policy.abandon_ms == 3_600_000
+    asked.terms.abandon_ms = 0
+    await refused(players.CreateChallenge(asked, metadata=stubs.alice), Reason.REQUEST_ID_REUSED)
+    asked.request_id = "never"
+    assert (await players.CreateChallenge(asked, metadata=stubs.alice)).challenge.terms.HasField("abandon_ms")
+    asked.request_id, asked.terms.abandon_ms = "wrong", -1
+    await refused(players.CreateChallenge(asked, metadata=stubs.alice), Reason.PARAMETER_INVALID)
+
+
 async def test_a_renamed_player_is_found_by_all_its_names(stubs: Stubs) -> None:
     players = stubs.players
     renamed = await players.ChangePlayer(pb.ChangePlayerRequest(new_name="alice-2"), metadata=stubs.alice)

@@ -99,6 +99,23 @@ async def test_challenges_are_declined_and_withdrawn(page: Site) -> None:
         assert "data-renew" in closed, "it may have been accepted, and its match is about to begin"
 
 
+@pytest.mark.parametrize(
+    ("absence", "shown", "most_ms"),
+    [("", None, 60_000), ("3600000", "absence of at most 60:00", 3_600_000), ("0", "no limit of absence", 0)],
+)
+async def test_a_challenge_says_how_long_a_player_may_be_away(
+    page: Site, absence: str, shown: str | None, most_ms: int
+) -> None:
+    form = await enter(page, "ann")
+    await token_of(page, "bob")
+    fields = {"game": "pods", "time": "none", "absence": absence, "request": "r1"}
+    waiting = (await post(page, "/challenges", form=form, named="bob", **fields)).headers["location"]
+    assert (shown or "absence of") in (await page.get(waiting)).text or shown is None
+    form = await enter(page, "bob")
+    match = (await post(page, waiting, form=form, answer="accept")).headers["location"].rpartition("/")[2]
+    assert (await page.server.arbiter.matches.match(match)).created.policy.abandon_ms == most_ms
+
+
 @pytest.mark.parametrize("path", ["/challenges", "/challenges/c1", "/matches/m1/moves", "/matches/m1/acts"])
 async def test_another_site_can_not_play_for_a_person(page: Site, path: str) -> None:
     form = await enter(page, "ann")

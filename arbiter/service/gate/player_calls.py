@@ -201,9 +201,11 @@ class PlayerGate:
     # -- challenges ----------------------------------------------------------------------------------------------
 
     @staticmethod
-    def terms(game: str, time_control: str, rated: bool, seat: int, position: str = "") -> Terms:
+    def terms(
+        game: str, time_control: str, rated: bool, seat: int, position: str = "", abandon_ms: int | None = None
+    ) -> Terms:
         """Return the terms of a challenge, from the values that an API has read."""
-        return Terms(game, time_control, rated, seat, position)
+        return Terms(game, time_control, rated, seat, position, abandon_ms)
 
     async def challenge(self, call: Call, request_id: str, opponent: str, terms: Terms) -> Challenge:
         """Challenge a player. Time control '' is the server's default. Raises Refusal as `Challenges.challenge`."""

@@ -17,6 +17,7 @@ from arbiter.matches.creation import start_text
 from arbiter.matches.events import Created
 from arbiter.matches.evolution import opening_played
 from arbiter.matches.match import Match
+from arbiter.matches.policy import Policy
 from arbiter.matches.requests import check_request_id
 from arbiter.plain_text import check_plain
 from arbiter.service.alone import OtherServers
@@ -43,7 +44,8 @@ REQUEST = "challenge "  #: the request id of a match from a challenge begins wit
 class Terms(NamedTuple):
     """The terms of a challenge. seat: the challenger's, 1 or 2, or 0 for one drawn by lot.
 
-    position: that the match starts from; '' is the game's initial one.
+    position: that the match starts from; '' is the game's initial one. abandon_ms: how long a player may be absent;
+    None is the server's own.
     """
 
     game: str
@@ -51,6 +53,7 @@ class Terms(NamedTuple):
     rated: bool
     seat: int
     position: str = ""
+    abandon_ms: int | None = None
 
 
 class Challenges:
@@ -226,6 +229,7 @@ class Challenges:
         if position and terms.rated:
             raise argument_invalid("true", "terms.rated", "false for a match from a position")
         opening_played(game, (), position)
+        self._policy_of(terms.abandon_ms)
         return Challenge(
             challenge_id=self._ids.new("c"),
             challenger=caller.player,
@@ -237,7 +241,12 @@ class Challenges:
             request_id=request_id,
             created_ms=self._clock.now_ms(),
             position=position,
+            abandon_ms=terms.abandon_ms,
         )
+
+    def _policy_of(self, abandon_ms: int | None) -> Policy:
+        """Return the policy of a match. Raises Refusal PARAMETER_INVALID."""
+        return self._policy if abandon_ms is None else replace(self._policy, abandon_ms=abandon_ms)
 
     async def _add(self, wanted: Challenge) -> Challenge:
         """Store a challenge; return it, or the one that its request has created before. Raises Refusal RATE_LIMITED."""
@@ -255,9 +264,10 @@ class Challenges:
             time=challenge.time_control,
             creator=challenge.challenger,
             request=f"{REQUEST}{challenge.challenge_id}",
-            policy=self._policy,
+            policy=self._policy_of(challenge.abandon_ms),
             rated=challenge.rated,
             position=challenge.position,
+            chosen=() if challenge.abandon_ms is None else ("abandon_ms",),
         )
 
 
@@ -288,7 +298,8 @@ def _same(made: Challenge, wanted: Challenge, seat: int) -> Challenge:
 def _asked(challenge: Challenge, seat: int) -> tuple[object, ...]:
     """Return the terms that a request named. seat: in the request; 0, for a drawn seat, matches every seat."""
     made = challenge
-    return made.opponent, made.game, made.time_control, made.rated, made.position, made.seat if seat else 0
+    chosen = (made.opponent, made.game, made.time_control, made.rated, made.position, made.abandon_ms)
+    return *chosen, made.seat if seat else 0
 
 
 def _not_open(challenge_id: str) -> Refusal:

@@ -107,6 +107,7 @@ class Token:
 class Challenge:
     """A challenge, or a seek if `opponent` is ''. seat: 0 means drawn by lot. position: '' is the game's initial one.
 
+    abandon_ms: how long a player may be absent in the match; None is the server's own.
     state: open; accepting, while the match with the player `reason` is created; accepted, with `match_id`; or declined.
     Stores of earlier versions have accepted ones without `match_id`.
     """
@@ -124,6 +125,7 @@ class Challenge:
     match_id: str = ""
     reason: str = ""
     position: str = ""
+    abandon_ms: int | None = None
 
 
 class AlreadyThere(Exception):

@@ -1699,7 +1699,9 @@ type Terms struct {
 	Seat int32 `protobuf:"varint,4,opt,name=seat,proto3" json:"seat,omitempty"`
 	// The text of the position that the match starts from; empty for the game's initial position. Such a match is not
 	// rated.
-	Position      string `protobuf:"bytes,5,opt,name=position,proto3" json:"position,omitempty"`
+	Position string `protobuf:"bytes,5,opt,name=position,proto3" json:"position,omitempty"`
+	// Policy.abandon_ms of the match; absent: the server's value.
+	AbandonMs     *int64 `protobuf:"varint,6,opt,name=abandon_ms,json=abandonMs,proto3,oneof" json:"abandon_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1767,6 +1769,13 @@ func (x *Terms) GetPosition() string {
 		return x.Position
 	}
 	return ""
+}
+
+func (x *Terms) GetAbandonMs() int64 {
+	if x != nil && x.AbandonMs != nil {
+		return *x.AbandonMs
+	}
+	return 0
 }
 
 // A challenge, or a seek: a challenge without a named opponent.
@@ -2471,13 +2480,16 @@ const file_arbiter_v1_player_proto_rawDesc = "" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"/\n" +
 	"\x12RevokeTokenRequest\x12\x19\n" +
 	"\btoken_id\x18\x01 \x01(\tR\atokenId\"\x15\n" +
-	"\x13RevokeTokenResponse\"\x84\x01\n" +
+	"\x13RevokeTokenResponse\"\xb7\x01\n" +
 	"\x05Terms\x12\x12\n" +
 	"\x04game\x18\x01 \x01(\tR\x04game\x12!\n" +
 	"\ftime_control\x18\x02 \x01(\tR\vtimeControl\x12\x14\n" +
 	"\x05rated\x18\x03 \x01(\bR\x05rated\x12\x12\n" +
 	"\x04seat\x18\x04 \x01(\x05R\x04seat\x12\x1a\n" +
-	"\bposition\x18\x05 \x01(\tR\bposition\"\xb2\x01\n" +
+	"\bposition\x18\x05 \x01(\tR\bposition\x12\"\n" +
+	"\n" +
+	"abandon_ms\x18\x06 \x01(\x03H\x00R\tabandonMs\x88\x01\x01B\r\n" +
+	"\v_abandon_ms\"\xb2\x01\n" +
 	"\tChallenge\x12!\n" +
 	"\fchallenge_id\x18\x01 \x01(\tR\vchallengeId\x12\x1e\n" +
 	"\n" +
@@ -2673,6 +2685,7 @@ func file_arbiter_v1_player_proto_init() {
 	}
 	file_arbiter_v1_match_proto_init()
 	file_arbiter_v1_player_proto_msgTypes[12].OneofWrappers = []any{}
+	file_arbiter_v1_player_proto_msgTypes[27].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -32,7 +32,7 @@ TURN: Final = play_pb2.Turn(
     available_ms=1_000,
     revision=4,
 )
-TERMS: Final = player_pb2.Terms(game="pods(size=3)", time_control="1m+1s", rated=True, seat=2)
+TERMS: Final = player_pb2.Terms(game="pods(size=3)", time_control="1m+1s", rated=True, seat=2, abandon_ms=600_000)
 HELLO: Final = play_pb2.ServerHello(
     protocol_version="1.0",
     software="arbiter",

@@ -163,4 +163,5 @@ def _terms(terms: Terms) -> player_pb2.Terms:
         rated=terms.rated,
         seat=terms.seat,
         position=terms.position,
+        abandon_ms=terms.abandon_ms,
     )

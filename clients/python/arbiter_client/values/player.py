@@ -94,7 +94,8 @@ class NewToken:
 class Terms:
     """The terms of a challenge. `seat`: the challenger's, 0 for a random one. '' is the server's time control.
 
-    `position`: that the match starts from, '' for the game's initial one; such a match is not rated.
+    `position`: that the match starts from, '' for the game's initial one; such a match is not rated. `abandon_ms`: how
+    long a player may be absent before it has lost, 0: as long as its clock allows; None: the server's value.
     """
 
     game: str
@@ -102,6 +103,7 @@ class Terms:
     rated: bool = False
     seat: int = 0
     position: str = ""
+    abandon_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4364,6 +4364,9 @@ pub struct Terms {
     /// rated.
     #[prost(string, tag = "5")]
     pub position: ::prost::alloc::string::String,
+    /// Policy.abandon_ms of the match; absent: the server's value.
+    #[prost(int64, optional, tag = "6")]
+    pub abandon_ms: ::core::option::Option<i64>,
 }
 /// A challenge, or a seek: a challenge without a named opponent.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

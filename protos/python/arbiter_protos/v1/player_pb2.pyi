@@ -865,6 +865,7 @@ class Terms(_message.Message):
     RATED_FIELD_NUMBER: _builtins.int
     SEAT_FIELD_NUMBER: _builtins.int
     POSITION_FIELD_NUMBER: _builtins.int
+    ABANDON_MS_FIELD_NUMBER: _builtins.int
     game: _builtins.str
     """The variant."""
     time_control: _builtins.str
@@ -877,6 +878,8 @@ class Terms(_message.Message):
     """The text of the position that the match starts from; empty for the game's initial position. Such a match is not
     rated.
     """
+    abandon_ms: _builtins.int
+    """Policy.abandon_ms of the match; absent: the server's value."""
     def __init__(
         self,
         *,
@@ -885,12 +888,15 @@ class Terms(_message.Message):
         rated: _builtins.bool = ...,
         seat: _builtins.int = ...,
         position: _builtins.str = ...,
+        abandon_ms: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_abandon_ms", b"_abandon_ms", "abandon_ms", b"abandon_ms"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "position", b"position", "rated", b"rated", "seat", b"seat", "time_control", b"time_control"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_abandon_ms", b"_abandon_ms", "abandon_ms", b"abandon_ms", "game", b"game", "position", b"position", "rated", b"rated", "seat", b"seat", "time_control", b"time_control"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__abandon_ms: _TypeAlias = _typing.Literal["abandon_ms"]  # noqa: Y015
+    _WhichOneofArgType__abandon_ms: _TypeAlias = _typing.Literal["_abandon_ms", b"_abandon_ms"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__abandon_ms) -> _WhichOneofReturnType__abandon_ms | None: ...
 
 Global___Terms: _TypeAlias = Terms  # noqa: Y015
 
