@@ -163,6 +163,7 @@ class BotMatch:
         The opponent replies.
         """
         for _ in range(moves):
+            await self._around.until(lambda: self.now.phase is Phase.ACTIVE or self.over, "a clock to run", within_s)
             if self.opponents_turn:
                 await self.reply()
             if self.over:

@@ -93,7 +93,8 @@ def follow(game: AnyGame, start: Any, moves: Sequence[str], first_ply: int = 0) 
     """
     positions, played = [start], [game.canonical(move) for move in moves]
     try:
-        positions.extend(along(game, start, played))
+        for position in along(game, start, played):
+            positions.append(position)  # noqa: PERF402 - compiled, `extend` keeps none of those before a refusal
     except Refusal as refusal:
         ply = first_ply + len(positions) - 1
         facts = {**refusal.facts, "ply": str(ply)}

@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
+from arbiter.errors import argument_invalid
 from arbiter.games.contract import AnyGame, Step
 from arbiter.matches.match import Match
 from arbiter.service.gate.admission import Call
@@ -99,8 +100,11 @@ class PlayPages:
         game = sent.get("game", "") + (f"({parameters})" if parameters else "")
         seat = number(sent.get("seat", ""), 0, 2)
         position = sent.get("position", "").strip()
-        absence = int(sent["absence"]) if sent.get("absence", "") in ABSENCES.keys() - {""} else None
-        terms = self._gate.players.terms(game, sent.get("time", ""), "rated" in sent, seat, position, absence)
+        absence = sent.get("absence", "")
+        if absence not in ABSENCES:
+            raise argument_invalid(absence, "absence", f"one of {', '.join(filter(None, ABSENCES))}")
+        abandon_ms = int(absence) if absence else None
+        terms = self._gate.players.terms(game, sent.get("time", ""), "rated" in sent, seat, position, abandon_ms)
         players, request_id = self._gate.players, sent.get("request", "")
         made = (
             await players.challenge(call_of(request), request_id, opponent, terms)

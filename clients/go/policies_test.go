@@ -291,6 +291,17 @@ func TestABookHasMovesForATurn(t *testing.T) {
 	}
 }
 
+func TestTermsHaveTheLongestAbsence(t *testing.T) {
+	hour := int64(3_600_000)
+	terms := Terms{Game: "chess", AbandonMS: &hour}
+	if again := termsOf(terms.message()); again.AbandonMS == nil || *again.AbandonMS != hour {
+		t.Errorf("%+v came back as %+v", terms, again)
+	}
+	if fits(Terms{Game: "chess"}, terms) || !fits(terms, terms) || !fits(terms, Terms{Game: "chess"}) {
+		t.Error("a seek with another longest absence is taken for the bot's own")
+	}
+}
+
 func TestTermsHaveTheirStartPosition(t *testing.T) {
 	terms := Terms{Game: "chess", Position: "7k/5Q2/6K1/8/8/8/8/8 w - - 0 1"}
 	if again := termsOf(terms.message()); again != terms {

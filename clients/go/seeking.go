@@ -232,5 +232,6 @@ func (s *seeker) withdraw(ctx context.Context, place *place) error {
 func fits(said, terms Terms) bool {
 	return said.Game == terms.Game && said.Rated == terms.Rated && said.Position == terms.Position &&
 		(terms.TimeControl == "" || sameControl(terms.TimeControl, said.TimeControl)) &&
-		(terms.Seat == 0 || terms.Seat == said.Seat)
+		(terms.Seat == 0 || terms.Seat == said.Seat) &&
+		(terms.AbandonMS == nil || said.AbandonMS != nil && *said.AbandonMS == *terms.AbandonMS)
 }

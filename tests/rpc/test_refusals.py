@@ -164,7 +164,7 @@ def test_every_request_of_a_bot_is_tested() -> None:
     """Messages that are not requests get no answer: hello, pong and acknowledgement."""
     asked = {kind for wrong in [*MOVES, *OTHER_ACTS] for kind in wrong.act}
     arms = {field.name for field in play_pb2.PlayAct.DESCRIPTOR.oneofs_by_name["act"].fields}
-    assert asked == arms - {"hello", "pong", "acknowledge"}
+    assert asked == arms - {"hello", "pong", "acknowledge", "ready"}
 
 
 class TestStore:

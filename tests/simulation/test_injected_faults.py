@@ -357,7 +357,7 @@ def expects_nobody_back(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Waits, "is_waiting", lambda self, player: player in self._under_way)
 
 
-@pytest.mark.parametrize(("inject", "first"), [(charges_a_player_for_requests_in_vain, 1), (expects_nobody_back, 76)])
+@pytest.mark.parametrize(("inject", "first"), [(charges_a_player_for_requests_in_vain, 27), (expects_nobody_back, 76)])
 def test_a_player_who_pays_for_requests_in_vain_is_found(
     inject: Inject, first: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

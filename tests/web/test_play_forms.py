@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from html import unescape
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -114,6 +115,13 @@ async def test_a_challenge_says_how_long_a_player_may_be_away(
     form = await enter(page, "bob")
     match = (await post(page, waiting, form=form, answer="accept")).headers["location"].rpartition("/")[2]
     assert (await page.server.arbiter.matches.match(match)).created.policy.abandon_ms == most_ms
+
+
+async def test_an_absence_that_the_form_does_not_have_is_refused(page: Site) -> None:
+    form = await enter(page, "ann")
+    sent = await post(page, "/challenges", form=form, game="pods", time="none", absence="soon", request="r1")
+    assert sent.status_code == 400
+    assert "one of 300000, 3600000, 0" in unescape(sent.text)
 
 
 @pytest.mark.parametrize("path", ["/challenges", "/challenges/c1", "/matches/m1/moves", "/matches/m1/acts"])

@@ -149,7 +149,7 @@ async def test_a_failure_and_a_cancellation_reach_the_application(frozen: Frozen
         return None
 
     task = asyncio.create_task(
-        _whole(visits_of(app, Limits())({"type": "http", "client": ("192.0.2.1", 1)}, none, ignored))
+        _whole(visits_of(app, Limits())({"type": "http", "path": "/", "client": ("192.0.2.1", 1)}, none, ignored))
     )
     await waiting.wait()
     task.cancel()

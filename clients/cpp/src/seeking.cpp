@@ -20,7 +20,8 @@ constexpr std::size_t MOST_LISTED = 100'000;  // the bot's own seeks are found a
 bool fits(const v1::Terms& open, const v1::Terms& terms) {
   return open.game() == terms.game() && open.rated() == terms.rated() && open.position() == terms.position() &&
          (terms.time_control().empty() || same_time_control(terms.time_control(), open.time_control())) &&
-         (terms.seat() == 0 || open.seat() == terms.seat());
+         (terms.seat() == 0 || open.seat() == terms.seat()) &&
+         (!terms.has_abandon_ms() || (open.has_abandon_ms() && open.abandon_ms() == terms.abandon_ms()));
 }
 
 }  // namespace

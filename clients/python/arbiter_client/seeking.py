@@ -164,6 +164,5 @@ def _fits(seek: Challenge, terms: Terms) -> bool:
         0,
         said.seat,
     )
-    if terms.abandon_ms not in (None, said.abandon_ms):
-        return False
-    return alike and (not terms.time_control or same(terms.time_control, said.time_control))
+    patient = terms.abandon_ms in (None, said.abandon_ms)
+    return alike and patient and (not terms.time_control or same(terms.time_control, said.time_control))

@@ -242,7 +242,11 @@ impl Move {
         let evaluation = self.evaluation.filter(|score| (0..=CERTAIN).contains(score));
         let fits = |text: &&String| text.is_ascii() && text.len() <= LONGEST_LINE;
         let line: Vec<String> = self.line.iter().take(MOST_LINE_MOVES).take_while(fits).cloned().collect();
-        (evaluation.is_some() || !line.is_empty()).then_some(proto::MoveComment { evaluation, line })
+        (evaluation.is_some() || !line.is_empty()).then_some(proto::MoveComment {
+            evaluation,
+            line,
+            ..Default::default()
+        })
     }
 }
 

@@ -208,5 +208,6 @@ fn fits(seek: &Challenge, terms: &Terms) -> bool {
     let said = seek.terms.clone().unwrap_or_default();
     let alike = said.game == terms.game && said.rated == terms.rated && said.position == terms.position;
     let timely = terms.time_control.is_empty() || same(&terms.time_control, &said.time_control);
-    alike && timely && (terms.seat == 0 || said.seat == terms.seat)
+    let patient = terms.abandon_ms.is_none() || said.abandon_ms == terms.abandon_ms;
+    alike && timely && patient && (terms.seat == 0 || said.seat == terms.seat)
 }

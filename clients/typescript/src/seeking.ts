@@ -121,5 +121,6 @@ function fits(seek: Challenge, wanted: Terms): boolean {
   const placed = position === (wanted.position ?? "");
   const same = game === wanted.game && rated === (wanted.rated ?? false) && placed;
   const timed = !wanted.timeControl || sameControl(timeControl, wanted.timeControl);
-  return same && timed && (!wanted.seat || seat === wanted.seat);
+  const patient = wanted.abandonMs === undefined || Number(wanted.abandonMs) === seek.terms?.abandonMs;
+  return same && timed && patient && (!wanted.seat || seat === wanted.seat);
 }

@@ -90,6 +90,8 @@ export interface Terms {
   readonly seat?: number;
   /** The position that the match starts from; by default the game's initial one. Such a match is not rated. */
   readonly position?: string;
+  /** How long a player may be absent before it has lost, 0: as long as its clock allows; by default the server's. */
+  readonly abandonMs?: bigint;
 }
 
 /** A line of play: a variant, a start position (by default the initial one) and the moves since. */

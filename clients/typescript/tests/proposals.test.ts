@@ -135,13 +135,21 @@ test("seeks are left alone without a word where the bot does not accept them", a
 
 test("the bot's own seeks are kept open while there is room, and only then", async (t) => {
   const bot = new Scripted();
-  bot.seeks = [{ game: "pods", timeControl: "1m+1s", rated: true }, { game: "hop-it" }];
+  bot.seeks = [
+    { game: "pods", timeControl: "1m+1s", rated: true },
+    { game: "hop-it", abandonMs: 0n },
+  ];
   bot.mostMatches = 1;
   const { peer, stop } = await playingOn(t, bot);
   let made = 0;
   peer.answers.ListChallenges = () => ({
     challenges: [
-      { challengeId: "old", challenger: "alice", terms: { game: "hop-it", timeControl: "5m", seat: 1 } },
+      { challengeId: "impatient", challenger: "alice", terms: { game: "hop-it", timeControl: "5m" } },
+      {
+        challengeId: "old",
+        challenger: "alice",
+        terms: { game: "hop-it", timeControl: "5m", seat: 1, abandonMs: 0 },
+      },
       { challengeId: "other", challenger: "bob", terms: { game: "pods", timeControl: "1m+1s", rated: true } },
     ],
   });

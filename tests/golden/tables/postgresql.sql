@@ -169,6 +169,7 @@ CREATE TABLE challenge (
     match_id VARCHAR(40) COLLATE "C" NOT NULL,
     reason TEXT NOT NULL,
     position TEXT DEFAULT '' NOT NULL,
+    abandon_ms BIGINT,
     PRIMARY KEY (challenge_id),
     CONSTRAINT challenge_of_request UNIQUE (challenger, request_id)
 );

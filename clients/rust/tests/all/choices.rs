@@ -44,7 +44,8 @@ async fn a_bot_says_what_it_expects() {
         })
     });
     let (_peer, _playing, mut stream) = playing(bot, |_| {}).await;
-    let comment = |evaluation, text: &str| Some(MoveComment { evaluation, line: vec![text.into()] });
+    let comment =
+        |evaluation, text: &str| Some(MoveComment { evaluation, line: vec![text.into()], ..MoveComment::default() });
     for (ply, expected) in [(0, comment(Some(612), "a")), (2, comment(None, "c")), (4, None)] {
         stream.say([Item::Turn(turn("m1", ply))]).await;
         if ply == 2 {

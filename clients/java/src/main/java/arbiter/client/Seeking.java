@@ -285,6 +285,7 @@ final class Seeking {
                 && said.getRated() == terms.getRated()
                 && said.getPosition().equals(terms.getPosition())
                 && (terms.getTimeControl().isEmpty() || TimeControl.same(terms.getTimeControl(), said.getTimeControl()))
-                && (terms.getSeat() == 0 || terms.getSeat() == said.getSeat());
+                && (terms.getSeat() == 0 || terms.getSeat() == said.getSeat())
+                && (!terms.hasAbandonMs() || said.hasAbandonMs() && terms.getAbandonMs() == said.getAbandonMs());
     }
 }
