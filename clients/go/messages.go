@@ -134,12 +134,12 @@ type Terms struct {
 	Rated       bool
 	Seat        int    // the challenger's: 1 or 2; 0 for a random one
 	Position    string // that the match starts from; default the game's initial one. Such a match is not rated
-	AbandonMS   *int64 // how long a player may be absent before it has lost, 0: as long as its clock allows; default the server's
+	AbandonMs   *int64 // how long a player may be absent before it has lost, 0: as long as its clock allows; default the server's
 }
 
 func (t Terms) message() *pb.Terms {
 	return &pb.Terms{Game: t.Game, TimeControl: t.TimeControl, Rated: t.Rated, Seat: int32(t.Seat), Position: t.Position,
-		AbandonMs: t.AbandonMS}
+		AbandonMs: t.AbandonMs}
 }
 
 // Challenge is a challenge; a seek is one whose Opponent is empty.
@@ -256,7 +256,7 @@ func resultOf(m *pb.Result) Result {
 func termsOf(m *pb.Terms) Terms {
 	terms := Terms{Game: m.GetGame(), TimeControl: m.GetTimeControl(), Rated: m.GetRated(), Seat: int(m.GetSeat()), Position: m.GetPosition()}
 	if m != nil {
-		terms.AbandonMS = m.AbandonMs
+		terms.AbandonMs = m.AbandonMs
 	}
 	return terms
 }

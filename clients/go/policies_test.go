@@ -293,8 +293,8 @@ func TestABookHasMovesForATurn(t *testing.T) {
 
 func TestTermsHaveTheLongestAbsence(t *testing.T) {
 	hour := int64(3_600_000)
-	terms := Terms{Game: "chess", AbandonMS: &hour}
-	if again := termsOf(terms.message()); again.AbandonMS == nil || *again.AbandonMS != hour {
+	terms := Terms{Game: "chess", AbandonMs: &hour}
+	if again := termsOf(terms.message()); again.AbandonMs == nil || *again.AbandonMs != hour {
 		t.Errorf("%+v came back as %+v", terms, again)
 	}
 	if fits(Terms{Game: "chess"}, terms) || !fits(terms, terms) || !fits(terms, Terms{Game: "chess"}) {

@@ -233,5 +233,5 @@ func fits(said, terms Terms) bool {
 	return said.Game == terms.Game && said.Rated == terms.Rated && said.Position == terms.Position &&
 		(terms.TimeControl == "" || sameControl(terms.TimeControl, said.TimeControl)) &&
 		(terms.Seat == 0 || terms.Seat == said.Seat) &&
-		(terms.AbandonMS == nil || said.AbandonMS != nil && *said.AbandonMS == *terms.AbandonMS)
+		(terms.AbandonMs == nil || said.AbandonMs != nil && *said.AbandonMs == *terms.AbandonMs)
 }
