@@ -63,7 +63,7 @@ demo: setup ## play a Swiss and a ladder of bundled bots over real gRPC, with a 
 	@$(call timed,demo,$(BIN)/arbiter demo)
 
 # Many tests mostly wait, so two cores run five at a time. Each module runs on one worker; long tests begin first
-# (tests/conftest.py). Those of `make quick` wait less: two at a time, because each worker first collects all tests.
+# (tests/conftest.py). Those of `make quick` wait less: three at a time, because each worker first collects all tests.
 # cargo and ninja must not use the job server of this make.
 WORKERS ?= 5
 PYTEST := env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest --dist loadscope --no-loadscope-reorder
@@ -75,7 +75,7 @@ quick: setup ## run every check, and every short test that needs no other langua
 CHECKED := --ignore tests/test_sizes.py
 
 quick-tests: $(VENV)/.collected
-	$(PYTEST) -n 2 -m "not long and not toolchain" --hypothesis-profile quick $(CHECKED)
+	$(PYTEST) -n 3 -m "not long and not toolchain" --hypothesis-profile quick $(CHECKED)
 
 # In a fresh clone every worker would compile all tests, so one process does it first.
 $(VENV)/.collected: $(VENV)/.ready
