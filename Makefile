@@ -168,7 +168,7 @@ pictures: setup ## take new pictures of the pages; look at them before you commi
 	$(BIN)/python -m tests.needs
 	$(BIN)/python -m tests.web.gallery deploy/pictures/pages
 
-capacity: setup ## write the tables and the picture of deploy/CAPACITY.md from deploy/cluster.json
+capacity: setup ## write the tables about several servers in deploy/FIGURES.md from deploy/cluster.json
 	$(BIN)/python -m tests.studies.capacity_page deploy
 
 # What a test of another folder reaches by chance does not count. The gate alone (arbiter/service/gate) is tested

@@ -23,16 +23,3 @@ def test_systemd_and_docker_wait_as_long_as_a_stop_may_take() -> None:
         re.findall(r"--stop-timeout (\d+)", page),
     )
     assert min(int(systemd), int(docker)) * 1_000 > Limits().stop_ms
-
-
-def test_the_budget_names_limits_and_their_defaults() -> None:
-    rows = [line.split(" | ") for line in (DEPLOY / "BUDGET.md").read_text().splitlines() if line.startswith("| `")]
-    units = {"": 1, "MiB": 1 << 20, "s": 1_000}
-    page = {}
-    for names, defaults, *_ in rows:
-        for name, default in zip(names.strip("| ").split(", "), re.split(r", (?=\d)", defaults), strict=True):
-            number, _, unit = default.partition(" ")
-            page[name.strip("`")] = int(number.replace(",", "")) * units[unit]
-    assert len(page) >= 10
-    limits = Limits().model_dump()
-    assert page == {name: limits[name] for name in page}

@@ -244,36 +244,36 @@ MOVES: Final[tuple[Column[MoveRow], ...]] = (
     Column(
         "elapsed_ms",
         LONG,
-        "from `started` to `arrived`, not less than 0, in milliseconds; null: opening",
+        "from `started` to `arrived`, not less than 0; null: opening",
         lambda row: max(0, row.event.ledger.arrived - row.event.ledger.started) if row.event is not None else None,
         True,
     ),
     Column(
         "credited_ms",
         LONG,
-        "the part of it that the network or the server took, in milliseconds",
+        "the part of it that the network or the server took",
         _in_ledger("credited"),
         True,
     ),
-    Column("charged_ms", LONG, "the rest, which the player paid, in milliseconds", _in_ledger("charged"), True),
+    Column("charged_ms", LONG, "the rest, which the player paid", _in_ledger("charged"), True),
     Column(
         "left_ms",
         LONG,
-        "what the player could still have thought before its flag fell, in milliseconds",
+        "what the player could still have thought before its flag fell",
         _in_ledger("left"),
         True,
     ),
     Column(
         "round_trip_ms",
         LONG,
-        "the round trip on the player's stream, in milliseconds; null: not measured",
+        "the round trip on the player's stream; null: not measured",
         _in_ledger("round_trip"),
         True,
     ),
     Column(
         "remaining_ms",
         LONG,
-        "main time, or the bank, on the mover's clock after the move, in milliseconds; null: no clock, or opening",
+        "main time, or the bank, on the mover's clock after the move; null: no clock, or opening",
         _on_clock("remaining_ms"),
         True,
     ),
@@ -282,7 +282,7 @@ MOVES: Final[tuple[Column[MoveRow], ...]] = (
     Column(
         "evaluation",
         SHORT,
-        "the score that the bot expected for itself, in permille (0 lost, 500 even, 1000 won); null: it did not say",
+        "the score that the bot expected for itself, in permille (0 lost, 500 even, 1000 won)",
         lambda row: row.comment.evaluation if row.comment is not None else None,
         True,
     ),
@@ -296,30 +296,30 @@ MOVES: Final[tuple[Column[MoveRow], ...]] = (
     Column(
         "line",
         TEXTS,
-        "the moves that the bot expected from this one on; null: it did not say",
+        "the moves that the bot expected from this one on",
         lambda row: list(row.comment.line) or None if row.comment is not None else None,
         True,
     ),
     Column(
         "centipawns",
         LONG,
-        "the score of an engine, in hundredths of a pawn for itself; null: it did not say",
+        "the score of an engine, in hundredths of a pawn for itself",
         _searched("centipawns"),
         True,
     ),
     Column(
         "mate",
         LONG,
-        "moves until the engine mates, negative if it is mated; null: it did not say",
+        "moves until the engine mates, negative if it is mated",
         _searched("mate"),
         True,
     ),
-    Column("depth", LONG, "how deep the engine has searched, in plies; null: it did not say", _searched("depth"), True),
-    Column("nodes", LONG, "how many positions it has looked at; null: it did not say", _searched("nodes"), True),
+    Column("depth", LONG, "how deep the engine has searched, in plies", _searched("depth"), True),
+    Column("nodes", LONG, "how many positions it has looked at", _searched("nodes"), True),
     Column(
         "time_ms",
         LONG,
-        "how long it has searched by its own account, in milliseconds; null: it did not say",
+        "how long it has searched by its own account",
         _searched("time_ms"),
         True,
     ),
@@ -330,8 +330,8 @@ _PAGE: Final = """\
 
 `arbiter export FOLDER --parquet` writes two files for pandas, Polars, DuckDB and other programs that read Apache
 Parquet. Every finished match is a row of `matches.parquet`, every move of these matches a row of `moves.parquet`.
-Instants are UTC, with milliseconds. Durations are whole milliseconds. Newer matches come first; the moves of a match
-are together, and in order. Each column carries the text below as its `description`.
+Instants are UTC, with milliseconds. Newer matches come first; the moves of a match are together, and in order. What a
+bot did not say is null. Each column carries the text below as its `description`.
 
 ## matches.parquet
 

@@ -36,10 +36,10 @@ OF_ENGINES: Final = f"The keys of `[[bots]]` from `{ENGINE_FIELDS[0]}` on; those
 INTRODUCTION: Final = """\
 # The file of a tournament
 
-`arbiter tournament reference` prints this page, which is made from the code that reads such files. A file is TOML. A
-key that is not listed here is refused, by its name and line; so is a value that is not allowed. Times whose names end
-in `_ms` are whole milliseconds. `arbiter tournament create FILE` takes the same file as `arbiter tournament run FILE`,
-and leaves the bots to others.
+`arbiter tournament reference` prints this page. A file is TOML. A key that is not listed here is refused, by its name
+and line; so is a value that is not allowed. Behind what is allowed stands the default. Times whose names end in `_ms`
+are whole milliseconds. `arbiter tournament create FILE` takes the same file as `arbiter tournament run FILE`, and
+leaves the bots to others.
 """
 
 
@@ -78,7 +78,7 @@ def page() -> str:
     parts = [INTRODUCTION]
     for table, options in tables().items():
         lines = [
-            f"| `{name}` | {each.allowed} | {_default(table, each)} | {_meaning(each.option)} |"
+            f"| `{name}` | {each.allowed}{_default(table, each)} | {_meaning(each.option)} |"
             for name, each in options.items()
         ]
         listed = (*_HEAD, *lines) if table != ENGINE else (OF_ENGINES,)
@@ -86,7 +86,7 @@ def page() -> str:
     return "\n".join(parts)
 
 
-_HEAD: Final = ("| key | allowed | default | meaning |", "| -- | -- | -- | -- |")
+_HEAD: Final = ("| key | allowed | meaning |", "| -- | -- | -- |")
 
 
 def _quoted(heading: str) -> str:
@@ -103,6 +103,6 @@ def _meaning(option: Option) -> str:
 
 
 def _default(table: str, option: Described) -> str:
-    """Return the default of an option as it is written in a file; '' where it is the server's."""
+    """Return the default of an option in brackets, as it is written in a file; '' where it is the server's."""
     shown = option.shown_default if table != "policy" else ""
-    return NEEDED if option.default is UNSET else f"`{shown}`" if shown else ""
+    return f" ({NEEDED})" if option.default is UNSET else f" (`{shown}`)" if shown else ""

@@ -37,32 +37,14 @@ def test_a_tiny_run_prints_every_table_in_the_form_of_the_page(monkeypatch: pyte
     lines = "".join(printed).splitlines()
     assert sum(line.startswith("## ") for line in lines) == 4
     assert rows(lines, f"| {' | '.join(pairing.COLUMNS)} |")
-    for columns in (arenas.COLUMNS, coverage.COLUMNS):
-        header = f"| {' | '.join(columns)} |"
-        (first, *_), of_page = rows(lines, header), rows(PAGE, header)
-        assert len(first) == len(columns) == len(of_page[0])
+    header = f"| {' | '.join(coverage.COLUMNS)} |"
+    assert len(rows(lines, header)[0]) == len(coverage.COLUMNS) == len(rows(PAGE, header)[0])
     assert [row[:2] for row in rows(lines, f"| {' | '.join(arenas.COLUMNS)} |")] == [
         [number, name] for name in ("equal", "unequal") for number in ("2", "3")
     ]
     for name in ("games", "wrong decisions"):
         wide = next(line for line in PAGE if line.startswith(f"| {name} | 5 Elo |"))
         assert [row[0] for row in rows(lines, f"| {name} | 100 Elo |")] == [row[0] for row in rows(PAGE, wide)]
-
-
-def test_the_page_has_every_arena_that_the_command_plays() -> None:
-    of_arenas = rows(PAGE, f"| {' | '.join(arenas.COLUMNS)} |")
-    assert [row[:2] for row in of_arenas] == [
-        [str(number), name] for name in arenas.SPEEDS for number in arenas.PLAYERS
-    ], "run python -m tests.studies arenas"
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("players", "name"), [(4, "equal"), (6, "unequal")])
-def test_the_page_has_the_simulated_arenas(players: int, name: str) -> None:
-    found = [arenas.played(players, arenas.SPEEDS[name], seed) for seed in range(5)]
-    row = next(row for row in rows(PAGE, f"| {' | '.join(arenas.COLUMNS)} |") if row[:2] == [str(players), name])
-    assert float(row[2].removesuffix(" %")) == pytest.approx(100 * sum(each.met for each in found) / 5, abs=4)
-    assert float(row[6].removesuffix(" %")) == pytest.approx(100 * sum(each.idle for each in found) / 5, abs=4)
 
 
 def test_an_arena_is_measured_by_its_log() -> None:

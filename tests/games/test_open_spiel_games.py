@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from importlib.metadata import entry_points
@@ -11,7 +12,6 @@ from typing import Final
 
 import pyspiel
 import pytest
-from arbiter_openspiel.__main__ import page
 from arbiter_openspiel.game import PREFIX, kind
 from arbiter_openspiel.table import GAMES, LEFT_OUT
 
@@ -64,8 +64,11 @@ def test_each_game_of_the_kind_is_there_or_is_left_out_by_name() -> None:
     assert entries == {PREFIX + name for name in GAMES}
 
 
-def test_the_page_is_what_the_command_prints() -> None:
-    assert (ROOT / "deploy" / "OPENSPIEL.md").read_text("utf-8") == page()
+def test_the_page_of_games_names_each_and_those_that_are_left_out() -> None:
+    text = (ROOT / "deploy" / "GAMES.md").read_text("utf-8").partition("## Games of OpenSpiel")[2]
+    listed, left_out = text.partition("has the parameters of each")[::2]
+    assert set(re.findall(r"`([a-z_]+)`", listed)) == {*GAMES}
+    assert all(f"`{name}`" in left_out for name in LEFT_OUT)
 
 
 @pytest.mark.long

@@ -1,9 +1,8 @@
-"""Metrics: what they count, their text format, and the page that describes each of them."""
+"""Metrics: what they count, and their text format."""
 
 from __future__ import annotations
 
 import asyncio
-import re
 import socket
 import ssl
 import urllib.request
@@ -37,7 +36,6 @@ from tests.rpc.calls import Stubs
 from tests.rpc.test_tournaments import SWISS, WAIT_S, World
 
 PATIENCE_MS = 2_000
-PAGE = Path(__file__).parents[2] / "deploy" / "METRICS.md"
 
 Samples = Mapping[tuple[str, frozenset[tuple[str, str]]], float]
 
@@ -137,23 +135,6 @@ async def test_a_tournament_of_bots_moves_the_metrics_of_streams_turns_pairing_a
         assert value(after, "job_seconds_count", job=job) >= 1
         assert value(after, "job_seconds_sum", job=job) > 0
     assert value(after, "event_loop_late_seconds_count") > value(before, "event_loop_late_seconds_count")
-
-
-@pytest.mark.long
-async def test_the_page_describes_every_metric(tmp_path: Path) -> None:
-    """After a change: update deploy/METRICS.md; the failing test says how."""
-    async with measured(tmp_path) as stubs:
-        families = await asyncio.to_thread(_families, stubs.served.running.metrics)
-    rows = re.findall(r"^\| `(arbiter_\w+)` \| (\w+) \| (.+?) \|$", PAGE.read_text(), re.MULTILINE)
-    assert [(name, kind, text.strip()) for name, kind, text in rows] == families
-
-
-def _families(address: str) -> list[tuple[str, str, str]]:
-    with urllib.request.urlopen(address, timeout=240) as answer:
-        found = text_string_to_metric_families(answer.read().decode())
-        return sorted(
-            (family.name, family.type, family.documentation) for family in found if family.name.startswith("arbiter_")
-        )
 
 
 @given(st.lists(st.floats(0, 20, allow_nan=False)))

@@ -1,4 +1,4 @@
-"""The tables and the picture of deploy/CAPACITY.md, from what `arbiter bench cluster` has kept: `make capacity`.
+"""The tables about several servers in deploy/FIGURES.md, from what `arbiter bench cluster` kept: `make capacity`.
 
 Each table of the page stands between a line `<!-- NAME, from cluster.json -->` and a line `<!-- end -->`. The text
 around the tables is written by hand.
@@ -19,9 +19,8 @@ from arbiter.bench.report import Bound, Figure, shown
 from tests.studies import capacity_table as tables
 from tests.studies.capacity import Load
 
-PAGE: Final = "CAPACITY.md"
+PAGE: Final = "FIGURES.md"
 KEPT: Final = "cluster.json"
-PICTURE: Final = Path("pictures", "capacity.svg")
 UNKNOWN: Final = "not kept"
 
 Row = tuple[str, ...]
@@ -45,11 +44,6 @@ class _Servers(NamedTuple):
 def page(text: str, kept: Mapping[str, Any]) -> str:
     """Return the text of the page with all tables written anew. Raises BenchError if other figures were kept."""
     return _PART.sub(lambda found: f"{found[1]}{found[2]}{_markdown(PARTS[found[1]](kept))}", text)
-
-
-def picture(kept: Mapping[str, Any]) -> str:
-    """Return the page's picture."""
-    return tables.capacity_svg(tables.WANTED, tables.costs_in(kept)) + "\n"
 
 
 def _markdown(rows: Iterable[Sequence[str]]) -> str:
@@ -81,17 +75,12 @@ def _measured(kept: Mapping[str, Any]) -> list[Row]:
     figures, sizes = _figures(kept), _sizes(kept)
     rows = (
         ("moves a second, players answer at once", "moves_per_s"),
-        ("processor time a move: servers, µs", "replicas_us"),
-        ("the same, of the single process's at the moves a second that each server had", "us_at_load_ratio"),
         (f"{_load(figures, 'single_loaded_us')} moves/s offered: processor time a move: servers, µs", "loaded_us"),
         ("the same, of the single process's", "us_loaded_ratio"),
         ("PostgreSQL, µs", "postgres_us"),
-        ("NATS, µs", "nats_us"),
-        ("players and observer, µs", "drivers_us"),
         (f"{_load(figures, 'single_ack_p50_ms')} moves/s offered: acknowledged, p50, ms", "ack_p50_ms"),
         ("the same, p99", "ack_p99_ms"),
         ("from the commit to an observer (of several servers: at another one), p50, ms", "seen_p50_ms"),
-        ("the same, p99", "seen_p99_ms"),
     )
     found: list[Row] = [("", *(size.name for size in sizes))]
     for title, key in rows:
@@ -101,20 +90,7 @@ def _measured(kept: Mapping[str, Any]) -> list[Row]:
     return found
 
 
-def _carried(kept: Mapping[str, Any]) -> list[Row]:
-    return [tables.HEADINGS, *tables.rows(tables.WANTED, tables.costs_in(kept), tables.WANTED_CORES)]
-
-
-def _needed(kept: Mapping[str, Any]) -> list[Row]:
-    return [tables.NEEDED_HEADINGS, *tables.needed_rows(tables.WANTED, tables.costs_in(kept))]
-
-
-PARTS: Final[Mapping[str, Callable[[Mapping[str, Any]], list[Row]]]] = {
-    "plan": _plan,
-    "measured": _measured,
-    "carried": _carried,
-    "needed": _needed,
-}
+PARTS: Final[Mapping[str, Callable[[Mapping[str, Any]], list[Row]]]] = {"plan": _plan, "measured": _measured}
 """The tables of the page, by the names in its marks."""
 
 
@@ -208,12 +184,11 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the page's tables and its picture. The argument is the folder of the page, `deploy`."""
+    """Write the page's tables. The argument is the folder of the page, `deploy`."""
     folder = Path(*arguments[:1])
     kept = json.loads((folder / KEPT).read_bytes())
     text = page((folder / PAGE).read_text(encoding="utf-8"), kept)
     (folder / PAGE).write_text(text, encoding="utf-8")
-    (folder / PICTURE).write_text(picture(kept), encoding="utf-8")
     return 0
 
 

@@ -10,8 +10,6 @@ from arbiter.bench.processes import BenchError
 from arbiter.drawing.chart import AxisTick, Curve, Mark, chart_svg
 from tests.studies.capacity import DESIGNS, Costs, Load, carried, costs_of, needed, predicted, remedy
 
-WANTED: Final = Load(matches=100_000, pace=0.1, observers=1_000_000)  #: if nothing else is asked for
-WANTED_CORES: Final = (8, 64)
 CORES: Final = (2, 4, 8, 16, 32, 64, 128)  #: of the picture
 CHECKED: Final = 4  #: replicas, of which the measurement is compared with the prediction
 
