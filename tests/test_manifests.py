@@ -294,29 +294,6 @@ def test_services_and_policies_select_the_pod_and_its_ports() -> None:
     assert all(rule["from"] for rule in policy["ingress"]), "no rule lets everybody in"
 
 
-def test_the_servers_reach_the_bus_and_nobody_else_does() -> None:
-    settings = load(KUBERNETES / "arbiter.toml", store="postgresql://arbiter@db/arbiter")
-    service = of_kind("Service", "arbiter-bus")
-    (port,) = service["spec"]["ports"]
-    assert servers_of(settings.bus) == [f"nats://{service['metadata']['name']}:{port['port']}"]
-    bus = of_kind("StatefulSet", "arbiter-bus")["spec"]
-    labels = bus["template"]["metadata"]["labels"]
-    assert labels == bus["selector"]["matchLabels"] == service["spec"]["selector"] != pod()["metadata"]["labels"]
-    (container,) = bus["template"]["spec"]["containers"]
-    ports = {each["name"]: each["containerPort"] for each in container["ports"]}
-    assert (port["targetPort"], ports["nats"]) == ("nats", port["port"])
-    arguments = dict(zip(container["args"][::2], container["args"][1::2], strict=True))
-    assert arguments == {"--port": str(ports["nats"]), "--http_port": str(ports["health"])}
-    policy = of_kind("NetworkPolicy", "arbiter-bus")["spec"]
-    assert policy["podSelector"]["matchLabels"] == labels
-    (rule,) = policy["ingress"]
-    ((selector,),) = [[each["podSelector"]["matchExpressions"][0]] for each in rule["from"]]
-    clients = [each["metadata"]["labels"][selector["key"]] for each in (pod(), page_pod())]
-    assert (selector["operator"], selector["values"]) == ("In", clients)
-    out = [rule for rule in of_kind("NetworkPolicy")["spec"]["egress"] if rule["ports"][0]["port"] == port["port"]]
-    assert [rule["to"] for rule in out] == [[{"podSelector": {"matchLabels": labels}}]]
-
-
 def page_pod() -> dict[str, Any]:
     found: dict[str, Any] = of_kind("Deployment", "arbiter-page")["spec"]["template"]
     return found
