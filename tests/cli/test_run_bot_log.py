@@ -12,6 +12,7 @@ from arbiter.cli.tournament_run import run_processes
 from arbiter.cli.tournament_run.bot_log import HOLD_MS, LONGEST_LINE, BotLog
 from arbiter.cli.tournament_run.folder import Folder
 from arbiter.cli.tournament_run.run_processes import Processes
+from tests.test_plain_text import HOSTILE
 
 
 @pytest.fixture
@@ -50,6 +51,15 @@ def test_lines_wait_until_the_record_can_have_arrived(bot_log: BotLog) -> None:
     bot_log.begun("m1", 18)
     bot_log.keep(20)
     assert kept(bot_log, "m1") == "b\n"
+
+
+def test_what_a_bot_writes_does_nothing_to_the_terminal_of_its_reader(bot_log: BotLog) -> None:
+    bot_log.begun("m1", 10)
+    bot_log.wrote(f"{HOSTILE}\n\x1b[2Jża\tb\r\n".encode("utf-8", "surrogatepass") + b"\xff\x9b\n", 15)
+    bot_log.keep(20)
+    text = kept(bot_log, "m1")
+    assert all(line.replace("\t", "").isprintable() for line in text.splitlines())
+    assert text.endswith("\\x1b[2Jża\tb\n\\xff\\x9b\n")
 
 
 def test_the_way_a_bot_ended_is_kept_with_its_running_match(bot_log: BotLog) -> None:

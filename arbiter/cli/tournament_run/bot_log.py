@@ -1,4 +1,4 @@
-"""Saves what a bot writes on its standard error (and output), by match, for its author only.
+"""Saves what a bot writes on its standard error (and output), by match, for its author only, as plain text.
 
 A line belongs to the matches of the bot that were under way when the line was read: from the creation of a match, as
 recorded, to its end. Between two matches it belongs to the earlier one, and before the first match to `start.log`. For
@@ -19,6 +19,8 @@ from collections import deque
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from arbiter.plain_text import plain
 
 CAP_BYTES: Final = 65_536  #: of the first lines of a match
 LONGEST_LINE: Final = 4_096  #: bytes; longer lines are split
@@ -118,7 +120,7 @@ class BotLog:
         while len(self._rest) >= LONGEST_LINE:
             lines.append(self._rest[:LONGEST_LINE])
             self._rest = self._rest[LONGEST_LINE:]
-        for line in lines:
+        for line in map(_shown, lines):
             for start in range(0, max(len(line), 1), LONGEST_LINE):
                 self._wait(_Line(now_ms, line[start : start + LONGEST_LINE] + b"\n", ours=False))
 
@@ -223,3 +225,8 @@ class BotLog:
             self._save_last(match.match_id)
             del self._matches[match.match_id]
             self._of_match.pop(match.match_id, None)
+
+
+def _shown(line: bytes) -> bytes:
+    """Return a line of a bot as its file has it: what a terminal would obey, and what is no UTF-8, is escaped."""
+    return plain(line.decode(errors="backslashreplace").removesuffix("\r"), "\t").encode()
