@@ -59,6 +59,7 @@ class WebServer:
             app,
             http=InTime,
             log_config=None,
+            log_level="error",  # a warning would say what a visitor has sent: anybody could fill the log
             access_log=False,
             lifespan="off",
             ws="none",

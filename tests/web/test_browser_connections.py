@@ -67,6 +67,29 @@ async def test_an_incomplete_request_times_out(
     assert [record.message for record in caplog.records] == []
 
 
+UPGRADE = b"GET /keys.json HTTP/1.1\r\nhost: a\r\nconnection: upgrade, close\r\nupgrade: "
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", b"400"),
+        (b"GET / HTTP/1.1\r\nhost : a\r\n\r\n", b"400"),
+        (UPGRADE + b"websocket\r\n\r\n", b"200"),
+        (UPGRADE + b"h2c\r\n\r\n", b"200"),
+    ],
+    ids=["TLS", "a wrong header", "WebSocket", "HTTP/2"],
+)
+async def test_nothing_that_a_visitor_sends_fills_the_log(
+    sent: bytes, status: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with page() as server, asyncio.timeout(60):
+        with caplog.at_level(logging.WARNING):
+            [answer] = await said_to(server, sent)
+    assert answer[9:12] == status
+    assert [record.message for record in caplog.records] == []
+
+
 async def test_a_cancelled_form_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
     async with page() as server:
         place = urlsplit(server.running.page)
