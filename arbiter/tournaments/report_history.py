@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from arbiter.tournaments.game_ends import DRAW, LOSS, WIN
-from arbiter.tournaments.trf import Cell, ReadReport, Report, column_of
+from arbiter.tournaments.trf import Cell, ReadReport, Report, ReportedPlayer, column_of
 from arbiter.tournaments.trf_records import TrfError, Virtual
 
 POINTS: Final = {**dict.fromkeys("1W+FU", WIN), **dict.fromkeys("=DH", DRAW), **dict.fromkeys("0L-Z ", LOSS)}
@@ -89,8 +89,9 @@ def history_of(read: ReadReport) -> History:
         )
         for round_ in range(1, played + 1)
     )
+    virtual = dict(report.others.virtual)
     for each in players:
-        _check_points(read, each.number, cells[each.number], played)
+        _check_points(read, each, virtual.get(each.number, ()), played)
     joined = _joined(cells, played)
     return History(
         tuple(
@@ -179,16 +180,15 @@ def _games(read: ReadReport, cells: Mapping[int, tuple[Cell, ...]], round_: int,
         yield PastGame(*pair, None if all(open_) else points, not any(forfeit))
 
 
-def _check_points(read: ReadReport, number: int, cells: tuple[Cell, ...], played: int) -> None:
+def _check_points(read: ReadReport, player: ReportedPlayer, virtual: tuple[int, ...], played: int) -> None:
     """Refuse points that are not the sum of the results. Programs may add those of the next round, and virtual ones."""
-    reported = next(each.half_points for each in read.report.players if each.number == number)
-    so_far = sum(POINTS[cell.result] for cell in cells[:played])
-    virtual = dict(read.report.others.virtual).get(number, ())
-    to_come = sum(POINTS[cell.result] for cell in cells[played:])
+    reported = player.half_points
+    so_far = sum(POINTS[cell.result] for cell in player.cells[:played])
+    to_come = sum(POINTS[cell.result] for cell in player.cells[played:])
     extra = {0, to_come, *(virtual[n] for n in (played - 1, played) if 0 <= n < len(virtual))}
     if reported not in {so_far + each for each in extra}:
         problem = f"{reported / 2:g} points are not the sum of the results, {so_far / 2:g}: correct one"
-        raise TrfError(read.lines[number], 81, problem)
+        raise TrfError(read.lines[player.number], 81, problem)
 
 
 def _joined(cells: Mapping[int, tuple[Cell, ...]], played: int) -> dict[int, int]:

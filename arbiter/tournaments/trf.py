@@ -29,13 +29,15 @@ import re
 from typing import Final, NamedTuple
 
 from arbiter.plain_text import plain
-from arbiter.tournaments.trf_records import Kept, OtherRecords, TrfError, number_in
+from arbiter.tournaments.trf_records import Kept, OtherRecords, RecordReader, TrfError, number_in
 from arbiter.tournaments.trf_records import write as write_others
 
 FIRST: Final = 91  #: the place, from 0, at which the rounds begin
 WIDTH: Final = 10  #: of a round
 NAME: Final = 33  #: characters of a name
 MOST_PLAYERS: Final = 9_999
+MOST_CHARACTERS: Final = 1_048_576
+MOST_CELLS: Final = 20_000  #: rounds of all players together: a thousand players, and twenty rounds
 RESULTS: Final = "1=0WDL+-UFHZ "
 
 
@@ -101,11 +103,13 @@ def read(text: str) -> Report:
 
 
 def read_with_lines(text: str) -> ReadReport:
-    """Return the tournament of a report, and where its players are. Raises TrfError."""
+    """Return the tournament of a report, and where its players are. Raises TrfError, also for what is too long."""
+    if len(text) > MOST_CHARACTERS:
+        raise TrfError(1, 1, f"{len(text)} characters: a report of more than {MOST_CHARACTERS} is not read")
     name, planned, planned_at = "", 0, 1
     players: dict[int, ReportedPlayer] = {}
     lines: dict[int, int] = {}
-    others = OtherRecords()
+    others = RecordReader()
     for number, line in enumerate(lines_of(text), 1):
         if line.startswith("012"):
             name = line[4:].strip()
@@ -117,20 +121,22 @@ def read_with_lines(text: str) -> ReadReport:
                 raise TrfError(number, 5, f"player {player.number} has line {lines[player.number]} already: remove one")
             players[player.number], lines[player.number] = player, number
         else:
-            others = others.with_line(line, number)
+            others.add(line, number)
     if not players:
         raise TrfError(1, 1, "no line begins with 001, which is a player's: this is no tournament report")
     others.check_players(players)
-    rounds = max(len(each.cells) for each in players.values())
-    blank = (Cell(0, "-", " "),)
+    records = others.read()
+    rounds, blank = max(len(each.cells) for each in players.values()), (Cell(0, "-", " "),)
+    last = max([rounds, *(bye.round for bye in records.byes)])
+    if last * len(players) > MOST_CELLS:
+        raise TrfError(1, 1, f"{len(players)} players and {last} rounds: more than {MOST_CELLS} in all are not read")
     filled = [each._replace(cells=each.cells + blank * (rounds - len(each.cells))) for each in players.values()]
     for each in filled:
         for round_, cell in enumerate(each.cells):
             if cell.opponent and cell.opponent not in players:
                 unknown = f"there is no player {cell.opponent}: add its line or write 0000"
                 raise TrfError(lines[each.number], column_of(round_ + 1), unknown)
-    report = Report(name, tuple(filled), planned, others.without_lines())
-    return ReadReport(report, lines, dict(others.at), planned_at)
+    return ReadReport(Report(name, tuple(filled), planned, records), lines, others.at, planned_at)
 
 
 def lines_of(text: str) -> list[str]:

@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
-from itertools import combinations
+from collections.abc import Collection, Iterable, Iterator
+from itertools import combinations, zip_longest
 from typing import Final, NamedTuple
 
 from arbiter.plain_text import plain
 
 LAST_ROUND: Final = 999  #: which these records have room for
+MOST_ENTRIES: Final = 20_000  #: pairs, byes, and virtual points, one for each player and round
 
 
 class TrfError(ValueError):
@@ -51,7 +52,7 @@ class OtherRecords(NamedTuple):
     """What these records say. Each field is sorted, and has nothing twice.
 
     initial: the seat of an odd number in the first round, 0 if that is not said. baku: acceleration follows from the
-    system. at: in which lines players and pairs are named, for messages.
+    system.
     """
 
     initial: int = 0
@@ -59,64 +60,97 @@ class OtherRecords(NamedTuple):
     virtual: tuple[Virtual, ...] = ()
     byes: tuple[Bye, ...] = ()
     baku: bool = False
-    at: tuple[tuple[int | Kept, int], ...] = ()
 
-    def with_line(self, line: str, number: int) -> OtherRecords:
-        """Return these records with those of one more line; other lines are left out. Raises TrfError."""
+
+class RecordReader:
+    """Reads these records, one line after the other. at: in which line each player and pair is named, for messages."""
+
+    def __init__(self) -> None:
+        self.at: dict[int | Kept, int] = {}
+        self._initial = 0
+        self._kept_apart: set[Kept] = set()
+        self._virtual: dict[int, list[int]] = {}
+        self._byes: set[Bye] = set()
+        self._baku = False
+        self._entries = 0
+
+    def read(self) -> OtherRecords:
+        """Return what the lines say."""
+        virtual = (Virtual(player, tuple(points)) for player, points in sorted(self._virtual.items()))
+        kept_apart, byes = tuple(sorted(self._kept_apart)), tuple(sorted(self._byes))
+        return OtherRecords(self._initial, kept_apart, tuple(virtual), byes, self._baku)
+
+    def add(self, line: str, number: int) -> None:
+        """Read a line; others than these records are left out. Raises TrfError."""
         match line[:3]:
             case "XXC" | "152":
-                return self._replace(initial=_initial(line, number) or self.initial)
+                self._initial = _initial(line, number) or self._initial
             case "XXP":
-                return self._apart(number, _numbers(line, number), 1, LAST_ROUND)
+                self._apart(number, _numbers(line, number), 1, LAST_ROUND)
             case "260":
                 first = number_in(line, number, 4, 7, "a round")
                 last = number_in(line, number, 8, 11, "a round")
-                return self._apart(number, _columns(line, number, 12), first, last)
+                self._apart(number, _columns(line, number, 12), first, last)
             case "XXA":
                 player, points = number_in(line, number, 4, 8, "a player's number"), line[9:].rstrip()
-                halves = tuple(_points(line, number, 9 + at, 13 + at) for at in range(0, len(points), 5))
-                return self._with_virtual(number, {player: halves})
+                halves = [_points(line, number, 9 + at, 13 + at) for at in range(0, len(points), 5)]
+                self._count(number, len(halves))
+                self._add_virtual(number, player, halves)
             case "250":
-                return self._with_virtual(number, dict(_range(line, number)))
+                self._virtual_range(line, number)
             case "240" | "XXZ":
                 found = _byes(line, number)
-                byes = tuple(sorted({*self.byes, *found}))
-                return self._replace(byes=byes)._named(number, [each.number for each in found])
+                self._count(number, len(found))
+                self._byes.update(found)
+                self._name(number, [each.number for each in found])
             case "192":
-                return self._replace(baku=line.rstrip().endswith("_BAKU"))
+                self._baku = line.rstrip().endswith("_BAKU")
             case "299":
                 raise TrfError(number, 1, "points that do not follow from results are not read: take the line out")
             case "162" | "XXS" | "BBW" | "BBD" | "BBL" | "BBZ" | "BBF" | "BBU":
                 _check_points(line, number)
-        return self
-
-    def _named(self, line: int, numbers: Collection[int | Kept]) -> OtherRecords:
-        return self._replace(at=(*self.at, *((each, line) for each in numbers)))
-
-    def _apart(self, line: int, numbers: list[int], first: int, last: int) -> OtherRecords:
-        new = {Kept((min(pair), max(pair)), first, last) for pair in combinations(numbers, 2)}
-        if len(set(numbers)) != len(numbers) or not new:
-            raise TrfError(line, 5, "expected the numbers of two players or more, each once")
-        return self._replace(kept_apart=tuple(sorted({*self.kept_apart, *new})))._named(line, [*numbers, *new])
-
-    def _with_virtual(self, line: int, new: dict[int, tuple[int, ...]]) -> OtherRecords:
-        virtual = {each.number: each.half_points for each in self.virtual}
-        for player, points in new.items():
-            before = virtual.get(player, ())
-            length = max(len(before), len(points))
-            both = zip(_padded(before, length), _padded(points, length), strict=True)
-            virtual[player] = tuple(newer or older for older, newer in both)
-        return self._replace(virtual=tuple(Virtual(*each) for each in sorted(virtual.items())))._named(line, [*new])
 
     def check_players(self, players: Collection[int]) -> None:
         """Raise TrfError if a record names a player that has no line."""
-        for number, line in self.at:
+        for number, line in self.at.items():
             if isinstance(number, int) and number not in players:
                 raise TrfError(line, 5, f"there is no player {number}: add its line or take the number out")
 
-    def without_lines(self) -> OtherRecords:
-        """Return what these records say, without where they were."""
-        return self._replace(at=())
+    def _count(self, line: int, entries: int) -> None:
+        """Count what a line says before it is read. Raises TrfError if it is too much."""
+        self._entries += entries
+        if self._entries > MOST_ENTRIES:
+            problem = f"pairs, byes and virtual points of players and rounds: more than {MOST_ENTRIES} are not read"
+            raise TrfError(line, 1, problem)
+
+    def _name(self, line: int, named: Iterable[int | Kept]) -> None:
+        for each in named:
+            self.at.setdefault(each, line)
+
+    def _apart(self, line: int, numbers: list[int], first: int, last: int) -> None:
+        if len(set(numbers)) != len(numbers) or len(numbers) < 2:
+            raise TrfError(line, 5, "expected the numbers of two players or more, each once")
+        self._count(line, len(numbers) * (len(numbers) - 1) // 2)
+        new = [Kept((min(pair), max(pair)), first, last) for pair in combinations(numbers, 2)]
+        self._kept_apart.update(new)
+        self._name(line, [*numbers, *new])
+
+    def _virtual_range(self, line: str, number: int) -> None:
+        if _points(line, number, 4, 8):
+            raise TrfError(number, 5, "match points of teams are not read: leave these columns blank")
+        points = _points(line, number, 9, 13)
+        first, last = number_in(line, number, 14, 17, "a round"), number_in(line, number, 18, 21, "a round")
+        one, other = number_in(line, number, 22, 26, "a number"), number_in(line, number, 27, 31, "a number")
+        if not 1 <= first <= last or not 1 <= one <= other:
+            raise TrfError(number, 15, "expected the first and the last round, then the first and the last player")
+        self._count(number, last * (other - one + 1))
+        for player in range(one, other + 1):
+            self._add_virtual(number, player, [0] * (first - 1) + [points] * (last - first + 1))
+
+    def _add_virtual(self, line: int, player: int, new: list[int]) -> None:
+        before = self._virtual.get(player, [])
+        self._virtual[player] = [newer or older for older, newer in zip_longest(before, new, fillvalue=0)]
+        self._name(line, [player])
 
 
 def write(others: OtherRecords) -> Iterator[str]:
@@ -177,18 +211,6 @@ def _points(line: str, number: int, start: int, end: int) -> int:
     return round(2 * float(text))
 
 
-def _range(line: str, number: int) -> Iterator[tuple[int, tuple[int, ...]]]:
-    if _points(line, number, 4, 8):
-        raise TrfError(number, 5, "match points of teams are not read: leave these columns blank")
-    points = _points(line, number, 9, 13)
-    first, last = number_in(line, number, 14, 17, "a round"), number_in(line, number, 18, 21, "a round")
-    one, other = number_in(line, number, 22, 26, "a number"), number_in(line, number, 27, 31, "a number")
-    if not 1 <= first <= last or not 1 <= one <= other:
-        raise TrfError(number, 15, "expected the first and the last round, then the first and the last player")
-    for player in range(one, other + 1):
-        yield player, (0,) * (first - 1) + (points,) * (last - first + 1)
-
-
 def _byes(line: str, number: int) -> list[Bye]:
     if line.startswith("XXZ"):
         return [Bye(0, player, "Z") for player in _numbers(line, number)]
@@ -224,7 +246,3 @@ def _check_points(line: str, number: int) -> None:
                 5,
                 f"{plain(code)} = {points / 2:g} points are not counted here: a win is 1, a draw 0.5, a loss 0",
             )
-
-
-def _padded(points: tuple[int, ...], length: int) -> tuple[int, ...]:
-    return points + (0,) * (length - len(points))

@@ -90,6 +90,35 @@ def test_what_is_wrong_is_named(text: str, complaint: str) -> None:
     assert complaint in str(caught.value)
 
 
+def field(players: int, rounds: int, *others: str) -> str:
+    """Return a report of players who have no results."""
+    line = f"{'':83}{'0000 - Z  ' * rounds}"
+    return "\n".join((*(f"001 {number:4}{line}" for number in range(1, players + 1)), *others))
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (field(2, 3) + " " * 1_048_576, "a report of more than 1048576 is not read"),
+        (field(200, 101), "line 1, column 1: 200 players and 101 rounds: more than 20000 in all are not read"),
+        (field(30, 1, "240 F 999    1"), "line 1, column 1: 30 players and 999 rounds: more than 20000 in all"),
+        (field(210, 1, f"XXP {' '.join(map(str, range(1, 211)))}"), "line 211, column 1: pairs, byes and virtual"),
+        (field(3, 1, *["260   1   2    1    2    3"] * 6_667), "line 6670, column 1: pairs, byes and virtual points"),
+        (field(21, 1, "250       1.0 001 999    1   21"), "line 22, column 1: pairs, byes and virtual points"),
+        (field(1, 1, f"XXA    1 {' 0.5 ' * 20_001}"), "line 2, column 1: pairs, byes and virtual points"),
+        (field(1, 1, *["XXZ    1"] * 20_001), "line 20002, column 1: pairs, byes and virtual points"),
+    ],
+    ids=["characters", "rounds", "byes to come", "pairs", "again and again", "a range", "virtual points", "byes"],
+)
+def test_a_report_that_is_too_much_to_read_is_refused(text: str, complaint: str) -> None:
+    with pytest.raises(TrfError, match=complaint):
+        read(text)
+
+
+def test_a_large_report_is_read() -> None:
+    assert len(read(field(1_000, 20, "250       1.0   1  10    1  500", "XXZ    1    2")).players) == 1_000
+
+
 def spec(format_: Format, paired: bool = False, rounds: int = 0) -> Spec:
     return Spec("cup", format_, ("hop-it",), "1s", paired=paired, options=Options(rounds=rounds))
 
