@@ -25,7 +25,8 @@ FULL: Final = "this player has as many matches as it can answer"
 class Presence(arb.Bot):
     """One player's stream and its news. Every act is a call of `client`; the stream's own choices never end.
 
-    `calls` is that client. `gone` says why the stream has ended for good, or is ''.
+    `calls` is that client. `gone` says why the stream has ended for good, or is ''. `let_go`: nobody keeps it
+    any more.
     """
 
     name = "MCP agent"
@@ -33,6 +34,7 @@ class Presence(arb.Bot):
     def __init__(self, client: arb.Client) -> None:
         self.calls = client
         self.gone = ""
+        self.let_go = False
         self.turns: dict[str, arb.Turn] = {}  #: by match: the turn that waits for the agent
         self.live: dict[str, arb.LiveMatch] = {}
         self.ended_matches: OrderedDict[str, arb.FinishedMatch] = OrderedDict()
@@ -138,6 +140,11 @@ class Presence(arb.Bot):
             return False
         waiting.set_result(answer)
         return True
+
+    def end(self) -> None:
+        """Note that nobody keeps this player any more: whoever waits for news stops."""
+        self.let_go = True
+        self.tell()
 
     def tell(self) -> None:
         """Wake everybody who waits for news."""

@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 import arbiter_client as arb
 import uvicorn
@@ -21,7 +22,7 @@ from arbiter.agents.presence import Presence, keep
 BEARER: Final = "Bearer "
 IDLE_S: Final = 600.0  #: how long a player without requests and without a match stays connected
 GONE_S: Final = 3_600.0  #: how long one with matches does; then it counts as absent, as the matches' policy says
-MOST_AGENTS: Final = 200  #: players at once
+MOST_AGENTS: int = 200  #: players at once
 SWEEP_S: Final = 5.0
 
 NO_TOKEN: Final = "Send the header `Authorization: Bearer TOKEN` with a token of your player that may play."
@@ -60,13 +61,15 @@ class Agents:
     """The players of the agents that use HTTP, by their tokens. Close it to end all streams.
 
     A player stays while it is used, so that a lost connection costs nothing: `IDLE_S` without a match, `GONE_S` with.
+    If there are too many, the one without a match goes that is unused for longest: it is back with its next request.
     """
 
     def __init__(self, open_client: OpenClient) -> None:
         self._open_client = open_client
         self._players: dict[str, tuple[Presence, AsyncExitStack]] = {}
         self._used: dict[str, float] = {}
-        self._opening: dict[str, asyncio.Lock] = {}
+        self._beginning = 0  # players who are not among them yet
+        self._opening: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # locks in use
 
     async def of(self, context: Context[Any, Any]) -> Presence:
         """Return the player of a request's token. Raises ToolError without a valid one."""
@@ -74,7 +77,8 @@ class Agents:
         token = header.removeprefix(BEARER).strip()
         if not header.startswith(BEARER) or not token:
             raise ToolError(NO_TOKEN)
-        async with self._opening.setdefault(token, asyncio.Lock()):
+        opening = self._opening.setdefault(token, asyncio.Lock())
+        async with opening:
             if token not in self._players or self._players[token][0].gone:
                 await self._leave(token)
                 await self._open(token, _address(context))
@@ -82,20 +86,29 @@ class Agents:
         return self._players[token][0]
 
     async def _open(self, token: str, address: str) -> None:
-        stack = AsyncExitStack()
+        while len(self._players) + self._beginning >= MOST_AGENTS:
+            await self._make_room()
+        self._beginning += 1
         try:
-            if len(self._players) >= MOST_AGENTS:
-                raise ToolError(FULL)
+            stack = AsyncExitStack()
             client = self._open_client(token, address)
             player = await tools.answered(stack.enter_async_context(present(client)))
-        except ToolError:
-            self._opening.pop(token, None)
-            raise
+        finally:
+            self._beginning -= 1
         self._players[token] = player, stack
 
+    async def _make_room(self) -> None:
+        """Let a player go who needs no place. Raises ToolError if there is none."""
+        free = [token for token, (player, _) in self._players.items() if player.gone or not _has_match(player)]
+        if not free:
+            raise ToolError(FULL)
+        await self._leave(min(free, key=lambda token: (not self._players[token][0].gone, self._used.get(token, 0.0))))
+
     async def _leave(self, token: str) -> None:
+        self._used.pop(token, None)
         if token in self._players:
-            _, stack = self._players.pop(token)
+            player, stack = self._players.pop(token)
+            player.end()
             await stack.aclose()
 
     async def sweep(self) -> None:
@@ -104,14 +117,16 @@ class Agents:
             await asyncio.sleep(SWEEP_S)
             now = time.monotonic()
             for token, (player, _) in list(self._players.items()):
-                if now - self._used.get(token, now) > (GONE_S if player.live or player.turns else IDLE_S):
+                if now - self._used.get(token, now) > (GONE_S if _has_match(player) else IDLE_S):
                     await self._leave(token)
-                    self._used.pop(token, None)
-                    self._opening.pop(token, None)
 
     async def close(self) -> None:
         """Let all players go."""
         await asyncio.gather(*map(self._leave, list(self._players)))
+
+
+def _has_match(player: Presence) -> bool:
+    return bool(player.live or player.turns)
 
 
 def _address(context: Context[Any, Any]) -> str:

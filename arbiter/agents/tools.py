@@ -248,7 +248,7 @@ class Tools:
             if found := _waiting(player, match_id):
                 return found
             passed = time.monotonic() - began
-            if passed >= seconds:
+            if passed >= seconds or player.let_go:
                 return {"nothing_yet": True, "next": "Call `wait` again."}
             await context.report_progress(passed, seconds, "waiting for the others")
             await player.news(min(PROGRESS_S, seconds - passed))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import arbiter_client as arb
@@ -14,7 +16,9 @@ import pytest
 from arbiter_client.bots.random import RandomBot
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.server.mcpserver.exceptions import ToolError
 
+from arbiter.agents import serving
 from arbiter.runtime.loopback import free_port
 from arbiter.service.players.accounts import Scope
 from arbiter.testing.served import Served, served
@@ -134,3 +138,55 @@ async def test_servers_that_may_share_the_address_say_where_agents_go() -> None:
         answer = await visitor.post(f"{found.address}/mcp", json={})
         assert answer.status_code == 503
         assert "arbiter mcp --listen" in answer.text
+
+
+async def test_of_too_many_agents_the_one_without_a_match_goes_that_is_unused_for_longest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(serving, "MOST_AGENTS", 2)
+    async with page() as found, AsyncExitStack() as agents:
+        tokens = [await found.token(f"model{number}") for number in range(3)]
+        first, second, third = [await agents.enter_async_context(found.agent(token)) for token in tokens]
+        await said(second, "overview")
+        waiting = asyncio.create_task(said(second, "wait", seconds=600))
+        await said(first, "overview")
+        assert (await said(third, "overview"))[1]["you"] == "model2"
+        assert (await waiting)[1]["nothing_yet"], "it does not wait for what it can't hear of"
+        for agent, name in ((second, "model1"), (first, "model0")):
+            assert (await said(agent, "overview"))[1]["you"] == name
+        bot = asyncio.create_task(arb.play(RandomBot(1), found.server.address, token=tokens[2], tls=arb.NO_TLS))
+        for agent in (first, second):
+            await said(agent, "challenge", opponent="model2", game="pods", time_control="1h", seat=1)
+            assert (await said(agent, "wait", seconds=60))[1]["your_turn"]
+        refused, why = await said(third, "overview")
+        assert refused, "both have a match"
+        assert serving.FULL in why
+        bot.cancel()
+        await asyncio.wait([bot])
+
+
+def asked(token: str) -> Any:
+    """Return the part of a request's context that says who asks."""
+    return SimpleNamespace(headers={"authorization": f"Bearer {token}"}, request_context=SimpleNamespace(request=None))
+
+
+async def test_many_tokens_of_one_player_take_no_place_of_others_and_guesses_leave_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(serving, "MOST_AGENTS", 3)
+    async with page() as found:
+        agents = serving.Agents(lambda token, _: arb.Client(found.server.address, token=token, tls=arb.NO_TLS))
+        ann, bob = await agents.of(asked(await found.token("ann"))), await agents.of(asked(await found.token("bob")))
+        for _ in range(4):
+            again = await agents.of(asked(await found.token("bob")))
+            async with asyncio.timeout(WAIT_S):
+                while not bob.gone:
+                    await bob.news(WAIT_S)
+            bob = again
+        assert not ann.let_go, "those of bob that another one has replaced go first"
+        for number in range(5):
+            with pytest.raises(ToolError):
+                await agents.of(asked(f"guess {number}"))
+        gc.collect()
+        assert len(agents._opening) == 0
+        await agents.close()
