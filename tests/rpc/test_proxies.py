@@ -14,6 +14,7 @@ from typing import Any
 import grpc
 import pytest
 from arbiter_protos.v1 import match_pb2, match_pb2_grpc, play_pb2, player_pb2, player_pb2_grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from arbiter.config import load
 from arbiter.errors import OperatorError, Reason
@@ -29,6 +30,7 @@ from tests.rpc.calls import Stubs, refused
 FOLDER = Path(__file__).parents[2] / "deploy" / "proxies"
 PATIENCE_S = 5  #: how long the proxies of the tests wait for a message; their examples wait for an hour
 NEWS_MS = 250  #: between two messages of the server on a silent stream
+MOST_CALLS = 12  #: of one address at once, in the tests; in the examples 500
 MESSAGES, BODY, LENGTH = 80, 16_383, b"\xff\x7f"  #: of a stream: more than nginx takes unless it is told to
 
 
@@ -146,7 +148,7 @@ async def test_behind_a_real_proxy_clients_have_addresses_and_streams_of_their_o
             ":443": f"127.0.0.1:{port}",
             "1h\n": f"{PATIENCE_S}s\n",
         }
-    changed["/etc/arbiter"] = str(tmp_path)
+    changed |= {"/etc/arbiter": str(tmp_path), " 500": f" {MOST_CALLS}"}
     limits = {"registrations_a_minute": 1, "ping_ms": NEWS_MS, "bookmark_ms": NEWS_MS, "silence_ms": 1_000 * WAIT_S}
     listen, proxies = f"127.0.0.1:{server_port}", ("127.0.0.1",)
     async with served(listen=listen, listen_proxies=proxies, limits=limits) as server:
@@ -156,6 +158,8 @@ async def test_behind_a_real_proxy_clients_have_addresses_and_streams_of_their_o
                     await registers_once(through, source)
                     if source == "127.0.0.4":
                         await streams_go_on(through, await Stubs(server).enter())
+                    else:
+                        await has_no_more_than_its_calls(through)
 
 
 def channel(network: Network, own: Identity) -> grpc.aio.Channel:
@@ -172,6 +176,20 @@ async def registers_once(through: grpc.aio.Channel, source: str) -> None:
         metadata = [("x-forwarded-for", forged)] if forged else None
         again = player_pb2.RegisterPlayerRequest(name=f"{name}-again")
         await refused(stub.RegisterPlayer(again, metadata=metadata), Reason.RATE_LIMITED)
+
+
+async def has_no_more_than_its_calls(through: grpc.aio.Channel) -> None:
+    """Hold as many streams as one address may, and then one more."""
+    health: Any = health_pb2_grpc.HealthStub(through)
+    asked = health_pb2.HealthCheckRequest()
+    held = [health.Watch(asked) for _ in range(MOST_CALLS)]
+    for call in held:
+        assert await call.read() is not grpc.aio.EOF
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await health.Watch(asked).read()
+    assert refused.value.code() is grpc.StatusCode.UNAVAILABLE
+    for call in held:
+        call.cancel()
 
 
 async def streams_go_on(through: grpc.aio.Channel, stubs: Stubs) -> None:
