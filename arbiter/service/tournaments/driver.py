@@ -49,6 +49,10 @@ HAS_JUST_ENDED: Final = Refusal(
     Reason.TOURNAMENT_CLOSED, "the tournament has just ended: send the request again", phase="ended", why="it is over"
 )
 """The answer to a ruling or correction that came with the end; the registry makes it then."""
+HAS_OTHERS: Final = Refusal(
+    Reason.TOURNAMENT_CLOSED, "players have entered: send the request again", phase="entry", why="they have no division"
+)
+"""The answer to a start that came after an entry for which no division was found yet; it is asked for again then."""
 MOST_PATIENCE_S: Final = 60.0  #: longest pause before a game is played again that was void several times
 
 
@@ -118,6 +122,14 @@ class TournamentDriver:
         await asyncio.gather(self._judging.close(), *self._tasks, return_exceptions=True)
         for waiting in (*self._queue, *self._cancels):
             waiting.settle(DRAINING)
+
+    async def request(self, command: do.Request) -> Refusal | None:
+        """Prepare and decide a request; return its refusal, or None once its events are durable. Raises Refusal."""
+        refusal: Refusal | None = HAS_OTHERS
+        while refusal is HAS_OTHERS:
+            await self._prepare(command)
+            refusal = await self.submit(command)
+        return refusal
 
     def submit(self, command: do.Command) -> asyncio.Future[Refusal | None]:
         """Queue a command. The future gets a refusal, or None once the command's events are durable."""
@@ -298,6 +310,8 @@ class TournamentDriver:
         self.wake()
 
     def _decide(self, command: do.Command, at: int | None = None) -> Refusal | None:
+        if isinstance(command, do.Start) and self._succession.lacks_places(self._newest):
+            return HAS_OTHERS
         decision = self._state.decide(command, at)
         for event in decision.events:
             self._note_event(event)
@@ -395,7 +409,7 @@ class TournamentDriver:
                 self._dependencies.capacity.take(players)
                 self._spawn(self._make(game, tournament.attempts.get(game.number, 0) + 1))
 
-    async def prepare(self, command: do.Command) -> None:
+    async def _prepare(self, command: do.Request) -> None:
         """Make the next tournament of a series, before this one starts, or is left out of it. Raises Refusal."""
         if self.tournament.phase is not TournamentPhase.ENTRY:
             return

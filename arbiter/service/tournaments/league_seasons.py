@@ -134,12 +134,13 @@ class SeasonStart:
         """Enter the players of a division, and withdraw those of others."""
         creator, there = tournament.created.creator, set(tournament.players)
         for player in players:
-            if player not in there:
+            if player not in tournament.entrants:  # whoever has withdrawn from this season stays away
                 each = entrants[player]
                 request = f"{REQUEST}enter {player}"
                 await self._act(tournament, do.Enter(player, creator, request, each.version, each.rating, badge=True))
         for player in sorted(there.difference(players)):
-            await self._act(tournament, do.Withdraw(player, creator, f"{REQUEST}withdraw {player}"))
+            request = f"{REQUEST}withdraw {player} at {tournament.revision}"  # it may have entered again
+            await self._act(tournament, do.Withdraw(player, creator, request))
 
     async def _act(self, tournament: Tournament, command: do.Request) -> None:
         """Carry out a request, unless the tournament does not allow it, as for a player that is disqualified."""

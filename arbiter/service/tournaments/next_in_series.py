@@ -33,9 +33,13 @@ class Succession:
         to_make = not self._is_made or self._season.is_due(tournament)
         return to_make and self._clock.now_ms() >= schedule.start_ms
 
+    def lacks_places(self, tournament: Tournament) -> bool:
+        """Return whether players of a league's season are still to be placed before it may start."""
+        return tournament.phase is TournamentPhase.ENTRY and self._season.is_due(tournament)
+
     async def place(self, tournament: Tournament) -> None:
         """Place the players of a league's season, if that is still to be done. Raises as `SeasonStart.place`."""
-        if self._season.is_due(tournament):
+        if self.lacks_places(tournament):
             await self._season.place(tournament)
 
     async def make(self, tournament: Tournament) -> None:

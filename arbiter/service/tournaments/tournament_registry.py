@@ -216,14 +216,12 @@ class TournamentRegistry:
             raise DRAINING
         tournament = await self.get(tournament_id)
         driver = self._drivers.get(tournament_id)
-        if driver is not None:
-            await driver.prepare(command)
         if driver is None and isinstance(command, do.AfterTheEnd):
             return await self._shielded.run(self._decide_after_the_end(tournament_id, command))
         if driver is None:  # it has ended: the request changes nothing
             refusal = engine.decide(tournament, command, self._dependencies.clock.now_ms()).refusal
         else:
-            refusal = await driver.submit(command)
+            refusal = await driver.request(command)
         if refusal is HAS_JUST_ENDED and isinstance(command, do.AfterTheEnd):
             return await self._shielded.run(self._decide_after_the_end(tournament_id, command))
         if refusal is not None:

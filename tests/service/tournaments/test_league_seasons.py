@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from arbiter.errors import Reason, Refusal
+from arbiter.service.tournaments.league_seasons import SeasonStart
 from arbiter.service.tournaments.series_tables import Series
 from arbiter.testing.clock import virtually
 from arbiter.testing.in_memory import InMemoryArbiter
@@ -223,6 +224,53 @@ async def test_the_organiser_may_begin_a_season_early() -> None:
     for each in await divisions(contest, first):
         await contest.ended(each.id)
     assert [len(each) for each in places(await season(contest.server, first))] == [2, 2]
+
+
+@virtually
+async def test_whoever_enters_between_the_placement_and_a_start_by_hand_is_not_in_the_season(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also one who enters again: no start is decided while somebody is there who has no division."""
+    contest, entered = Contest(4), 0
+    first = await contest.open(league(divisions=("First", "Second"), size=2))
+    place_players = SeasonStart.place
+
+    async def then_enter(self: SeasonStart, tournament: Tournament) -> None:
+        nonlocal entered
+        await place_players(self, tournament)
+        if tournament.id == first and entered < 3:
+            entered += 1
+            await contest.act(first, do.Enter("late", "late", f"me too {entered}"))
+
+    monkeypatch.setattr(SeasonStart, "place", then_enter)
+    started = await contest.act(first, do.Start("org", "now"))
+    assert entered == 3
+    assert (started.phase, len(started.seeds)) == (TournamentPhase.RUNNING, 2)
+    assert sorted(player for each in places(await season(contest.server, first)) for player in each) == contest.names
+    assert (await contest.act(first, do.Start("org", "now"))).phase is TournamentPhase.RUNNING, "a repeated request"
+
+
+@virtually
+async def test_whoever_withdraws_between_the_placement_and_the_start_stays_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    contest, left = Contest(5), ""
+    first = await contest.open(league(divisions=("First", "Second"), size=3))
+    place_players = SeasonStart.place
+
+    async def then_change(self: SeasonStart, tournament: Tournament) -> None:
+        nonlocal left
+        await place_players(self, tournament)
+        if tournament.id == first and not left:
+            left = (await contest.tournament(first)).players[0]
+            await contest.act(first, do.Withdraw(left, left, "no more"))
+            await contest.act(first, do.Enter("late", "late", "me too"))
+
+    monkeypatch.setattr(SeasonStart, "place", then_change)
+    started = await contest.act(first, do.Start("org", "now"))
+    assert left
+    assert len(started.seeds) == 2
+    assert not {left, "late"} & set(started.seeds)
 
 
 @pytest.mark.parametrize("seed", range(4))
