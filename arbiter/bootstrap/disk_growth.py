@@ -19,8 +19,11 @@ DAY_S: Final = 86_400
 ARCHIVE: Final = "make room, or move old matches to the archive: arbiter archive --days N"
 
 
-def growth_of_store(state: StoreState) -> Finding | None:
-    """Say how fast a store has grown lately, and when its disk is full; None if it has too few days of records."""
+def growth_of_store(state: StoreState, disk_bytes: int = 0) -> Finding | None:
+    """Say how fast a store has grown lately, and when its disk is full; None if it has too few days of records.
+
+    disk_bytes: the size of a disk that has nothing else; 0: look at the disk, if it is here.
+    """
     if not state.recent or state.recent_days < LEAST_DAYS:
         return None
     a_day = state.recent / state.recent_days
@@ -29,10 +32,13 @@ def growth_of_store(state: StoreState) -> Finding | None:
         f"the store has {state.bytes / 1e6:,.1f} MB, and has grown by {a_day:,.0f} records a day "
         f"({bytes_a_day / 1e6:,.1f} MB) in the last {_days(state.recent_days)}"
     )
+    if disk_bytes:
+        return _filled("growth", text, disk_bytes - state.bytes, bytes_a_day, ARCHIVE)
     if state.folder is None:
         year = f"it takes {(state.bytes + 365 * bytes_a_day) / 1e9:,.1f} GB in a year"
-        return Finding("growth", Grade.GOOD, f"{text}; if that goes on, {year}: is there room on the database's disk?")
-    return _filled("growth", text, state.folder, bytes_a_day, ARCHIVE)
+        asked = "name the size of the database's disk with --disk-gb, and it says when that is full"
+        return Finding("growth", Grade.GOOD, f"{text}; if that goes on, {year}; {asked}")
+    return _filled("growth", text, machine.space(state.folder).free, bytes_a_day, ARCHIVE)
 
 
 def growth_of_logs(folder: Path) -> Finding:
@@ -51,16 +57,16 @@ def growth_of_logs(folder: Path) -> Finding:
     text = f"{folder} has {recent / 1e6:,.1f} MB of logs of the last {_days(days)}"
     if not recent or days < LEAST_DAYS:
         return Finding("logs", Grade.GOOD, text)
-    return _filled("logs", text, folder, recent / days, "make room, or keep logs for fewer days")
+    return _filled("logs", text, machine.space(folder).free, recent / days, "make room, or keep logs for fewer days")
 
 
 def _days(days: float) -> str:
     return "day" if days < 2 else f"{days:.0f} days"
 
 
-def _filled(subject: str, text: str, folder: Path, bytes_a_day: float, advice: str) -> Finding:
-    """Return the finding that a disk is full one day, with advice if that is soon."""
-    left = (machine.space(folder).free - LEAST_BYTES) / bytes_a_day
+def _filled(subject: str, text: str, free: int, bytes_a_day: float, advice: str) -> Finding:
+    """Return the finding that a disk with so many free bytes is full one day, with advice if that is soon."""
+    left = (free - LEAST_BYTES) / bytes_a_day
     if left > LONG_DAYS:
         whose = f"{text}; its disk has room for more than {LONG_DAYS // 365} years of that"
         return Finding(subject, Grade.GOOD, whose)

@@ -55,8 +55,11 @@ class Examination(NamedTuple):
     newest: int = 0
 
 
-def examine(settings: Settings) -> Examination:
-    """Look at the programs, the addresses, the certificate, the bus, the store, the keys and the machine."""
+def examine(settings: Settings, disk_bytes: int = 0) -> Examination:
+    """Look at the programs, the addresses, the certificate, the bus, the store, the keys and the machine.
+
+    disk_bytes: the size of the store's disk; 0: look at it, if it is here.
+    """
     found = [
         _programs(),
         *_plugins(settings),
@@ -76,7 +79,11 @@ def examine(settings: Settings) -> Examination:
     else:
         served, newest = state.served, state.records
         found += [*as_served(settings)] if served else []
-        found += [*_store(settings, state), *filter(None, [growth_of_store(state)]), *_keys(settings, state)]
+        found += [
+            *_store(settings, state),
+            *filter(None, [growth_of_store(state, disk_bytes)]),
+            *_keys(settings, state),
+        ]
     found += [*_permissions(settings), *_disk(settings), _open_files(settings), _clock()]
     return Examination(tuple(found), served, newest)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Final
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from arbiter import __version__
 from arbiter.bootstrap import Finding, Grade, examine, growth_of_logs
@@ -19,6 +20,7 @@ from arbiter.config import Settings, load
 from arbiter.errors import OperatorError
 
 STYLES: Final = {Grade.GOOD: "green", Grade.NOTE: "yellow", Grade.WRONG: "bold red"}
+GB: Final = 1_000_000_000
 NEARLY: Final = 0.9  #: of a limit, from which on it is noted
 CLOCK_APART_S: Final = 1.0
 MANY_WRITES: Final = 1_000  #: queued, from which on the store is slower than the players
@@ -37,6 +39,7 @@ def doctor(
     config: ConfigOption = None,
     tls_root: Path | None = None,
     logs: Path | None = None,
+    disk_gb: Annotated[int | None, Parameter(validator=Number(gte=1, lte=1_000_000))] = None,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """Look at a configuration and everything that a server needs, say what is wrong, and what to do.
@@ -53,9 +56,11 @@ def doctor(
     :param tls_root: Trust this certificate (PEM), for metrics with https.
     :param logs: Say when the disk of this folder of logs is full, by what was logged in the last week: that of a run's
         bots, or of the server's log.
+    :param disk_gb: The size of the store's disk in GB, for a database on another machine: say when it is full, if the
+        store is alone on it.
     :param json: Print JSON: a list of objects with subject, grade (good, note, wrong), text and advice.
     """
-    found = list(_findings(metrics, store, keys, config, tls_root))
+    found = list(_findings(metrics, store, keys, config, tls_root, (disk_gb or 0) * GB))
     if logs is not None:
         found.append(growth_of_logs(logs))
     if json:
@@ -71,7 +76,12 @@ def doctor(
 
 
 def _findings(
-    metrics: str | None, store: str | None, keys: Path | None, config: Path | None, tls_root: Path | None
+    metrics: str | None,
+    store: str | None,
+    keys: Path | None,
+    config: Path | None,
+    tls_root: Path | None,
+    disk_bytes: int,
 ) -> Iterator[Finding]:
     try:
         settings = load(config, store=store, keys=keys)
@@ -79,7 +89,7 @@ def _findings(
         yield Finding("configuration", Grade.WRONG, str(error))
         return
     yield Finding("configuration", Grade.GOOD, str(config) if config else "no file: the environment and the defaults")
-    findings, served, newest = examine(settings)
+    findings, served, newest = examine(settings, disk_bytes)
     yield from findings
     addresses = list(separated(metrics)) if metrics is not None else []
     if not addresses and served:

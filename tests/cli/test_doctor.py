@@ -13,7 +13,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -109,22 +109,27 @@ def test_a_store_that_a_server_uses_is_not_opened(arbiter: Arbiter, settings: Se
 
 
 @pytest.mark.parametrize(
-    ("store", "megabytes", "grade", "words"),
+    ("store", "megabytes", "disk_gb", "grade", "words"),
     [
         (
             None,
             10_000,
+            None,
             "note",
             "100 records a day (1,000.0 MB) in the last 7 days; if that goes on, its disk is full on ",
         ),
-        (None, 1_000, "good", "(100.0 MB) in the last 7 days; if that goes on, its disk is full on "),
-        (None, 1, "good", "its disk has room for more than 10 years of that"),
+        (None, 1_000, None, "good", "(100.0 MB) in the last 7 days; if that goes on, its disk is full on "),
+        (None, 1, None, "good", "its disk has room for more than 10 years of that"),
         (
             "postgresql://arbiter@/arbiter",
             10_000,
+            None,
             "good",
-            "MB) in the last 7 days; if that goes on, it takes 375.0 GB in a year: is there room on",
+            "MB) in the last 7 days; if that goes on, it takes 375.0 GB in a year; name the size of the database's",
         ),
+        ("postgresql://arbiter@/arbiter", 10_000, 12, "note", "if that goes on, its disk is full on {in 1 days}"),
+        ("postgresql://arbiter@/arbiter", 10_000, 200, "good", "if that goes on, its disk is full on {in 189 days}"),
+        ("postgresql://arbiter@/arbiter", 10_000, 10, "note", "if that goes on, its disk is full on {in 0 days}"),
     ],
 )
 def test_it_says_when_the_disk_is_full(
@@ -134,6 +139,7 @@ def test_it_says_when_the_disk_is_full(
     monkeypatch: pytest.MonkeyPatch,
     store: str | None,
     megabytes: int,
+    disk_gb: int | None,
     grade: str,
     words: str,
 ) -> None:
@@ -143,9 +149,14 @@ def test_it_says_when_the_disk_is_full(
     growth: dict[str, Any] = {"bytes": size, "folder": folder, "recent": 700, "recent_days": 7.0}
     state = StoreState("SQLite 3", newest, newest, records=1_000, **growth)
     monkeypatch.setattr(examination, "look", lambda url: state)
-    options = ("--store", store or settings.store, "--keys", str(tmp_path / "arbiter.keys"))
+    options = ["--store", store or settings.store, "--keys", str(tmp_path / "arbiter.keys")]
+    options += ["--disk-gb", str(disk_gb)] if disk_gb else []
     found_grade, text, advice = found(arbiter, *options)[1]["growth"]
+    words, _, days = words.partition("{in ")
     assert (found_grade, words in text, "arbiter archive" in advice) == (grade, True, grade == "note"), text
+    if days:
+        on = date.fromisoformat(text.rpartition(" ")[2])
+        assert on - datetime.now(UTC).date() in (timedelta(int(days.split()[0])), timedelta(int(days.split()[0]) + 1))
 
 
 @pytest.mark.parametrize(
