@@ -32,6 +32,7 @@ from arbiter.web.states import number
 from arbiter.web.tournament_tables import crosstable
 
 MOST_IN_FILE: Final = 300  #: players; a crosstable has the square of them
+MOST_GAMES: Final = 20_000  #: of a ladder whose files have all games; reading these takes seconds
 LARGEST_ROUND: Final = 10**9
 SERIES: Final = "series"  #: the name of the file with the table over a series
 
@@ -139,7 +140,8 @@ def pairing_columns(tournament: Tournament, table: Table, round_: int = 0) -> Co
     """Return who meets whom, round by round, and at the end of a round who has a bye. round_: as in `game_columns`."""
     headings = ("round", "pairing", "player 1", "player 2", "tie", "games", "points 1", "points 2", "state")
     rows: list[tuple[Cell, ...]] = []
-    by_round: dict[int, list[tuple[Cell, ...]]] = {each: [] for each in range(1, tournament.rounds + 1)}
+    rounds = sorted({meeting.round for meeting in tournament.meetings} | tournament.byes.keys())
+    by_round: dict[int, list[tuple[Cell, ...]]] = {each: [] for each in rounds}
     for meeting in tournament.meetings:
         decided = tournament.decided(meeting)
         begun = decided or any(game.number in tournament.results for game in meeting.games)
@@ -148,7 +150,7 @@ def pairing_columns(tournament: Tournament, table: Table, round_: int = 0) -> Co
         ]
         state = "ended" if decided else "under way" if begun else "to be played"
         row = (meeting.round, meeting.number, meeting.first, meeting.second, meeting.place, len(meeting.games))
-        by_round.setdefault(meeting.round, []).append((*row, *scores, state))
+        by_round[meeting.round].append((*row, *scores, state))
     for each, paired in by_round.items():
         if round_ in (0, each):
             rows += paired
@@ -175,7 +177,7 @@ TABLES: Final[dict[str, Callable[[Tournament, Table, int], Columns]]] = {
     "pairings": pairing_columns,
 }
 """The tables of a tournament, by the name of the file."""
-EVERY_GAME: Final = frozenset({"games", "pairings"})  #: those that have old games of a ladder too
+EVERY_GAME: Final = frozenset({"games", "pairings"})  #: those that have old games of a ladder too, up to MOST_GAMES
 
 
 class TableFiles:
@@ -195,8 +197,9 @@ class TableFiles:
         if path["table"] == SERIES:
             series = await self._gate.series.get(call, path["tournament"])
             return _answer(SERIES, form, table_text(form, {"": series_columns(series)}))
-        whole = path["table"] in EVERY_GAME
-        tournament = await self._gate.tournaments.get(call, path["tournament"], whole=whole)
+        tournament = await self._gate.tournaments.get(call, path["tournament"])
+        if path["table"] in EVERY_GAME and tournament.old and len(tournament.games) <= MOST_GAMES:
+            tournament = await self._gate.tournaments.get(call, tournament.id, whole=True)
         category = request.query_params.get("category", "") if path["table"] == "standings" else ""
         _, table = await self._gate.tournaments.standings(call, path["tournament"], category)
         round_ = number(request.query_params.get("round", ""), 0, LARGEST_ROUND)

@@ -14,13 +14,16 @@ from arbiter_client.values.reading import read
 
 from arbiter.cli import tournament_view as view
 from arbiter.testing.random_tournaments import TournamentRun, drawn
-from arbiter.tournaments import trf, trf_report
+from arbiter.tournaments import folding, trf, trf_report
 from arbiter.tournaments.corrections import Disqualify
+from arbiter.tournaments.folding import fold
 from arbiter.tournaments.group_table import table_of
 from arbiter.tournaments.groups import Groups
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.standings import Table, standings
+from arbiter.tournaments.state_copy import copied
 from arbiter.tournaments.tournament import Tournament
+from arbiter.web import table_files
 from arbiter.web.table_files import TABLES, crosstable_columns, standings_columns
 from arbiter.wire.tournament_messages import standings_message
 from tests.tournaments.test_corrections import correct
@@ -163,3 +166,35 @@ async def test_the_files_of_the_page(
         assert "tournament.trf" not in (await served.get("/tournaments/t1")).text
         for path in ("games.xml", "players.csv", "games.CSV"):
             assert (await served.get(f"/tournaments/t1/{path}")).status_code == 404
+
+
+@pytest.mark.parametrize("most", [10, 1_000])
+async def test_the_files_of_a_long_ladder_have_its_newest_games(
+    most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading all of them takes the memory and the time of all of them."""
+    monkeypatch.setattr(folding, "KEPT", 6)
+    monkeypatch.setattr(folding, "AT_ONCE", 2)
+    monkeypatch.setattr(table_files, "MOST_GAMES", most)
+    spec = Spec("years", Format.LADDER, ("hop-it",), "1s", options=Options(validation=False))
+    run = TournamentRun(spec, 4, random.Random(1), lambda game: 0)
+    while len(run.tournament.results) < 80:
+        run.step()
+    short = copied(run.tournament)
+    fold(short)
+    assert short.old
+
+    async def get(call: object, name: str, *, whole: bool = False) -> Tournament:
+        return run.tournament if whole else short
+
+    async def of(call: object, name: str, category: str = "") -> tuple[str, Table]:
+        return name, standings(short)
+
+    async with site(tmp_path) as served:
+        monkeypatch.setattr(served.gate.tournaments, "get", get)
+        monkeypatch.setattr(served.gate.tournaments, "standings", of)
+        for name in ("games", "pairings"):
+            columns = TABLES[name](short if most == 10 else run.tournament, standings(short), 0)
+            answer = (await served.get(f"/tournaments/{short.id}/{name}.json")).json()
+            assert answer == [dict(zip(columns.headings, row, strict=True)) for row in columns.rows]
+            assert (answer[0].get("game", answer[0].get("pairing")) == 1) is (most == 1_000)
