@@ -8,13 +8,11 @@ from functools import partial
 from typing import Any
 
 from sqlalchemy import (
-    BigInteger,
     ColumnElement,
     Connection,
     Engine,
     Select,
     and_,
-    bindparam,
     func,
     or_,
     select,
@@ -43,7 +41,7 @@ from arbiter.service.ports.journal import (
     TournamentSummary,
     UnfinishedMatch,
 )
-from arbiter.store import archive, records, ruling_table, tables
+from arbiter.store import archive, dated_tallies, records, ruling_table, tables
 from arbiter.store.appending import LoneLog, SharedLog
 from arbiter.store.changes import changes_of
 from arbiter.store.dialects import Sqlite, dialect_of
@@ -307,30 +305,24 @@ class SqlJournal(ruling_table.SqlRulings):
 
         return await self._reader.read(run)
 
-    async def dated_tallies(self, game: str, period_ms: int) -> list[tuple[int, Tally]]:
-        """Return the counts of results for each period, sorted by time, without labels."""
-        match = tables.match.c
-        period = (match.ended_ms // bindparam("period_ms", period_ms, BigInteger, literal_execute=True)).label("period")
-        ways = (match.game, match.player_1, match.player_2, match.result, match.winner, match.cause)
-        versions = (match.version_1, match.version_2)
-        query = (
-            select(period, *ways, func.count(), *versions)
-            .where(*_rated(game))
-            .group_by(period, *ways, *versions)
-            .order_by(period, *ways, *versions)
-        )
-        return await self._reader.read(
-            lambda connection: [
-                (number, Tally("", variant, True, *way)) for number, variant, *way in connection.execute(query)
-            ]
-        )
+    async def dated_tallies(self, game: str, period_ms: int, since: int = 0) -> list[tuple[int, Tally]]:
+        """Return the counts of results for each period, sorted by time, without labels; those before `since` as one."""
+        query = dated_tallies.query(_rated(game), game, period_ms, since)
+        return await self._reader.read(lambda connection: dated_tallies.tallies(connection.execute(query), since))
 
     async def first_rated(self, player: str, game: str) -> int:
         """Return the end of a player's first match that counts for ratings; 0 if there is none."""
         match = tables.match.c
-        mine = or_(match.player_1 == player, match.player_2 == player)
-        query = select(func.min(match.ended_ms)).where(mine, *_rated(game))
-        return await self._reader.read(lambda connection: connection.execute(query).scalar() or 0)
+        queries = [
+            select(match.ended_ms).where(own == player, *_rated(game)).order_by(match.ended_sequence).limit(1)
+            for own in (match.player_1, match.player_2)
+        ]
+
+        def run(connection: Connection) -> int:
+            found = [connection.execute(query).scalar() for query in queries]
+            return min((each for each in found if each is not None), default=0)
+
+        return await self._reader.read(run)
 
     async def encounters(self, player: str, other: str, game: str) -> list[tuple[MatchSummary, bytes]]:
         """Return the matches of two players that count for ratings, in order of creation."""

@@ -134,6 +134,7 @@ match = Table(
     Index("match_by_player_1", "player_1", "ended_sequence"),
     Index("match_by_player_2", "player_2", "ended_sequence"),
     Index("match_by_label", "label", "sequence"),
+    Index("match_by_end", "ended_ms"),
 )
 #: Of a match that has not ended. Without a parameter, so that both databases use the index.
 UNDER_WAY: Final = match.c.ended_sequence == literal_column("0")

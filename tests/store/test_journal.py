@@ -436,6 +436,10 @@ async def test_rated_ends_are_counted_by_periods_too(store: Store) -> None:
     found = [(0, pods), (1, pods._replace(games=2)), (1, pods._replace(version_1="7"))]
     assert await journal.dated_tallies("pods", 1_000) == found
     assert await journal.dated_tallies("", 1_000) == [*found, (5, pods._replace(game="hop-it"))]
+    before = [(1, pods._replace(games=3)), (1, pods._replace(version_1="7"))]
+    assert await journal.dated_tallies("pods", 1_000, 2) == before
+    assert await journal.dated_tallies("", 1_000, 2) == [*before, (5, pods._replace(game="hop-it"))]
+    assert await journal.dated_tallies("", 1_000, 1) == await journal.dated_tallies("", 1_000)
     assert await journal.rated_games(("pods",)) == await journal.rated_games(("pods", "elevation")) == (4, 0)
     assert [await journal.rated_games(games) for games in ((), ("elevation",))] == [(5, 0), (0, 0)]
     assert await journal.first_rated("bob", "") == 999

@@ -427,11 +427,12 @@ class Journal(Protocol):
         They have ended, are not void, and no ruling has made them unrated. The rulings are counted first.
         """
 
-    async def dated_tallies(self, game: str, period_ms: int) -> list[tuple[int, Tally]]:
+    async def dated_tallies(self, game: str, period_ms: int, since: int = 0) -> list[tuple[int, Tally]]:
         """Return how often each pairing ended in each way in each period, in order of time, without labels.
 
         Only matches count as in `rated_games`; game: a variant, '' for all. The number of a match's period is
-        `ended_ms // period_ms`. Periods without a match are left out.
+        `ended_ms // period_ms`. Periods without a match are left out. All before the period `since` are one, with the
+        number `since - 1`: the work grows with the matches from `since` on, and with the kinds of results.
         """
 
     async def first_rated(self, player: str, game: str) -> int:

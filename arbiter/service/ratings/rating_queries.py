@@ -12,7 +12,6 @@ import asyncio
 from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
-from itertools import accumulate
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -65,6 +64,18 @@ class Edition(NamedTuple):
     ratings: RatingList
 
 
+class DatedMarks(NamedTuple):
+    """The ratings of all players at the beginnings of some periods, in the cache.
+
+    rulings: the number of those on ratings. until: the last of the periods, before which `games` games had ended.
+    """
+
+    rulings: int
+    until: int
+    games: int
+    marks: dict[int, Mapping[str, RatingPoint]]
+
+
 class Ratings:
     """The ratings of a server. `anchors`: fixed ratings in Elo, by NAME or NAME@VERSION (`arbiter.ratings.anchors`)."""
 
@@ -78,7 +89,7 @@ class Ratings:
         self._newest: dict[Scope, Edition] = {}
         self._kept: OrderedDict[tuple[Scope, RatedGames], RatingList] = OrderedDict()
         self._working: dict[Scope, asyncio.Task[Edition]] = {}
-        self._marks: OrderedDict[tuple[str, int, RatedGames], Mapping[str, RatingPoint]] = OrderedDict()
+        self._histories: OrderedDict[tuple[str, int], DatedMarks] = OrderedDict()
         self._dating = asyncio.Lock()
         self._contradicted: dict[Scope, set[str]] = {}
         self._log = log
@@ -210,32 +221,36 @@ class Ratings:
                     marks.setdefault(name, []).append(mark)
         return marks
 
-    async def _dated(self, game: str, period_ms: int, periods: Sequence[int]) -> dict[int, Mapping[str, RatingPoint]]:
+    async def _dated(
+        self, game: str, period_ms: int, periods: Sequence[int]
+    ) -> Mapping[int, Mapping[str, RatingPoint]]:
         """Return the ratings of all players at the beginnings of some periods.
 
-        A result is cached. It is valid for as long as there is no other ruling, and the number of games that had ended
-        by then does not change.
+        Results are cached. They are valid for as long as there is no other ruling, and the number of games that had
+        ended by the last of these instants does not change. So only games that have ended since then are looked at.
         """
         rulings = (await self._journal.rated_games(())).rulings  # first: the tallies have these at least
-        tallies = await self._journal.dated_tallies(game, period_ms)
-        until = {period: bisect_left(tallies, period, key=itemgetter(0)) for period in periods}
-        counted = list(accumulate((tally.games for _, tally in tallies), initial=0))
-        ended = {period: RatedGames(counted[place], rulings) for period, place in until.items()}
-        found = {
-            period: self._marks[game, period * period_ms, games]
-            for period, games in ended.items()
-            if (game, period * period_ms, games) in self._marks
-        }
-        missing = [period for period in periods if period not in found]
+        known = self._histories.pop((game, period_ms), None)
+        if known is not None and known.rulings == rulings:
+            missing = [period for period in periods if period not in known.marks]
+            tallies = await self._journal.dated_tallies(game, period_ms, min([known.until, *missing]))
+            if _games_before(tallies, known.until) != known.games:
+                known = None
+        else:
+            known = None
+        if known is None:
+            known, missing = DatedMarks(rulings, 0, 0, {}), list(periods)
+            tallies = await self._journal.dated_tallies(game, period_ms, periods[0])
+        marks, until = dict(known.marks), max(known.until, periods[-1])
         for start in range(0, len(missing), PORTION):
             portion = missing[start : start + PORTION]
-            those = tallies[: until[portion[-1]]]
-            new = await self._answer(self._worker.history(those, period_ms, portion, self.anchors))
-            for period, marks in new.items():
-                found[period] = self._marks[game, period * period_ms, ended[period]] = marks
-        while len(self._marks) > MARKS_KEPT:
-            self._marks.popitem(last=False)
-        return found
+            those = tallies[: bisect_left(tallies, portion[-1], key=itemgetter(0))]
+            marks |= await self._answer(self._worker.history(those, period_ms, portion, self.anchors))
+        kept = {period: marks[period] for period in sorted(marks)[-MOST_POINTS:]}
+        self._histories[game, period_ms] = DatedMarks(rulings, until, _games_before(tallies, until), kept)
+        while sum(len(each.marks) for each in self._histories.values()) > MARKS_KEPT:
+            self._histories.popitem(last=False)
+        return marks
 
     # -- two players ---------------------------------------------------------------------------------------------
 
@@ -261,6 +276,10 @@ class Ratings:
                 limit=1,
                 retry_after_ms=RETRY_MS,
             ) from None
+
+
+def _games_before(tallies: Iterable[tuple[int, Tally]], period: int) -> int:
+    return sum(tally.games for number, tally in tallies if number < period)
 
 
 def _is_current(found: RatedGames, wanted: RatedGames) -> bool:

@@ -253,11 +253,15 @@ class MemoryJournal(CallsBack):
         counted = sum(not games or row.game in games for row, _ in self._rated(""))
         return RatedGames(counted, len(self._rulings))
 
-    async def dated_tallies(self, game: str, period_ms: int) -> list[tuple[int, Tally]]:
-        """Return how often each pairing ended in each way in each period, in order of time, without labels."""
+    async def dated_tallies(self, game: str, period_ms: int, since: int = 0) -> list[tuple[int, Tally]]:
+        """Return how often each pairing ended in each way in each period, in order of time; before `since` as one."""
         await asyncio.sleep(0)
         ways = Counter(
-            (end.ended_ms // period_ms, _tally_key(replace(row, label=""), end), (end.version_1, end.version_2))
+            (
+                max(since - 1, end.ended_ms // period_ms),
+                _tally_key(replace(row, label=""), end),
+                (end.version_1, end.version_2),
+            )
             for row, end in self._rated(game)
         )
         return [(period, Tally(*way, games, *versions)) for (period, way, versions), games in sorted(ways.items())]

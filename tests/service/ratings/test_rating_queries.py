@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -17,7 +18,7 @@ from arbiter.ratings.counts import identity
 from arbiter.ratings.rated_matches import Result
 from arbiter.ratings.rating_list import marks, rating_list
 from arbiter.ratings.rating_results import RatingList, RatingPoint
-from arbiter.service.ports.journal import RatedGames, StoreFailed, Tally
+from arbiter.service.ports.journal import RULINGS, RatedGames, Record, StoreFailed, Subject, Tally
 from arbiter.service.ratings import rating_ports
 from arbiter.service.ratings import rating_queries as module
 from arbiter.service.ratings.rating_ports import RatingFailed
@@ -25,6 +26,7 @@ from arbiter.service.ratings.rating_queries import PERIODS, Ratings
 from arbiter.service.ratings.rating_work import InProcessRating
 from arbiter.testing.clock import virtually
 from arbiter.testing.in_memory import InMemoryArbiter
+from arbiter.testing.memory import MemoryJournal
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.formats import FreePlayers, Strength
 from arbiter.tournaments.formats.ladder import Ladder
@@ -187,6 +189,44 @@ async def test_a_history_has_the_ratings_of_each_time() -> None:
     assert len(rated.worker.periods) <= done + 1
     assert (await rated.ratings.of_player("ann", "pods", 0)).history == ()
     assert await rated.ratings.of_player("dan", "", 20) == ((), ())
+
+
+@virtually
+async def test_a_history_is_read_from_its_last_instant_on_while_nothing_before_has_changed() -> None:
+    rated = RatedArbiter()
+    journal = rated.server.journal
+    asked: list[int] = []
+    dated_tallies = journal.dated_tallies
+
+    async def noting(game: str, period_ms: int, since: int = 0) -> list[tuple[int, Tally]]:
+        asked.append(since * period_ms)
+        return await dated_tallies(game, period_ms, since)
+
+    journal.dated_tallies = noting  # type: ignore[misc]
+    for _ in range(6):
+        await rated.play("ann", "ben", versions=("1", "1"))
+        await asyncio.sleep(2 * HOUR / 1000)
+    [(_, found)] = (await rated.ratings.of_player("ann", "pods", 20)).history
+    assert asked == [found[0].at_ms]
+    [(_, again)] = (await rated.ratings.of_player("ann", "pods", 20)).history
+    assert asked[1:] == [rated.now_ms() - rated.now_ms() % (found[1].at_ms - found[0].at_ms)]
+    assert again == found
+
+    late_ms = rated.now_ms() - 7 * HOUR  # of an end that is stored long after it was decided
+    stored = rated.server._store.journal
+    assert isinstance(stored, MemoryJournal)
+    row = next(iter(stored._rows.values()))
+    assert row.end is not None
+    stored._rows["late"] = replace(row, match_id="late", end=replace(row.end, ended_ms=late_ms, winner=2))
+    [(_, later)] = (await rated.ratings.of_player("ann", "pods", 20)).history
+    before = [each for each in found if each.at_ms <= late_ms]
+    assert later[: len(before)] == tuple(before)
+    assert not set(later[len(before) :]) & set(found)
+    assert asked[-1] == found[0].at_ms
+
+    stored.rule_now(Record(RULINGS, 1, b"", Subject.RATINGS), {row.match_id: 1})
+    [(_, ruled)] = (await rated.ratings.of_player("ann", "pods", 20)).history
+    assert not set(ruled) & set(later)
 
 
 @virtually
