@@ -6,6 +6,7 @@ import ast
 import json
 import re
 import sys
+from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -14,33 +15,97 @@ from rich.text import Text
 
 import arbiter.cli
 from arbiter.cli import terminal
+from arbiter.cli.app import build
 from arbiter.cli.table_options import AnyTableOptions, TableOptions
 from tests.cli.command import Arbiter
+from tests.cli.test_app import with_subcommands
 from tests.test_plain_text import HOSTILE
 
 OWN = re.compile(r"\x1b\[[0-9;]*m")  #: the colours and styles that commands themselves write
 FOLDER = Path(arbiter.cli.__file__).parent
-COMMANDS = (
-    ("player", "show", "alice"),
-    ("player", "list"),
-    ("token", "list"),
-    ("token", "create", "alice"),
-    ("match", "list"),
-    ("match", "show", "m1"),
-    ("tournament", "list"),
-    ("tournament", "show", "t1"),
-    ("tournament", "standings", "t1"),
-    ("tournament", "games", "t1"),
-    ("tournament", "watch", "t1"),
-    ("leaderboard",),
-    ("leaderboard", "--json"),
-    ("rating", "alice"),
-    ("compare", "alice", "bob"),
-    ("compare", "alice", "bob", "--json"),
-    ("ratings", "suspects"),
-    ("watch", "m1"),
-    ("transcript", "m1"),
-)
+GAME = ("t1", "1")
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "compare": ("alice", "bob"),
+    "key export": (),
+    "key show": (),
+    "leaderboard": (),
+    "match abort": ("m1", "--note", "over"),
+    "match adjudicate": ("m1", "--winner", "1", "--note", "over"),
+    "match create": ("pods", "alice", "bob"),
+    "match list": (),
+    "match show": ("m1",),
+    "player delete": ("--player", "alice", "--yes"),
+    "player hide": (),
+    "player invite": (),
+    "player list": (),
+    "player register": ("alice",),
+    "player rename": ("bob",),
+    "player retire": (),
+    "player show": ("alice",),
+    "player suspend": ("alice",),
+    "player unsuspend": ("alice",),
+    "rating": ("alice",),
+    "ratings arranged": (),
+    "ratings export": ("rated",),
+    "ratings rule": ("unrated", "m1"),
+    "ratings rulings": (),
+    "ratings take-back": ("1",),
+    "token create": ("alice",),
+    "token list": (),
+    "token revoke": ("t1",),
+    "tournament allow": ("t1", "alice", "bob"),
+    "tournament bye": ("t1", "alice", "2"),
+    "tournament cancel": ("t1",),
+    "tournament change": ("t1",),
+    "tournament create": ("cup.toml",),
+    "tournament disqualify": ("t1", "alice"),
+    "tournament enter": ("t1",),
+    "tournament export": ("t1", "out"),
+    "tournament forbid": ("t1", "alice", "bob"),
+    "tournament games": ("t1",),
+    "tournament hold": ("t1",),
+    "tournament import": ("t1", "cup.trf"),
+    "tournament list": (),
+    "tournament lot": ("t1", "alice", "bob"),
+    "tournament pair": ("t1", "1", "alice", "bob"),
+    "tournament pair-round": ("t1", "2"),
+    "tournament pause": ("t1",),
+    "tournament points": ("t1", "alice", "1"),
+    "tournament reinstate": ("t1", "alice"),
+    "tournament replay": GAME,
+    "tournament resume": ("t1",),
+    "tournament rule": (*GAME, "draw"),
+    "tournament series": ("t1",),
+    "tournament show": ("t1",),
+    "tournament standings": ("t1",),
+    "tournament start": ("t1",),
+    "tournament watch": ("t1",),
+    "tournament withdraw": ("t1",),
+    "transcript": ("m1",),
+    "watch": ("m1",),
+    "web-hook create": ("t1", "https://example.org"),
+    "web-hook delete": ("t1", "w1"),
+    "web-hook list": ("t1",),
+    "web-hook retry": ("t1", "w1"),
+}
+"""All commands that ask a server, each with arguments."""
+
+ELSEWHERE = {"play", "bot run", "mcp", "conformance", "match import"}
+"""Commands with tests of their own: they play, or make a match for each game of a file."""
+
+LIVE = {"ratings arranged", "ratings export", "tournament watch", "watch"}
+"""What these draw on a terminal moves; their console has a test of its own."""
+
+
+def test_every_command_that_asks_a_server_is_here() -> None:
+    app, found = build(), set()
+    for words in with_subcommands(app, ()):
+        command = app
+        for word in words:
+            command = command[word]
+        if command.default_command and "connection" in signature(command.default_command).parameters:
+            found.add(" ".join(words))
+    assert found == COMMANDS.keys() | ELSEWHERE
 
 
 def _outlets() -> None:
@@ -109,22 +174,27 @@ def _check(text: str, on_terminal: bool) -> None:
         assert all(cell.isprintable() for cell in line.split("\t")), line
 
 
-# Live pictures go on until their match ends; their console is tested above.
 @pytest.mark.parametrize(
     ("command", "on_terminal"),
-    [(command, shown) for command in COMMANDS for shown in (False, True) if not (shown and "watch" in command)],
+    [(command, shown) for command in COMMANDS for shown in (False, True) if not (shown and command in LIVE)],
     ids=str,
 )
 def test_a_command_shows_any_text_of_a_server_safely(
     arbiter: Arbiter,
     hostile_server: str,
     monkeypatch: pytest.MonkeyPatch,
-    command: tuple[str, ...],
+    tmp_path: Path,
+    command: str,
     on_terminal: bool,
 ) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("cup.toml").write_text('name = "cup"\nformat = "round_robin"\ngames = ["hop-it"]\ntime = "10s"\n')
+    Path("cup.trf").write_text("001    1")
     monkeypatch.setenv("ARBITER_SERVER", hostile_server)
     monkeypatch.setenv("ARBITER_TOKEN", "secret")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: on_terminal)
-    ran = arbiter(*command)
-    assert ran.out or ran.err
-    _check(ran.out + ran.err, on_terminal)
+    for form in ((), ("--json",)) if command in ("leaderboard", "compare") else ((),):
+        ran = arbiter(*command.split(), *COMMANDS[command], *form)
+        assert ran.out or ran.err
+        assert ran.code != 2, ran.err
+        _check(ran.out + ran.err, on_terminal)
