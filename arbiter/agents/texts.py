@@ -1,8 +1,8 @@
 """What an agent reads: values as JSON, positions as text and as pictures.
 
-Whatever another person wrote is an object `{"quoted": TEXT}`, with control characters as escapes and at a bounded
-length: names, reasons, notes, titles. No sentence of ours contains such a text, so that nothing that an opponent writes
-reads like an instruction of the server.
+Whatever another person wrote is an object `{"quoted": TEXT}` of bounded length: names, reasons, notes, titles. No
+sentence of ours contains such a text, so that nothing that an opponent writes reads like an instruction of the server.
+No text at all has control characters, or characters that nobody sees.
 """
 
 from __future__ import annotations
@@ -29,6 +29,15 @@ Json = dict[str, Any]
 def quoted(text: str) -> Json:
     """Return a text that somebody else wrote, marked as such."""
     return {"quoted": plain(text[:LONGEST]) + (" …" if len(text) > LONGEST else "")}
+
+
+def plainly(answer: Any) -> Any:
+    """Return an answer with all of its texts escaped as `plain` does, except line ends."""
+    if isinstance(answer, str):
+        return plain(answer, "\n")
+    if isinstance(answer, dict):
+        return {plainly(key): plainly(value) for key, value in answer.items()}
+    return [plainly(each) for each in answer] if isinstance(answer, list) else answer
 
 
 def board(game: str, position: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from functools import wraps
 from typing import Annotated, Any, Final, TypeVar
 
 import arbiter_client as arb
@@ -87,9 +88,22 @@ def server(of: Of) -> MCPServer[Any]:
         tools.draw,
         tools.resign,
     ):
-        made.add_tool(tool)
-    made.add_tool(tools.position, structured_output=False)  # text and a picture
+        made.add_tool(_plainly(tool))
+    made.add_tool(_plainly(tools.position), structured_output=False)  # text and a picture
     return made
+
+
+def _plainly(tool: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    """Return a tool whose answers and refusals have plain texts alone."""
+
+    @wraps(tool)
+    async def shown(*given: Any, **named: Any) -> Any:
+        try:
+            return texts.plainly(await tool(*given, **named))
+        except ToolError as error:
+            raise ToolError(texts.plainly(str(error))) from None
+
+    return shown
 
 
 async def answered(call: Awaitable[T]) -> T:
