@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Final, TypeAlias
 
 import grpc
 from google.protobuf.message import DecodeError
 from grpc.aio import AbortError
+from grpc_reflection.v1alpha import reflection
+from grpc_reflection.v1alpha.reflection_pb2 import ServerReflectionRequest
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, RulesAwaited, argument_invalid, failure_of
@@ -43,6 +45,11 @@ PLAY: Final = frozenset(
 )
 """The calls by which players play. They go on at once, unless they are refused; all others take turns."""
 
+REFLECTION: Final = f"/{reflection.SERVICE_NAME}/ServerReflectionInfo"
+
+FOR_ALL: Final = {"/grpc.health.v1.Health/Watch": "health", REFLECTION: "reflection"}
+"""Streams for which nobody needs a token, and their kind. An address may hold as many of a kind as a player."""
+
 CHARGED_STREAMS: Final = frozenset({"/arbiter.v1.GameService/LegalMoves"})
 """Streams whose time counts as calls. The others, of events and files, have limits of their own."""
 
@@ -74,12 +81,14 @@ class RefusalInterceptor(grpc.aio.ServerInterceptor):
         """Return a call's handler, wrapped."""
         handler = await continuation(handler_call_details)
         method = handler_call_details.method
-        if handler is None or not str(method).startswith("/arbiter."):
-            return handler  # the health and reflection services need no wrapper
+        if handler is None:
+            return None
         for kind in ("unary_unary", "stream_unary", "unary_stream", "stream_stream"):
             behaviour = getattr(handler, kind)
             if behaviour is not None:
                 # Handlers of streams write on their context, and return when all is written.
+                if method == REFLECTION:
+                    behaviour = _writing(behaviour)
                 call = _Call(behaviour, str(method), self._unread, self._turns, self._log, self._meter)
                 make = getattr(grpc, f"{kind}_rpc_method_handler")
                 deserialize = self._bounded(handler.request_deserializer, streamed=kind.startswith("stream"))
@@ -151,6 +160,9 @@ class _Call:
     async def _answer(self, request: Any, context: Any) -> Any:
         if isinstance(request, Unreadable):
             raise request.refusal
+        if self._method in FOR_ALL:
+            with self._turns.for_all(call_of(context), FOR_ALL[self._method]):
+                return await self._behaviour(request, context)
         return await self._behaviour(request, context)
 
     def counting(self, serialize: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
@@ -187,11 +199,14 @@ class _Call:
             await asyncio.sleep(GONE_S)  # this call during the sleep
         if isinstance(error, Refusal) and error.reason not in ENDED_BY_US:
             error.__traceback__ = None  # what the call has used is free while it waits
-            call = call_of(context)
-            await self._turns.refusing(call)
-            await self._turns.in_turn(call, self._tell(error, context))
+            await self._turns.in_turn(call_of(context), self._refuse(error, context))
         else:
             await self._tell(error, context)
+
+    async def _refuse(self, refusal: Refusal, context: Any) -> None:
+        """End a call with a refusal when its caller may hear of it."""
+        await self._turns.refusing(call_of(context))
+        await self._tell(refusal, context)
 
     async def _tell(self, error: Exception, context: Any) -> None:
         """End a call with a refusal or a failure."""
@@ -205,6 +220,20 @@ class _Call:
         except grpc.aio.InternalError:  # the status can't be sent, since the client has left: gRPC learns of it
             await asyncio.sleep(GONE_S)  # during the sleep
             raise
+
+
+def _writing(behaviour: Callable[[Any, Any], AsyncIterator[Any]]) -> Callable[[Any, Any], Awaitable[None]]:
+    """Return a handler that writes what a handler of the library yields. A message that is none asks for nothing."""
+
+    async def answer(requests: AsyncIterator[Any], context: Any) -> None:
+        async def asked() -> AsyncIterator[Any]:
+            async for request in requests:
+                yield ServerReflectionRequest() if isinstance(request, Unreadable) else request
+
+        async for answer in behaviour(asked(), context):
+            await context.write(answer)
+
+    return answer
 
 
 def _too_large(size: int, unit: str, most: int) -> Unreadable:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from collections.abc import Awaitable
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import AsyncExitStack
 from typing import Any
 
+import grpc
 import pytest
 from arbiter_protos.v1 import match_pb2, play_pb2, play_pb2_grpc, player_pb2
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection, reflection_pb2, reflection_pb2_grpc
 
 from arbiter.bootstrap import wire, wiring
 from arbiter.config import Limits, Settings
@@ -20,7 +24,7 @@ from arbiter.service.gate.admission import Admission, Call
 from arbiter.service.gate.play import ACT_S
 from arbiter.service.play.session import FREE_ACTS
 from arbiter.testing.served import memory_world
-from tests.rpc.calls import refused
+from tests.rpc.calls import Stubs, refused
 from tests.rpc.methods import METHODS
 from tests.rpc.test_limits import server
 
@@ -82,6 +86,52 @@ async def test_calls_wait_for_their_turn_and_moves_do_not(monkeypatch: pytest.Mo
         nowhere = match_pb2.SubmitMoveRequest(match_id="nowhere", request_id="r", move="a1")
         await refused(stubs.matches.SubmitMove(nowhere, metadata=stubs.alice), Reason.MATCH_NOT_FOUND)
         assert noted.run == ["player alice"] * 2, "to be refused it waits"
+
+
+async def test_whoever_asks_without_a_token_takes_turns_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    noted = Noted(monkeypatch)
+    async with server() as stubs:
+        health: Any = health_pb2_grpc.HealthStub(stubs.served.channel)
+        await health.Check(health_pb2.HealthCheckRequest())
+        await health.Watch(health_pb2.HealthCheckRequest()).read()
+        await reflection_of(stubs).read()
+        opened = play_pb2_grpc.PlayServiceStub(stubs.served.channel).Play(metadata=[("authorization", "Bearer guess")])
+        await refused(opened.read(), Reason.TOKEN_INVALID)
+        assert noted.run == ["address 127.0.0.1"] * 4
+
+
+async def test_an_address_has_as_many_streams_of_health_and_reflection_as_a_player_has() -> None:
+    async with server(streams_of_player=1) as stubs:
+        health: Any = health_pb2_grpc.HealthStub(stubs.served.channel)
+        for open_one in (lambda: health.Watch(health_pb2.HealthCheckRequest()), lambda: reflection_of(stubs)):
+            first = open_one()
+            assert await first.read() is not grpc.aio.EOF
+            await refused(open_one().read(), Reason.RATE_LIMITED)
+            first.cancel()
+
+
+async def test_a_message_that_is_none_is_refused_without_a_token_too(caplog: pytest.LogCaptureFixture) -> None:
+    async with server() as stubs:
+        channel: Any = stubs.served.channel
+        await refused(channel.unary_unary("/grpc.health.v1.Health/Check")(b"\xff"), Reason.ARGUMENT_INVALID)
+        await refused(channel.unary_stream("/grpc.health.v1.Health/Watch")(b"\xff").read(), Reason.ARGUMENT_INVALID)
+        asked = channel.stream_stream(f"/{reflection.SERVICE_NAME}/ServerReflectionInfo")()
+        await asked.write(b"\xff")
+        answer = reflection_pb2.ServerReflectionResponse.FromString(await asked.read())
+        assert answer.error_response.error_code == grpc.StatusCode.INVALID_ARGUMENT.value[0]
+        asked.cancel()
+    assert not [record for record in caplog.records if record.levelname in ("WARNING", "ERROR")]
+
+
+def reflection_of(stubs: Stubs) -> Any:
+    """Return a stream of reflection that has asked for the services."""
+    stub: Any = reflection_pb2_grpc.ServerReflectionStub(stubs.served.channel)
+
+    async def asked() -> AsyncIterator[Any]:
+        yield reflection_pb2.ServerReflectionRequest(list_services="")
+        await asyncio.Future()
+
+    return stub.ServerReflectionInfo(asked())
 
 
 def move(match_id: str, request_id: str) -> match_pb2.SubmitMoveRequest:

@@ -37,9 +37,9 @@ class Gate:
         matches, sessions = use_cases.matches, use_cases.sessions
         admission = Admission(accounts, limits, cut_off, settings.reads_are_public, Proxies(settings.listen_proxies))
         self.background = use_cases.background
-        self.turns = turns_of(admission, use_cases.background, cut_off.waiting)
-        self.readiness = use_cases.readiness
         self.streams = streams = use_cases.streams
+        self.turns = turns_of(admission, streams, use_cases.background, cut_off.waiting)
+        self.readiness = use_cases.readiness
         self.server = ServerGate(settings, clock, use_cases.transcripts)
         self.games = GameGate(admission, streams, matches, rules, limits)
         self.matches = MatchGate(admission, streams, use_cases, clock, settings)
