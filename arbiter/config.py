@@ -115,7 +115,7 @@ class Limits(_Section):
         ge=100,
         description="time in which a request to the page, or for metrics, must arrive, with its body",
     )
-    streams_of_player: Count = Field(default=100, ge=1, description="open streams of one kind and one player")
+    streams_of_player: Count = Field(default=100, ge=1, description="open streams of one kind, of a player or address")
     tokens_of_player: Count = Field(default=100, ge=1, description="tokens of one player that are not revoked")
     sessions_of_player: Count = Field(
         default=20, ge=1, description="browsers in which one player is signed in; the longest unused is signed out"
