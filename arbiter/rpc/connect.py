@@ -21,7 +21,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 from arbiter.config import Limits
 from arbiter.errors import Refusal, RulesAwaited, failure_of
-from arbiter.rpc.connect_messages import BinaryCodec, Encoded, JsonCodec, connect_error
+from arbiter.rpc.connect_messages import BinaryCodec, BoundedGzip, Encoded, JsonCodec, connect_error
 from arbiter.rpc.grpc_server import SERVICE_DESCRIPTORS, Servicers
 from arbiter.service.gate.turns import Waiting
 from arbiter.service.ports.log import Logger
@@ -55,6 +55,7 @@ class _Application(ConnectASGIApplication[None]):
             # As over gRPC: the codecs enforce the limit and explain their refusal; nothing is read beyond this size.
             read_max_bytes=4 * limits.message_bytes,
             codecs=[BinaryCodec(limits), JsonCodec(limits)],
+            compressions=[BoundedGzip()],
         )
 
     @property

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, cast
 
 from connectrpc.code import Code
+from connectrpc.compression.gzip import GzipCompression
 from connectrpc.errors import ConnectError, ErrorDetail
 from google.protobuf import json_format
 from google.protobuf.message import DecodeError, Message
@@ -18,6 +19,21 @@ from arbiter.wire.refusal_messages import code_of, refusal_message
 
 _JSON_SPACE: Final = b" \t\n\r"  #: what RFC 8259 allows around a JSON text
 JSON_KEPT: Final = 512  #: messages of streams whose JSON is kept: every observer of a match gets the same ones
+
+
+MOST_DECOMPRESSED: Final = 1_048_576  #: bytes of a compressed message, which takes 4 ms; 16 MiB would take 50
+
+
+class BoundedGzip(GzipCompression):
+    """Compresses quickly, and decompresses little: each takes one step of the event loop."""
+
+    def __init__(self) -> None:
+        super().__init__(level=1)
+
+    def decompress(self, data: bytes | bytearray | memoryview, read_max_bytes: int | None = None) -> bytes:
+        """Return the bytes. Raises ConnectError RESOURCE_EXHAUSTED for too many."""
+        most = MOST_DECOMPRESSED if read_max_bytes is None else min(MOST_DECOMPRESSED, read_max_bytes)
+        return super().decompress(data, most)
 
 
 class Encoded(NamedTuple):

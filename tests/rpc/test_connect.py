@@ -18,7 +18,7 @@ from connectrpc.method import IdempotencyLevel, MethodInfo, StreamType
 from google.protobuf.message_factory import GetMessageClass
 
 from arbiter.config import Limits
-from arbiter.rpc.connect_messages import BinaryCodec, Encoded, JsonCodec
+from arbiter.rpc.connect_messages import MOST_DECOMPRESSED, BinaryCodec, BoundedGzip, Encoded, JsonCodec
 from arbiter.rpc.grpc_server import SERVICE_DESCRIPTORS
 from arbiter.runtime.loopback import free_port
 from arbiter.service.players.accounts import Scope
@@ -247,6 +247,16 @@ async def test_a_compressed_bomb_is_refused(server: Served) -> None:
     bomb = gzip.compress(b" " * 50_000_000)
     answer = await post(server, INFO, bomb, content_type="application/json", content_encoding="gzip")
     assert answer.status_code == 429
+
+
+async def test_a_compressed_message_has_a_bound_of_its_own_since_it_is_made_large_in_one_step() -> None:
+    most = 4 * Limits().message_bytes
+    assert len(BoundedGzip().decompress(gzip.compress(bytes(MOST_DECOMPRESSED)), most)) == MOST_DECOMPRESSED
+    with pytest.raises(ConnectError, match="larger than configured max"):
+        BoundedGzip().decompress(gzip.compress(bytes(MOST_DECOMPRESSED + 1)), most)
+    assert len(BoundedGzip().decompress(gzip.compress(bytes(100)), 100)) == 100
+    with pytest.raises(ConnectError):
+        BoundedGzip().decompress(gzip.compress(bytes(101)), 100)
 
 
 async def test_a_cookie_authenticates_no_call(server: Served) -> None:

@@ -93,7 +93,7 @@ async def test_whoever_asks_without_a_token_takes_turns_too(monkeypatch: pytest.
     async with server() as stubs:
         health: Any = health_pb2_grpc.HealthStub(stubs.served.channel)
         await health.Check(health_pb2.HealthCheckRequest())
-        await health.Watch(health_pb2.HealthCheckRequest()).read()
+        await health_of(stubs).read()
         await reflection_of(stubs).read()
         opened = play_pb2_grpc.PlayServiceStub(stubs.served.channel).Play(metadata=[("authorization", "Bearer guess")])
         await refused(opened.read(), Reason.TOKEN_INVALID)
@@ -102,11 +102,10 @@ async def test_whoever_asks_without_a_token_takes_turns_too(monkeypatch: pytest.
 
 async def test_an_address_has_as_many_streams_of_health_and_reflection_as_a_player_has() -> None:
     async with server(streams_of_player=1) as stubs:
-        health: Any = health_pb2_grpc.HealthStub(stubs.served.channel)
-        for open_one in (lambda: health.Watch(health_pb2.HealthCheckRequest()), lambda: reflection_of(stubs)):
-            first = open_one()
+        for opened in (health_of, reflection_of):
+            first = opened(stubs)
             assert await first.read() is not grpc.aio.EOF
-            await refused(open_one().read(), Reason.RATE_LIMITED)
+            await refused(opened(stubs).read(), Reason.RATE_LIMITED)
             first.cancel()
 
 
@@ -123,9 +122,16 @@ async def test_a_message_that_is_none_is_refused_without_a_token_too(caplog: pyt
     assert not [record for record in caplog.records if record.levelname in ("WARNING", "ERROR")]
 
 
+def health_of(stubs: Stubs) -> Any:
+    """Return a stream of the server's health."""
+    stub: Any = health_pb2_grpc.HealthStub(stubs.served.channel)
+    return stub.Watch(health_pb2.HealthCheckRequest())
+
+
 def reflection_of(stubs: Stubs) -> Any:
     """Return a stream of reflection that has asked for the services."""
-    stub: Any = reflection_pb2_grpc.ServerReflectionStub(stubs.served.channel)
+    channel: Any = stubs.served.channel
+    stub: Any = reflection_pb2_grpc.ServerReflectionStub(channel)
 
     async def asked() -> AsyncIterator[Any]:
         yield reflection_pb2.ServerReflectionRequest(list_services="")
