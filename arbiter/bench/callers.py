@@ -29,7 +29,7 @@ from arbiter_protos.v1 import (
     player_pb2_grpc,
 )
 
-from arbiter.bench.processes import answer, give_way, order
+from arbiter.bench.processes import answer, go_last, order
 from arbiter.bench.scripts import GAME, scripts
 from arbiter.runtime.loop import run_process
 
@@ -190,5 +190,5 @@ async def run(address: str, tokens: Sequence[str], method: str, match_ids: Seque
 if __name__ == "__main__":
     plan = order()
     assert plan is not None
-    give_way()
+    go_last()
     run_process(run(**plan))

@@ -107,7 +107,7 @@ class BenchBot:
         self._matches: set[str] = set()  # begun and not ended
         self._held: deque[pb.Turn] = deque()  # turns of matches under way come first
         self._acts: list[pb.PlayAct] = []
-        self._sent_at: dict[str, float] = {}
+        self._sent_at: dict[tuple[str, str], float] = {}  # of each request without an answer, by its match and id
         self._call: RawCall | None = None
         self._greeted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -158,10 +158,10 @@ class BenchBot:
 
     def move(self, turn: pb.Turn, since: float | None = None) -> None:
         """Answer a turn; its latency counts from a time by `time.perf_counter` (default: now)."""
-        match_id, ply = turn.match_id, turn.ply
+        match_id, ply, request_id = turn.match_id, turn.ply, str(turn.ply)
         move = pb.MoveAct(ply=ply, move=self._table.scripts[match_id][ply])
-        self._sent_at[match_id] = time.perf_counter() if since is None else since
-        self._say(pb.PlayAct(request_id=str(ply), match_id=match_id, move=move))
+        self._sent_at.setdefault((match_id, request_id), time.perf_counter() if since is None else since)
+        self._say(pb.PlayAct(request_id=request_id, match_id=match_id, move=move))
 
     def _say(self, act: pb.PlayAct) -> None:
         """Send an act at the end of this event loop iteration, in one message with the iteration's other acts."""
@@ -192,8 +192,10 @@ class BenchBot:
                     self._table.turn_came()
                 self.turn(item.turn)
             case "answer":
-                match_id = item.answer.match_id
-                round_.latencies.append((time.perf_counter() - self._sent_at.pop(match_id)) * 1000)
+                sent_at = self._sent_at.pop((item.answer.match_id, item.answer.request_id), None)
+                if sent_at is None:
+                    return  # the answer to a request that was repeated, since its turn had begun again
+                round_.latencies.append((time.perf_counter() - sent_at) * 1000)
                 round_.moves += 1
                 round_.refused += item.answer.HasField("refusal")
                 if self._table.load is not None:

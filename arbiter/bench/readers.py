@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from arbiter_protos.v1 import match_pb2 as pb
 
 from arbiter.bench.h2 import WINDOW, RawCall
-from arbiter.bench.processes import answer, give_way, order
+from arbiter.bench.processes import answer, go_last, order
 from arbiter.runtime.loop import run_process
 
 OBSERVE = "/arbiter.v1.MatchService/Observe"
@@ -58,5 +58,5 @@ async def run(address: str, tokens: Sequence[str], streams: int, after: str, rea
 if __name__ == "__main__":
     plan = order()
     assert plan is not None
-    give_way()
+    go_last()
     run_process(run(**plan))

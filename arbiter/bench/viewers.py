@@ -24,14 +24,13 @@ import time
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from arbiter.bench.processes import answer, give_way, order
+from arbiter.bench.processes import answer, go_last, order
 
 STREAM_ENDED = 3  #: exit code
 OPENING = 50  #: streams that are being opened at the same time
 LOOK_S = 0.02  #: between two looks at the sockets
 QUIET_S = 0.3  #: after this time without an event, none is under way any more
 KEPT = 1_000  #: reads whose events are known: all viewers of a match get the same bytes
-LEAST_PRIORITY = 19
 NOTE_ARRIVAL: Final = 35  #: SO_TIMESTAMPNS of Linux, for which Python 3.11 has no name
 STAMP: Final = struct.Struct("qq")  #: seconds and nanoseconds of the real-time clock
 ROOM: Final = socket.CMSG_SPACE(STAMP.size)
@@ -149,6 +148,5 @@ def run(page: str, match: str, viewers: int, grid: list[str], grid_viewers: int)
 if __name__ == "__main__":
     plan = order()
     assert plan is not None
-    give_way()
-    os.nice(LEAST_PRIORITY)
+    go_last()
     run(**plan)

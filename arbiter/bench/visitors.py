@@ -13,7 +13,7 @@ import itertools
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from arbiter.bench.processes import answer, give_way, order
+from arbiter.bench.processes import answer, go_last, order
 from arbiter.runtime.loop import run_process
 
 AGAIN_S = 0.05  #: seconds until a closed connection is opened again
@@ -78,5 +78,5 @@ async def run(page: str, paths: Sequence[str], addresses: Sequence[str], connect
 if __name__ == "__main__":
     plan = order()
     assert plan is not None
-    give_way()
+    go_last()
     run_process(run(**plan))

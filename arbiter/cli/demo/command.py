@@ -42,7 +42,7 @@ def demo(
 ) -> int:
     """Let five bots play a Swiss in every game and then a ladder, on an arbiter of their own, and rate them.
 
-    It takes about a minute and a half. Everything runs on this machine: the arbiter and each bot are separate processes
+    It takes about a minute and a quarter. Everything runs on this machine: the arbiter and each bot are separate processes
     that communicate by gRPC. Ctrl-C stops it at any moment, and `arbiter demo --resume` continues where it stopped.
     Every run has its own folder, with its database, the transcripts of all matches, and logs.
 
@@ -50,7 +50,7 @@ def demo(
     :param directory: The folder that holds the runs.
     :param games: The games or variants to play. [default: all]
     :param rounds: Number of rounds of the Swiss. [default: 3]
-    :param ladder: How long the ladder lasts. [default: 30s]
+    :param ladder: How long the ladder lasts. [default: 15s]
     :param time: The time control of all games. [default: 2s+150ms, 1s+100ms in the ladder]
     :param concurrency: Number of games that are played at the same time. [default: by the number of cores]
     :param port: The port that the arbiter listens on. [default: a free one]
