@@ -102,7 +102,7 @@ class LocalMatchTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"pods(size=4)", "hop-it", "pondlife", "circle-of-life", "elevation"})
+    @ValueSource(strings = {"pods(size=4)", "hop-it", "pondlife", "circle-of-life", "elevation(tiles=0)"})
     void aLocalMatchOfEachGameIsPlayedToItsEnd(String game) throws Exception {
         FinishedMatch finished = localMatch(new AtRandom(), new AtRandom(), game, options());
         assertEquals(Cause.CAUSE_RULES, finished.result().getCause());
