@@ -46,14 +46,8 @@ while read -r line; do
   esac
 done
 """
-PROGRAMS = [
-    pytest.param(STOCKFISH, ('name = "one"\nuci = "stockfish"', 'name = "two"\nuci = "stockfish"'), id="engines"),
-    pytest.param(
-        LINES_BOT.name,
-        (f'name = "one"\nlines = "bash {LINES_BOT.name}"', f'name = "two"\njson_lines = "bash {JSON_BOT}"'),
-        id="lines",
-    ),
-]
+ENGINES = ('name = "one"\nuci = "stockfish"', 'name = "two"\nuci = "stockfish"')
+LINES = (f'name = "one"\nlines = "bash {LINES_BOT.name}"', f'name = "two"\njson_lines = "bash {JSON_BOT}"')
 
 
 def written(folder: Path, *bots: str, cup: str = CUP) -> Path:
@@ -83,8 +77,15 @@ def kill(run: subprocess.Popen[str], what: str) -> None:
     wait_for_end(process)
 
 
-@pytest.mark.parametrize("sandboxed", [True, False])
-@pytest.mark.parametrize(("program", "bots"), PROGRAMS)
+@pytest.mark.parametrize(
+    ("program", "bots", "sandboxed"),
+    [
+        pytest.param(STOCKFISH, ENGINES, True, id="engines"),
+        pytest.param(STOCKFISH, ENGINES, False, marks=pytest.mark.soak, id="engines without a sandbox"),
+        pytest.param(LINES_BOT.name, LINES, True, marks=pytest.mark.soak, id="lines"),
+        pytest.param(LINES_BOT.name, LINES, False, id="lines without a sandbox"),
+    ],
+)
 def test_a_tournament_goes_on_whichever_of_its_processes_is_killed(
     tmp_path: Path,
     runs: list[subprocess.Popen[str]],

@@ -91,7 +91,7 @@ def test_texts_moves_and_ends_are_right_at_the_bounds_of_parameters(name: str) -
 @pytest.mark.long
 @pytest.mark.parametrize("name", GAMES)
 def test_variants_of_a_game_share_a_process(name: str, seeds: int) -> None:
-    plies = "200000" if seeds > 20 else "3000"
+    plies = "200000" if seeds > 20 else "2000"
     ran = subprocess.run(
         [sys.executable, "-c", MIXED, plies, *variants(name)], capture_output=True, text=True, check=False
     )

@@ -351,3 +351,21 @@ def test_the_checker_finds_faults_of_books(size: int, entries: tuple[int, ...], 
     found = violations(log)
     assert len(found) == bool(fault)
     assert fault in "".join(found)
+
+
+@pytest.mark.parametrize(
+    ("openings", "where", "allowed"),
+    [
+        ({"book": "../a.txt"}, "openings.book", "the name of a file"),
+        ({"book": "a.txt", "plies": 2, "seed": "x"}, "openings.book", "left out where plies or lines are given"),
+        ({"book_plies": 2}, "openings.book_plies", "left out where no openings.book is given"),
+        ({"book_size": 2}, "openings.book_size", "left out where no openings.book is given"),
+        ({"book": "a.txt", "book_hash": "0F"}, "openings.book_hash", "64 hexadecimal digits"),
+    ],
+)
+def test_a_book_that_can_not_be_is_refused(openings: dict[str, object], where: str, allowed: str) -> None:
+    values = {"name": "cup", "format": "round_robin", "games": ["pods"], "time": "none", "openings": openings}
+    with pytest.raises(Refusal) as refused:
+        read_spec(values, lambda text: text)
+    assert refused.value.facts["where"].startswith(where)
+    assert refused.value.facts["allowed"].startswith(allowed)
