@@ -113,7 +113,8 @@ async def run(
         answer(port=running.port, token=running.admin_token, page=running.page)
         while await asyncio.to_thread(order) is not None:
             stages = stopwatch.read() if stopwatch is not None else {}
-            answer(**notes.take(), stages=stages, longest=longest.take())
+            # In a thread: an answer may be long, and to write it is no step of a server.
+            await asyncio.to_thread(answer, **notes.take(), stages=stages, longest=longest.take())
 
 
 if __name__ == "__main__":

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import pytest
 from arbiter_protos.v1 import match_pb2
 from arbiter_protos.v1 import play_pb2 as pb
 
 from arbiter.bench.players import BenchBot, SharedData
 
 
-async def test_a_turn_that_begins_again_is_answered_again_and_counts_once() -> None:
+async def test_a_turn_that_begins_again_is_answered_again_and_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
     table = SharedData([["a", "b", "c"]], {"m": 0}, at_once=1, think_ms=0.0)
     table.round.playing = True
     bot = BenchBot(table)
     sent: list[pb.PlayAct] = []
-    bot._say = sent.append  # type: ignore[method-assign]
+    monkeypatch.setattr(bot, "_say", sent.append)
 
     def arrives(item: pb.PlayItem) -> None:
         bot._received(pb.PlayResponse(items=[item]).SerializeToString())

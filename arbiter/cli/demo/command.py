@@ -42,7 +42,7 @@ def demo(
 ) -> int:
     """Let five bots play a Swiss in every game and then a ladder, on an arbiter of their own, and rate them.
 
-    It takes about a minute and a quarter. Everything runs on this machine: the arbiter and each bot are separate processes
+    It takes a good minute. Everything runs on this machine: the arbiter and each bot are separate processes
     that communicate by gRPC. Ctrl-C stops it at any moment, and `arbiter demo --resume` continues where it stopped.
     Every run has its own folder, with its database, the transcripts of all matches, and logs.
 
