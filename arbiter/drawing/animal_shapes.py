@@ -49,7 +49,11 @@ _NEWT: Final = (
     + limb((0, -14), (0, 12), 7, 6.5)
     + limb((0, 12), (0, 32), 6, 1)
 )
-_NEWT_DETAILS: Final = circle(-3.8, -19.5, 2.3) + circle(3.8, -19.5, 2.3) + limb((0, -10), (0, 26), 1.6, 0.6)
+_NEWT_DETAILS: Final = (
+    circle(-3.8, -19.5, 2.3)
+    + circle(3.8, -19.5, 2.3)
+    + "".join(_line(degrees, 1.2, 1.2, 9.0, 27.0) for degrees in (-60, 60, -120, 120))
+)
 
 _SNAKE: Final = "".join(_line(degrees, 5.0, 2.2) for degrees in range(0, 360, 60)) + circle(0, 0, 17)
 _COIL: Final = (

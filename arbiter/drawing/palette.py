@@ -154,8 +154,8 @@ def css(palette: Palette) -> str:
         **{f".h{n}": f"fill:{shade}" for n, shade in enumerate(_shades(palette.ground))},
         **{f".{name}": f"fill:{ink.fill};stroke:{ink.edge};stroke-width:2.5" for name, ink in inks.items()},
         ".shape": "stroke-width:4;stroke-linejoin:round;paint-order:stroke",
-        **{f".rim-{name}": f"fill:none;stroke:{ink.edge};stroke-width:31" for name, ink in inks.items()},
-        **{f".link-{name}": f"fill:none;stroke:{ink.fill};stroke-width:26" for name, ink in inks.items()},
+        **{f".rim-{name}": f"fill:none;stroke:{ink.edge};stroke-width:15" for name, ink in inks.items()},
+        **{f".link-{name}": f"fill:none;stroke:{ink.fill};stroke-width:10" for name, ink in inks.items()},
         **{
             f".side-{name}": f"fill:none;stroke:{shade};stroke-width:9;stroke-linejoin:round"
             for name, shade in ({name: ink.fill for name, ink in inks.items()} | {**palette.edges}).items()

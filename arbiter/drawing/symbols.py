@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from math import degrees
+from math import cos, degrees, sin
 from typing import Final, NamedTuple
 
 from arbiter.boards.board import Board, Tile
@@ -30,7 +30,7 @@ from arbiter.drawing.caption import cased
 from arbiter.drawing.looks import TILES
 from arbiter.drawing.palette import SHADES, is_deep, seat_classes
 from arbiter.drawing.piece_shapes import SHAPES, owners, shape_name
-from arbiter.drawing.shapes import Point, around, drop, element, label, number, polygon
+from arbiter.drawing.shapes import Point, drop, element, label, number, polygon
 from arbiter.drawing.skeleton import UNIT, angle, tile
 from arbiter.games.contract import AnyGame, Look, Piece
 
@@ -131,8 +131,8 @@ def _symbols(board: Board, seats: tuple[str, str, str], look: Look) -> dict[str,
         "tile-dark": Symbol(polygon(corners, class_="dark")),
         "mark": Symbol(_leaf()),
         "mark-arrow": Symbol(element("path", class_="shut", d=_cross(0.3 * UNIT))),
-        "from": Symbol(polygon(tile(board.tile, scale=0.92), class_="from")),
-        "to": Symbol(polygon(tile(board.tile, scale=0.92), class_="to")),
+        "from": Symbol(polygon(corners, class_="from")),
+        "to": Symbol(polygon(corners, class_="to")),
         "fresh": Symbol(
             element("circle", class_="piece", r=0.45 * radius, fill="none", stroke_width=10.0)
             + element("circle", class_="fresh", r=0.45 * radius)
@@ -186,12 +186,10 @@ def size_of(symbol: Symbol, text: str) -> float:
 
 
 def _leaf() -> str:
-    """Return a lily: a round leaf with a notch, large enough to be visible around a piece."""
-    r = 0.44 * UNIT
-    corners = around((0.0, 0.0), r, 24, 0.785)
-    (ax, ay), (bx, by) = corners[0], corners[2]
-    path = f"M0 0L{number(bx)} {number(by)}A{number(r)} {number(r)} 0 1 0 {number(ax)} {number(ay)}Z"
-    return element("path", class_="mark", d=path)
+    """Return a lily: a round leaf, large enough to be visible around a piece, with a notch where the cell's name is."""
+    r, half = 0.44 * UNIT, 0.36
+    x, y = number(r * sin(half)), number(r * cos(half))
+    return element("path", class_="mark", d=f"M0 0L-{x} {y}A{number(r)} {number(r)} 0 1 1 {x} {y}Z")
 
 
 def _land(kind: Tile, seat: int) -> str:

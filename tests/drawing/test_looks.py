@@ -10,12 +10,13 @@ from resvg_py import svg_to_bytes
 
 from arbiter.boards.board import Tile
 from arbiter.drawing.animal_shapes import PONDLIFE
+from arbiter.drawing.contents import GroupLink
 from arbiter.drawing.looks import STARS, tile_of
-from arbiter.drawing.palette import LIGHT, css
+from arbiter.drawing.palette import LIGHT, css, seat_classes
 from arbiter.drawing.piece_shapes import SHAPES, owners, shape_name
 from arbiter.drawing.shapes import element
-from arbiter.drawing.skeleton import NAME_SIZE, NAME_SPOTS, UNIT
-from arbiter.drawing.svg import svg
+from arbiter.drawing.skeleton import NAME_SIZE, NAME_SPOTS, UNIT, skeleton
+from arbiter.drawing.svg import links, svg
 from arbiter.drawing.symbols import legend, size_of, symbols
 from arbiter.games import registry
 from arbiter.games.contract import Piece
@@ -103,6 +104,19 @@ def test_no_name_of_a_cell_and_no_height_is_under_a_piece(variant: str) -> None:
         if re.fullmatch(r"[A-Z][0-9-]*[.].*" if game.board.tile is Tile.SQUARE else r"[A-Z][0-9-]*[.].*|p[12]", name):
             assert _is_beside(symbol.drawn, x, y, half, high), name
     assert not _is_beside(known["p1"].drawn, 0.0, 0.0, half, high), "the comparison finds what is covered"
+
+
+@pytest.mark.parametrize("variant", ["circle-of-life", "hop-it"])
+def test_no_name_of_a_cell_is_on_a_bar_or_on_the_edge_of_a_leaf_or_of_the_last_move(variant: str) -> None:
+    game = registry.game(variant)
+    shape, (x, y) = skeleton(game.board), (UNIT * part for part in NAME_SPOTS[game.board.tile][0])
+    half, high, cell = 0.63 * NAME_SIZE, 0.365 * NAME_SIZE, game.board.index["d4"]
+    for name in ("to", "mark"):
+        assert _is_beside(symbols(game)[name].drawn, x, y, half, high)
+    for other in game.board.adjacent(cell):
+        bar = "".join(links(shape, seat_classes(game.facts), [GroupLink(1, cell, other)]))
+        for cx, cy in (shape.centres[cell], shape.centres[other]):
+            assert _is_beside(element("g", bar, transform=f"translate({-cx} {-cy})"), x, y, half, high)
 
 
 def _is_beside(drawn: str, x: float, y: float, half: float, high: float) -> bool:
