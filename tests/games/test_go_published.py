@@ -173,12 +173,16 @@ def test_areas(case: dict[str, str]) -> None:
 def test_scores(case: dict[str, str]) -> None:
     rows = read(case["board"])
     game = game_of(rows, case["komi"])
-    ended = position_of(game, rows, "1 2 100")
+    assert white_wins_by(game, position_of(game, rows, "1 2 100")) == Decimal(case["white"])
+
+
+def white_wins_by(game: Go, ended: GoPosition) -> Decimal:
+    """Return by how much White wins a game that is over, komi included."""
     first, second = game.counters(ended).values()
-    by = Decimal(second) - first + Decimal(case["komi"])
-    assert by == Decimal(case["white"])
+    by = Decimal(second) - first + Decimal(str(game.values["komi"]))
     assert ended.outcome is not None
     assert ended.outcome.winner == (2 if by > 0 else 1 if by else 0)
+    return by
 
 
 @pytest.mark.parametrize("case", PUBLISHED["line"], ids=lambda case: case["name"])
@@ -191,6 +195,8 @@ def test_superko_forbids_exactly_this(case: dict[str, Any]) -> None:
         position = game.play(position, move)
         if colon:
             assert {*forbidden.split()} == only_repeats(game, position, {*named(rows)}), (play, game.text(position))
+    if "white" in case:
+        assert white_wins_by(game, position) == Decimal(case["white"])
 
 
 def only_repeats(game: Go, position: GoPosition, points: set[str]) -> set[str]:
