@@ -2,7 +2,9 @@
 
 A seed is one game, so that parts add up. `python -m tests.games.beside [GAME…] [--games N] [--minutes M]` goes on where
 it has stopped: with the rules as they are now, until each game has N seeds, or for so many minutes. It notes in
-`build/beside.json` how many there were of each, for the hash of the rules. `nice -n 19` lets others go first.
+`build/beside.json` how many there were of each, for the hash of the rules. `nice -n 19` lets others go first. With the
+compiled modules it takes half as long: `make native`, then `PYTHONSAFEPATH=1 PYTHONPATH=.venv/compiled:.` before the
+command.
 """
 
 from __future__ import annotations
