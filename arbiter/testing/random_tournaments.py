@@ -107,8 +107,8 @@ class TournamentRun:
         self.now += STEP_MS
         self.act(do.Tick())
         self.pair()
-        for game in self.tournament.ready():
-            self._running.append((game, self._begin(game)))
+        for game in list(self.tournament.ready()):
+            self._running.append((game, self.begin(game)))
         if self._running:
             game, match = self._running.pop(self._lots.randrange(len(self._running)))
             winner = self.result(game)
@@ -124,15 +124,15 @@ class TournamentRun:
         """
         while self.now < until_ms and self.tournament.phase is TournamentPhase.RUNNING:
             self._pair_free()
-            for game in self.tournament.ready():
-                self._begin(game)
+            for game in list(self.tournament.ready()):
+                self.begin(game)
                 heapq.heappush(self._ends, (self.now + length_ms(game), game.number))
             self.now = min(self.now + LOOK_MS, until_ms, *(at for at, _ in self._ends[:1]))
             while self._ends and self._ends[0][0] <= self.now:
                 self.finish(heapq.heappop(self._ends)[1])
             self.act(do.Tick())
 
-    def _begin(self, game: ScheduledGame) -> str:
+    def begin(self, game: ScheduledGame) -> str:
         """Begin a game; return its match."""
         attempt = self.tournament.attempts.get(game.number, 0) + 1
         match = f"m{game.number}.{attempt}"

@@ -44,8 +44,13 @@ class Round(NamedTuple):
     bye: str | None
 
 
-def round_robin(players: Sequence[str], cycles: int = 1) -> tuple[Round, ...]:
-    """Return the rounds in which each two of the players meet exactly `cycles` times.
+def number_of_rounds(players: int, cycles: int = 1) -> int:
+    """Return how many rounds it takes until each two of so many players have met `cycles` times."""
+    return cycles * (players - 1 + players % 2)
+
+
+def round_robin(players: Sequence[str], number: int, cycles: int = 1) -> Round:
+    """Return a round, by its number from 1. In all of them each two of the players meet exactly `cycles` times.
 
     players: at least two different names; the first has number 1 in the tables.
     cycles: at least 1. Seats are those of the tables in the first cycle, swapped in the second, and so on: after an
@@ -53,34 +58,26 @@ def round_robin(players: Sequence[str], cycles: int = 1) -> tuple[Round, ...]:
 
     Raises Refusal ARGUMENT_INVALID (facts what, where, allowed).
     """
-    _check(players, cycles)
+    _check(players, number, cycles)
     entries: list[str | None] = list(players)
     if len(entries) % 2:
         entries.append(None)
-    tables = _berger(len(entries))
-    rounds: list[Round] = []
-    for cycle in range(cycles):
-        order = list(tables)
-        if cycle + 1 < cycles:
-            order[-2:] = reversed(order[-2:])
-        for table in order:
-            drawn = [(entries[second], entries[first]) if cycle % 2 else (entries[first], entries[second])
-                     for first, second in table]  # fmt: skip
-            rounds.append(_round(len(rounds) + 1, drawn))
-    return tuple(rounds)
+    in_cycle = len(entries) - 1
+    cycle, row = divmod(number - 1, in_cycle)
+    if cycle + 1 < cycles and row >= in_cycle - 2 and in_cycle > 1:
+        row = 2 * in_cycle - 3 - row  # the last two rounds are reversed
+    drawn = [(entries[second], entries[first]) if cycle % 2 else (entries[first], entries[second])
+             for first, second in _berger(len(entries), row)]  # fmt: skip
+    return _round(number, drawn)
 
 
-def _berger(size: int) -> list[list[tuple[int, int]]]:
-    """Return the Berger table of an even size: for each round the (seat 1, seat 2) indices, 0 for number 1."""
+def _berger(size: int, row: int) -> list[tuple[int, int]]:
+    """Return a round of the Berger table of an even size, from 0: the (seat 1, seat 2) indices, 0 for number 1."""
     modulus, last = size - 1, size - 1
-    table = []
-    for number in range(modulus):
-        even_round = number % 2 == 1
-        opponent = number // 2 + (size // 2 if even_round else 0)
-        top = (last, opponent) if even_round else (opponent, last)
-        below = [((opponent + k) % modulus, (opponent - k) % modulus) for k in range(1, size // 2)]
-        table.append([top, *below])
-    return table
+    even_round = row % 2 == 1
+    opponent = row // 2 + (size // 2 if even_round else 0)
+    top = (last, opponent) if even_round else (opponent, last)
+    return [top, *(((opponent + k) % modulus, (opponent - k) % modulus) for k in range(1, size // 2))]
 
 
 def _round(number: int, drawn: list[tuple[str | None, str | None]]) -> Round:
@@ -89,11 +86,14 @@ def _round(number: int, drawn: list[tuple[str | None, str | None]]) -> Round:
     return Round(number, tuple(Pairing(number, board, *seats) for board, seats in enumerate(met, start=1)), bye)
 
 
-def _check(players: Sequence[str], cycles: int) -> None:
+def _check(players: Sequence[str], number: int, cycles: int) -> None:
     if cycles < 1:
         raise _invalid(str(cycles), "cycles", "a number from 1")
     if len(players) < 2:
         raise _invalid(f"{len(players)} players", "players", "two or more")
+    rounds = number_of_rounds(len(players), cycles)
+    if not 1 <= number <= rounds:
+        raise _invalid(str(number), "number", f"1 to {rounds}")
     seen: set[str] = set()
     for player in players:
         if player in seen or not player:

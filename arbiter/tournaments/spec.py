@@ -38,6 +38,8 @@ class Format(StrEnum):
 
 REARRANGED: Final = frozenset({Format.ROUND_ROBIN})
 """Formats whose rounds follow from tables, and in which an organiser can change pairs of a round by hand."""
+AGAINST_ITSELF: Final = frozenset({Format.LADDER})
+"""Formats in which a player may have a game against itself."""
 LEAGUES: Final = (Format.ROUND_ROBIN, Format.SWISS, Format.KNOCKOUT, Format.ARENA)
 """Formats of a league's seasons."""
 

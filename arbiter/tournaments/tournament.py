@@ -6,8 +6,9 @@ changes it in place. It is built from its events alone; two tournaments with the
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from enum import StrEnum
 from functools import singledispatchmethod
 from typing import NamedTuple
@@ -21,7 +22,7 @@ from arbiter.tournaments.groups import Named
 from arbiter.tournaments.meetings import Meeting, Pair, ScheduledGame, make_meetings
 from arbiter.tournaments.old_games import Numbered, OldGames
 from arbiter.tournaments.report_history import history_of
-from arbiter.tournaments.spec import REARRANGED
+from arbiter.tournaments.spec import AGAINST_ITSELF, REARRANGED
 from arbiter.tournaments.trf import read_with_lines
 
 
@@ -151,7 +152,7 @@ class Tournament:
         self._paired_at: dict[int, int] = {}  # of the meetings that go on
         self._meetings_ms = 0  # sum over the meetings that have ended
         self.requests: dict[tuple[str, str], ev.Event] = {(created.creator, created.request): created}
-        self._waiting_of: defaultdict[str, dict[int, ScheduledGame]] = defaultdict(dict)
+        self._waiting_of: defaultdict[str, dict[int, ScheduledGame]] = defaultdict(dict)  # in order of their numbers
         self._open: dict[int, int] = {}  # games without a result, by meeting that is not decided
 
     @property
@@ -237,26 +238,33 @@ class Tournament:
         playing = {player for number in self.running for player in self.games[number - 1].players}
         return playing | {player for player, games in self._waiting_of.items() if games}
 
-    def ready(self, making: Collection[int] = ()) -> list[ScheduledGame]:
-        """Return the games that can start now, in order: nobody plays more than `at_once` games in parallel.
+    def ready(self, making: Collection[int] = ()) -> Iterator[ScheduledGame]:
+        """Yield the games that can start now, in order: nobody plays more than `at_once` games in parallel.
 
-        making: games whose match is being created; they count as running.
+        making: games whose match is being created; they count as running. Thousands of games may wait: no more of them
+        are looked at than are asked for. The tournament must not change meanwhile.
         """
         if self.phase is not TournamentPhase.RUNNING:
-            return []
+            return
         under_way = {*self.running, *making}
         playing = Counter(player for number in under_way for player in set(self.games[number - 1].players))
-        # Look only at free players: a hundred players have ten thousand waiting games, but few of them are free.
-        free = [player for player in self._waiting_of if playing[player] < self.spec.at_once]
-        found: list[ScheduledGame] = []
-        for game in sorted({game for player in free for game in self._waiting_of[player].values()}):
-            players = {game.seat1, game.seat2}
-            if self.is_stranded(game) or game.number in under_way:
+        free = {player for player in self._waiting_of if playing[player] < self.spec.at_once}
+        least = 1 if self.spec.format in AGAINST_ITSELF else 2
+        last = 0  # each game waits for both its players
+        for game in heapq.merge(*(self._waiting_of[player].values() for player in free)):
+            if len(free) < least:
+                return
+            if (
+                game.number == last
+                or game.number in under_way
+                or not free.issuperset(game.players)
+                or self.is_stranded(game)
+            ):
                 continue
-            if all(playing[player] < self.spec.at_once for player in players):
-                playing.update(players)
-                found.append(game)
-        return found
+            last = game.number
+            playing.update(set(game.players))
+            free.difference_update(player for player in game.players if playing[player] >= self.spec.at_once)
+            yield game
 
     def waiting(self) -> list[ScheduledGame]:
         """Return the games that have not started, or must be played again, in order."""
@@ -572,7 +580,11 @@ class Tournament:
 
     def _wait(self, game: ScheduledGame) -> None:
         for player in (game.seat1, game.seat2):
-            self._waiting_of[player][game.number] = game
+            games = self._waiting_of[player]
+            is_last = game.number > next(reversed(games), 0)
+            games[game.number] = game
+            if not is_last:  # it is played again
+                self._waiting_of[player] = dict(sorted(games.items()))
 
     def _forget(self, number: int) -> None:
         for player in self.games[number - 1].players:

@@ -152,7 +152,7 @@ def _by_ladder(run: TournamentRun, strengths: Mapping[str, formats.Strength]) ->
     proposal = formats.of(tournament.spec).propose(tournament, field)
     assert proposal is not None
     run.act(proposal)
-    for game in tournament.ready():
+    for game in list(tournament.ready()):
         run.act(do.Begin(game.number, 1, f"m{game.number}"))
         run.act(do.ReportResult(game.number, f"m{game.number}", 0, "by lot", "rules"))
     return [(pair.first, pair.second) for pair in proposal.pairs]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import pytest
 
@@ -144,8 +144,8 @@ def test_the_checker_finds_pairs_that_have_met_too_often(monkeypatch: pytest.Mon
 
 
 def test_the_checker_finds_players_of_other_scores_than_others_have(monkeypatch: pytest.MonkeyPatch) -> None:
-    def turned(tournament: Tournament) -> Mapping[str, int]:
-        return {player: -7 * score * score for player, score in scores(tournament).items()}
+    def turned(tournament: Tournament, players: Iterable[str]) -> Mapping[str, int]:
+        return {player: -7 * score * score for player, score in scores(tournament, players).items()}
 
     scores = arena.arena_scores
     monkeypatch.setattr(arena, "arena_scores", turned)

@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from arbiter.errors import Reason, Refusal
-from arbiter.tournaments.berger import Pairing, Round, round_robin
+from arbiter.tournaments.berger import Pairing, Round, number_of_rounds, round_robin
 
 # FIDE Handbook C.05, Annex 1, as published: seat 1 - seat 2, one line a round.
 PUBLISHED = {
@@ -47,18 +47,23 @@ def numbers(count: int) -> list[str]:
     return [str(number) for number in range(1, count + 1)]
 
 
+def all_rounds(players: list[str], cycles: int = 1) -> tuple[Round, ...]:
+    numbers = range(1, number_of_rounds(len(players), cycles) + 1)
+    return tuple(round_robin(players, number, cycles) for number in numbers)
+
+
 def lines(rounds: tuple[Round, ...]) -> list[str]:
     return [" ".join(f"{p.seat1}-{p.seat2}" for p in a_round.pairings) for a_round in rounds]
 
 
 @pytest.mark.parametrize("size", PUBLISHED)
 def test_the_published_tables(size: int) -> None:
-    assert lines(round_robin(numbers(size))) == [line.strip() for line in PUBLISHED[size].splitlines()]
+    assert lines(all_rounds(numbers(size))) == [line.strip() for line in PUBLISHED[size].splitlines()]
 
 
 @pytest.mark.parametrize("size", [4, 6, 8, 16])
 def test_with_an_odd_number_of_players_the_highest_number_is_a_bye(size: int) -> None:
-    full, odd = round_robin(numbers(size)), round_robin(numbers(size - 1))
+    full, odd = all_rounds(numbers(size)), all_rounds(numbers(size - 1))
     for with_all, without in zip(full, odd, strict=True):
         met = [f"{p.seat1}-{p.seat2}" for p in with_all.pairings if str(size) not in (p.seat1, p.seat2)]
         assert lines((without,)) == [" ".join(met)]
@@ -69,11 +74,11 @@ def test_with_an_odd_number_of_players_the_highest_number_is_a_bye(size: int) ->
 
 
 def test_a_double_round_robin_of_four() -> None:
-    assert lines(round_robin(numbers(4), 2)) == ["1-4 2-3", "2-4 3-1", "4-3 1-2", "4-1 3-2", "3-4 2-1", "4-2 1-3"]
+    assert lines(all_rounds(numbers(4), 2)) == ["1-4 2-3", "2-4 3-1", "4-3 1-2", "4-1 3-2", "3-4 2-1", "4-2 1-3"]
 
 
 def test_two_players() -> None:
-    assert round_robin(["a", "b"], 2) == (
+    assert all_rounds(["a", "b"], 2) == (
         Round(1, (Pairing(1, 1, "a", "b"),), None),
         Round(2, (Pairing(2, 1, "b", "a"),), None),
     )
@@ -82,7 +87,7 @@ def test_two_players() -> None:
 @given(st.integers(2, 23), st.integers(1, 5))
 def test_every_pair_meets_once_a_cycle_and_seats_are_balanced(size: int, cycles: int) -> None:
     players = numbers(size)
-    rounds = round_robin(players, cycles)
+    rounds = all_rounds(players, cycles)
     pairings = [p for a_round in rounds for p in a_round.pairings]
 
     met = Counter(frozenset((p.seat1, p.seat2)) for p in pairings)
@@ -96,9 +101,19 @@ def test_every_pair_meets_once_a_cycle_and_seats_are_balanced(size: int, cycles:
 
 
 @given(st.integers(2, 23), st.integers(1, 5))
+def test_the_rounds_one_by_one_are_those_of_the_tables_written_down_at_once(size: int, cycles: int) -> None:
+    table = [[(p.seat1, p.seat2) for p in a_round.pairings] for a_round in all_rounds(numbers(size))]
+    expected: list[list[tuple[str, str]]] = []
+    for cycle in range(cycles):
+        order = table if cycle == cycles - 1 else [*table[:-2], *reversed(table[-2:])]
+        expected += [[pair[::-1] if cycle % 2 else pair for pair in pairs] for pairs in order]
+    assert [[(p.seat1, p.seat2) for p in each.pairings] for each in all_rounds(numbers(size), cycles)] == expected
+
+
+@given(st.integers(2, 23), st.integers(1, 5))
 def test_nobody_is_twice_in_a_round_and_numbers_are_consecutive(size: int, cycles: int) -> None:
     players = numbers(size)
-    rounds = round_robin(players, cycles)
+    rounds = all_rounds(players, cycles)
     assert [a_round.number for a_round in rounds] == list(range(1, cycles * (size - 1 + size % 2) + 1))
     for a_round in rounds:
         there = [player for p in a_round.pairings for player in (p.seat1, p.seat2)]
@@ -110,7 +125,7 @@ def test_nobody_is_twice_in_a_round_and_numbers_are_consecutive(size: int, cycle
 @given(st.integers(2, 23), st.integers(1, 5))
 def test_nobody_holds_a_seat_three_times_in_a_row(size: int, cycles: int) -> None:
     assume(size != 4 or cycles <= 2)  # tables for four players cannot achieve that over more cycles
-    rounds = round_robin(numbers(size), cycles)
+    rounds = all_rounds(numbers(size), cycles)
     for player in numbers(size):
         seats = "".join(
             "1" if p.seat1 == player else "2"
@@ -123,17 +138,19 @@ def test_nobody_holds_a_seat_three_times_in_a_row(size: int, cycles: int) -> Non
 
 
 @pytest.mark.parametrize(
-    ("players", "cycles", "where"),
+    ("players", "number", "cycles", "where"),
     [
-        ([], 1, "players"),
-        (["a"], 1, "players"),
-        (["a", "b", "a"], 1, "players"),
-        (["a", ""], 1, "players"),
-        (["a", "b"], 0, "cycles"),
+        ([], 1, 1, "players"),
+        (["a"], 1, 1, "players"),
+        (["a", "b", "a"], 1, 1, "players"),
+        (["a", ""], 1, 1, "players"),
+        (["a", "b"], 1, 0, "cycles"),
+        (["a", "b"], 0, 2, "number"),
+        (["a", "b"], 3, 2, "number"),
     ],
 )
-def test_refusals(players: list[str], cycles: int, where: str) -> None:
+def test_refusals(players: list[str], number: int, cycles: int, where: str) -> None:
     with pytest.raises(Refusal) as refusal:
-        round_robin(players, cycles)
+        round_robin(players, number, cycles)
     assert refusal.value.reason is Reason.ARGUMENT_INVALID
     assert refusal.value.facts["where"] == where

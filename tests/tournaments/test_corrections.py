@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 
 import pytest
 
@@ -94,7 +95,7 @@ def results_of(run: TournamentRun, player: str):  # type: ignore[no-untyped-def]
 def test_results_to_come_are_treated_like_those_before() -> None:
     run = run_of(Format.ROUND_ROBIN, 4)
     run.pair()
-    first, second = run.tournament.ready()[:2]
+    first, second = islice(run.tournament.ready(), 2)
     for game in (first, second):
         run.act(do.Begin(game.number, 1, f"m{game.number}"))
     cheat = first.seat1
@@ -114,7 +115,7 @@ def test_results_to_come_are_treated_like_those_before() -> None:
 def test_games_under_way_are_stopped_and_end_as_walkovers() -> None:
     run = run_of(Format.ROUND_ROBIN, 4)
     run.pair()
-    game = run.tournament.ready()[0]
+    game = next(run.tournament.ready())
     run.act(do.Begin(game.number, 1, "m"))
     correct(run, Disqualify(game.seat2))
     assert run.tournament.to_stop() == [game.number]
@@ -216,7 +217,7 @@ def test_a_game_is_played_again_in_its_round_though_later_rounds_are_paired(form
 def test_a_game_that_is_played_again_has_all_its_attempts_again() -> None:
     run = run_of(Format.ROUND_ROBIN, 3)
     run.pair()
-    game = run.tournament.ready()[0]
+    game = next(run.tournament.ready())
     for attempt in range(1, 7):
         run.act(do.Begin(game.number, attempt, f"m{attempt}"))
         if attempt == 2:

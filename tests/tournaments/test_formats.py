@@ -148,7 +148,7 @@ def test_two_players_of_a_ladder_wait_a_while_for_others_whom_they_have_met_less
         if proposal is None:
             return []
         tournament_run.act(proposal)
-        games = tournament.ready()
+        games = list(tournament.ready())
         for game in games:
             tournament_run.act(Begin(game.number, 1, f"m{game.number}"))
         return games
@@ -173,7 +173,7 @@ def test_two_players_of_a_ladder_wait_a_while_for_others_whom_they_have_met_less
 def test_a_slow_game_delays_only_its_own_players() -> None:
     tournament_run = TournamentRun(spec_of(Format.ROUND_ROBIN), 6, random.Random(1))
     tournament_run.pair()
-    slow = tournament_run.tournament.ready()[0]
+    slow = next(tournament_run.tournament.ready())
     while sum(slow.seat1 in g[2:4] or slow.seat2 in g[2:4] for g in tournament_run.tournament.waiting()) < len(
         tournament_run.tournament.waiting()
     ):
@@ -336,7 +336,7 @@ def test_a_cancelled_tournament_is_over(format_: Format) -> None:
     tournament_run.step()
     tournament_run.act(Cancel("organiser", "cancel", "rain"))
     assert tournament_run.tournament.phase is TournamentPhase.ENDED
-    assert tournament_run.tournament.ready() == []
+    assert not list(tournament_run.tournament.ready())
 
 
 def test_a_proposal_for_an_arena_is_valid_while_its_players_are_free() -> None:

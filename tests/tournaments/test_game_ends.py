@@ -88,7 +88,7 @@ def check(tournament_run: TournamentRun, means: Means) -> None:
         assert (row.wins, row.draws, row.losses) == (score == WIN, score == DRAW, score == LOSS)
         assert {name for name, count in row.faults._asdict().items() if count} == ({fault} - {""})
         assert tournament.score(tournament.meetings[0], player) == score
-        assert arena_scores(tournament)[player] == score
+        assert arena_scores(tournament, [player]) == {player: score}
     page = crosstable(tournament, players)
     shown = {WIN: "1", DRAW: "½", LOSS: "0"}
     assert [page[0][1].points, page[1][0].points] == [shown[score] for score in means.scores]  # type: ignore[union-attr]

@@ -152,7 +152,7 @@ def test_a_tournament_waits_after_the_round_and_is_paired_before_it_goes_on() ->
     assert run.tournament.rounds == 1, "nothing is paired before it is asked for"
     assert not correct(run, PairRound(2)).refusal
     run.pair()
-    assert (run.tournament.rounds, run.tournament.ready()) == (2, [])
+    assert (run.tournament.rounds, [*run.tournament.ready()]) == (2, [])
     assert run.tournament.phase is TournamentPhase.PAUSED
     run.pair()
     assert run.tournament.rounds == 2

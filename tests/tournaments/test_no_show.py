@@ -52,7 +52,7 @@ def test_a_player_who_has_won_by_a_no_show_gets_no_bye_later() -> None:
     tournament_run = swiss(rounds=3, players=3)
     first = tournament_run.tournament.meetings[0]
     end(tournament_run, 1, 1, came=False)
-    for game in tournament_run.tournament.ready():
+    for game in list(tournament_run.tournament.ready()):
         end(tournament_run, game.number, 1, came=True)
     assert tournament_run.tournament.rounds >= 2
     byes = [player for players in tournament_run.tournament.byes.values() for player in players]

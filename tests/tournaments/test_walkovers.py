@@ -56,7 +56,7 @@ def test_who_came_to_its_last_match_wins_at_once() -> None:
     assert scores(tournament_run, "p001", "p000") == (WIN, LOSS)
     assert scores(tournament_run, "p002", "p000") == (WIN, LOSS)
     assert scores(tournament_run, "p003", "p000") is None, "it has had no match yet"
-    assert tournament_run.tournament.ready() == [between(tournament_run, "p001", "p003")], "nobody plays p000"
+    assert [*tournament_run.tournament.ready()] == [between(tournament_run, "p001", "p003")], "nobody plays p000"
     play(tournament_run, "p003", "p001")
     assert scores(tournament_run, "p003", "p000") == (WIN, LOSS)
 

@@ -15,12 +15,13 @@ how many pairs meet by these rules, and how long players wait.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.formats.matching import FEW, matched, seated
 from arbiter.tournaments.formats.pairer import FreePlayers, InvalidOption, Merit, Pairer, Rating, arrange
+from arbiter.tournaments.game_ends import WIN
 from arbiter.tournaments.spec import Options, TieBreak
 from arbiter.tournaments.tournament import Tournament
 from arbiter.tournaments.unpaired_reasons import Why
@@ -53,15 +54,15 @@ class Arena(Pairer):
 
     def propose(self, tournament: Tournament, field: FreePlayers) -> Arrange | None:
         """Return pairs of free players."""
-        scores = arena_scores(tournament)
-        free = sorted(field.free, key=lambda player: -scores.get(player, 0))
+        scores = arena_scores(tournament, field.free)
+        free = sorted(field.free, key=lambda player: -scores[player])
         not_now = tournament.forbidden | _too_soon(tournament, field)
 
         def weight(first: str, second: str) -> float | None:
             pair = frozenset((first, second))
             if pair in not_now:
                 return None
-            apart = abs(scores.get(first, 0) - scores.get(second, 0))
+            apart = abs(scores[first] - scores[second])
             return -apart - MET * tournament.met.get(pair, 0)
 
         pairs = [seated(tournament, *pair) for pair in matched(free, weight)]
@@ -81,8 +82,8 @@ class Arena(Pairer):
         self, tournament: Tournament, players: Sequence[str], ratings: Mapping[str, Rating]
     ) -> Mapping[str, Merit]:
         """Return the players' arena points."""
-        scores = arena_scores(tournament)
-        totals = {player: scores.get(player, 0) + tournament.awarded.get(player, 0) for player in players}
+        scores = arena_scores(tournament, players)
+        totals = {player: scores[player] + tournament.awarded.get(player, 0) for player in players}
         return {player: Merit((points,), arena_points=points) for player, points in totals.items()}
 
 
@@ -104,19 +105,21 @@ def _too_soon(tournament: Tournament, field: FreePlayers) -> frozenset[frozenset
     return frozenset(found)
 
 
-def arena_scores(tournament: Tournament) -> dict[str, int]:
-    """Return the players' arena points: 2 for a win, 1 for a draw, doubled from the third win in a row on.
+def arena_scores(tournament: Tournament, players: Iterable[str]) -> dict[str, int]:
+    """Return the arena points of some players: 2 for a win, 1 for a draw, doubled from the third win in a row on.
 
     A player's games count in the order of their numbers. A streak ends with a game that is not won.
     """
-    streaks: dict[str, int] = {}
-    scores: dict[str, int] = {}
-    for number in sorted(tournament.results):
-        game, played = tournament.games[number - 1], tournament.results[number]
-        if game.seat1 == game.seat2:
-            continue
-        for seat, player in enumerate((game.seat1, game.seat2), start=1):
-            points = played.half_points(seat)
-            scores[player] = scores.get(player, 0) + (2 * points if streaks.get(player, 0) >= 2 else points)
-            streaks[player] = streaks.get(player, 0) + 1 if points == 2 else 0
-    return scores
+    return {player: _score(tournament, player) for player in players}
+
+
+def _score(tournament: Tournament, player: str) -> int:
+    score = streak = 0
+    for meeting in tournament.meetings_of.get(player, ()):
+        for game in meeting.games if meeting.first != meeting.second else ():
+            result = tournament.results.get(game.number)
+            if result is not None:
+                points = result.half_points(1 if game.seat1 == player else 2)
+                score += 2 * points if streak >= 2 else points
+                streak = streak + 1 if points == WIN else 0
+    return score

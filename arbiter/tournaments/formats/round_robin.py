@@ -7,7 +7,7 @@ left early do not count for the others (`arbiter.tournaments.early_leavers`).
 
 from __future__ import annotations
 
-from arbiter.tournaments.berger import round_robin
+from arbiter.tournaments.berger import number_of_rounds, round_robin
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.formats.pairer import FreePlayers, Pairer, arrange
 from arbiter.tournaments.meetings import Pair
@@ -27,7 +27,7 @@ class RoundRobin(Pairer):
 
     def meetings_to_come(self, options: Options, rounds: int, players: int, present: int) -> int:
         """Return how many meetings are still to be paired. Withdrawn players are paired too, and lose by walkover."""
-        return (_rounds(options, players) - rounds) * (players // 2)
+        return (number_of_rounds(players, options.cycles) - rounds) * (players // 2)
 
     def planned_meetings(self, options: Options) -> int:
         """Return how often everybody meets everybody."""
@@ -37,14 +37,9 @@ class RoundRobin(Pairer):
         """Return the next round of the tables."""
         if self.over(tournament):
             return None
-        rounds = round_robin(tournament.seeds, tournament.spec.options.cycles)
-        drawn = rounds[tournament.rounds]
+        drawn = round_robin(tournament.seeds, tournament.rounds + 1, tournament.spec.options.cycles)
         return arrange(tournament, drawn.number, [Pair(pairing.seat1, pairing.seat2) for pairing in drawn.pairings])
 
     def over(self, tournament: Tournament) -> bool:
         """Return whether all rounds are paired."""
-        return tournament.rounds >= _rounds(tournament.spec.options, len(tournament.seeds))
-
-
-def _rounds(options: Options, players: int) -> int:
-    return options.cycles * (players - 1 + players % 2)
+        return tournament.rounds >= number_of_rounds(len(tournament.seeds), tournament.spec.options.cycles)

@@ -35,7 +35,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from arbiter.tournaments import team_boards
-from arbiter.tournaments.berger import round_robin
+from arbiter.tournaments.berger import number_of_rounds, round_robin
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.formats.matching import matched
 from arbiter.tournaments.formats.pairer import FreePlayers, InvalidOption, Pairer, arrange
@@ -181,7 +181,7 @@ class RoundRobinOfTeams(_OfTeams):
         spec, there = tournament.spec, team_boards.members(tournament)
         lines = {team: team_boards.line_up(players, spec.boards) for team, players in there.items()}
         match, turn = divmod(tournament.rounds, spec.rounds_a_match)
-        drawn = round_robin(team_boards.numbered(tournament), spec.options.cycles)[match]
+        drawn = round_robin(team_boards.numbered(tournament), match + 1, spec.options.cycles)
         pairs = [
             pair
             for each in drawn.pairings
@@ -194,4 +194,4 @@ class RoundRobinOfTeams(_OfTeams):
     def over(self, tournament: Tournament) -> bool:
         """Return whether all rounds are paired."""
         spec, there = tournament.spec, len(team_boards.numbered(tournament))
-        return tournament.rounds >= spec.rounds_a_match * spec.options.cycles * (there - 1 + there % 2)
+        return tournament.rounds >= spec.rounds_a_match * number_of_rounds(there, spec.options.cycles)

@@ -44,7 +44,7 @@ def trial(spec: Spec, play: Callable[[ScheduledGame], Ending], seed: int = 1) ->
     under_way: list[tuple[float, int, Ending]] = []
     while not test.answer() and tournament_run.tournament.phase is not TournamentPhase.ENDED:
         tournament_run.pair()
-        for game in tournament_run.tournament.ready():
+        for game in list(tournament_run.tournament.ready()):
             tournament_run.act(do.Begin(game.number, 1, f"m{game.number}"))
             ending = play(game)
             heapq.heappush(under_way, (clock + ending.lasts, game.number, ending))

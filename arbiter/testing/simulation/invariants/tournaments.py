@@ -220,7 +220,7 @@ def played_alone(events: Sequence[ev.Event]) -> Tournament:
         proposal = pairer.propose(tournament, formats.FreePlayers())
         goes_on = act(do.Tick()) or (proposal is not None and act(proposal))
         begun = []
-        for game in tournament.ready():  # all begin first: an absent player may lose those that have not
+        for game in list(tournament.ready()):  # all begin first: an absent player may lose those that have not
             end = results.get(_spots(tournament)[game.number])
             if end is not None and end.reason != WALKOVER and act(do.Begin(game.number, 1, end.match)):
                 begun.append((game.number, end))
