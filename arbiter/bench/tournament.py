@@ -144,19 +144,19 @@ def _run(plan: TournamentPlan, at_once: int, plies: int) -> Played:
     with TemporaryDirectory(dir=plan.folder, prefix="arbiter-bench-") as folder:
         Path(folder).chmod(0o755)  # bots in a sandbox run as another user
         file = Path(folder) / "bench.toml"
-        file.write_text(specification(plan, plies), encoding="utf-8")
+        file.write_text(specification(plan, at_once, plies), encoding="utf-8")
         with _playing(file, at_once) as run:
             return _measured(run, plan.seconds, WARM_UP_GAMES * at_once)
 
 
-def specification(plan: TournamentPlan, plies: int) -> str:
-    """Return the tournament's file: two equal bots, and games that are drawn after some plies."""
+def specification(plan: TournamentPlan, at_once: int, plies: int) -> str:
+    """Return the tournament's file: two equal bots, so many games at once, which are drawn after some plies."""
     bot = f'uci = "{plan.uci}"\nnodes = 1\n' if plan.uci else 'bot = "random"\n'
     bots = "".join(f'[[bots]]\nname = "{name}"\n{bot}' for name in ("one", "two"))
     opening = f'[openings]\nplies = {OPENING}\nseed = "bench"\n' if plan.uci else ""
     return (
         f'name = "Bench"\nformat = "round_robin"\ngames = ["{plan.variant}"]\ntime = "10m+10s"\nrated = false\n'
-        f"[options]\ncycles = {CYCLES}\n[adjudication]\nplies = {plies}\n{opening}{bots}"
+        f"at_once = {at_once}\n[options]\ncycles = {CYCLES}\n[adjudication]\nplies = {plies}\n{opening}{bots}"
     )
 
 

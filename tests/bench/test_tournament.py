@@ -28,11 +28,11 @@ def test_the_time_of_a_move_and_of_a_game_are_told_apart() -> None:
 @pytest.mark.parametrize("uci", ["", "stockfish"])
 def test_the_file_of_the_benchmark_is_a_tournament(uci: str, tmp_path: Path) -> None:
     file = tmp_path / "bench.toml"
-    file.write_text(specification(TournamentPlan(uci=uci), 12))
+    file.write_text(specification(TournamentPlan(uci=uci), 32, 12))
     read = read_all(file)
     assert [bot.name for bot in read.bots] == ["one", "two"]
     assert (read.bots[0].engine is not None) == bool(uci)
-    assert read.tournament.adjudication.plies == 12
+    assert (read.tournament.at_once, read.tournament.adjudication.plies) == (32, 12)
     assert read.tournament.games == ("chess" if uci else "circle-of-life(target=60)",)
 
 
