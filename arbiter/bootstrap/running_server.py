@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeAlias
 
 import structlog
 
@@ -20,8 +20,7 @@ from arbiter.ratings.counts import named
 from arbiter.rpc.game_service import GameServicer
 from arbiter.rpc.grpc_server import RpcServer, Servicers
 from arbiter.rpc.local_channel import LocalChannel, LocalServices
-from arbiter.rpc.local_play import LocalCall
-from arbiter.rpc.local_sessions import LocalSessions
+from arbiter.rpc.local_sessions import LocalSession, LocalSessions
 from arbiter.rpc.match_service import MatchServicer
 from arbiter.rpc.play_messages import PlayMessages
 from arbiter.rpc.play_sender import Messages
@@ -45,6 +44,7 @@ from arbiter.store.database import may_be_shared
 
 if TYPE_CHECKING:
     import arbiter_client as arb
+    from arbiter_protos.v1.play_pb2 import ClientHello, PlayResponse
 
     from arbiter.agents.agents_on_page import AgentsOnPage
     from arbiter.web.http_server import WebServer
@@ -52,12 +52,16 @@ if TYPE_CHECKING:
 HERE = "localhost:1"  #: where clients in this process believe that the server is: no call goes there
 DRAIN_GRACE_S = 2.0  #: time for streams to finish
 
+ClientHere: TypeAlias = "Callable[[str, str], arb.Client]"
+"""Makes a client for a token, whose calls and Play sessions stay in this process, with the address that it calls from.
+"""
+
 
 class RunningServer(NamedTuple):
     """A server that accepts calls. `admin_token` is set only at the first start.
 
     port: that of gRPC, 0 if this server has the page alone. reading: done once all matches that continue are live.
-    certificate: None without TLS. local_sessions: opens Play sessions of bots in this process.
+    certificate: None without TLS. client_here: makes clients in this process.
     """
 
     port: int
@@ -68,7 +72,7 @@ class RunningServer(NamedTuple):
     arbiter: Arbiter
     reading: asyncio.Task[None]
     certificate: ServedCertificate | None
-    local_sessions: LocalSessions
+    client_here: ClientHere
 
 
 def gate_of(settings: Settings, world: World, arbiter: Arbiter) -> Gate:
@@ -79,14 +83,14 @@ def gate_of(settings: Settings, world: World, arbiter: Arbiter) -> Gate:
 class ApiServers(NamedTuple):
     """The servers for gRPC and for browsers; None for what a server does not have. gate: their calls.
 
-    agents: those on the address of the page. local_sessions: as of `RunningServer`.
+    agents: those on the address of the page. client_here: as of `RunningServer`.
     """
 
     rpc: RpcServer | None
     web: WebServer | None
     agents: AgentsOnPage | None
     gate: Gate
-    local_sessions: LocalSessions
+    client_here: ClientHere
 
 
 def api_servers(
@@ -116,31 +120,40 @@ def api_servers(
         from arbiter.bootstrap.gauges import add_gauges
 
         add_gauges(world.metrics, world, certificate, arbiter, gate, unread)
-    local = partial(LocalCall, streams=streams, log=log, meter=meter)
+    services = LocalServices.of(servicers, gate.turns.waiting, gate.turns.refusing, log, meter)
     local_sessions = LocalSessions(gate.play, arbiter.sessions, messages, world.clock, meter)
+    client_here = partial(_client_here, services, local_sessions)
     if not settings.web:
-        return ApiServers(rpc, None, None, gate, local_sessions)
+        return ApiServers(rpc, None, None, gate, client_here)
     # Their libraries take a third of a second to load, which a server without a page saves.
     from arbiter.agents.agents_on_page import SHARED, AgentsOnPage
     from arbiter.rpc.connect import connect_application
     from arbiter.web.application import Calls
     from arbiter.web.http_server import WebServer
 
-    services = LocalServices.of(servicers, local, gate.turns.waiting, gate.turns.refusing, log, meter)
-    agents = AgentsOnPage(partial(_client_here, services), settings.limits.message_bytes)
+    agents = AgentsOnPage(client_here, settings.limits.message_bytes)
     calls = Calls(
         connect_application(servicers, settings.limits, log, meter, gate.turns.waiting),
         SHARED if may_be_shared(settings.store) else agents,
     )
-    return ApiServers(rpc, WebServer(gate, settings, certificate, calls, meter), agents, gate, local_sessions)
+    return ApiServers(rpc, WebServer(gate, settings, certificate, calls, meter), agents, gate, client_here)
 
 
-def _client_here(services: LocalServices, token: str, address: str) -> arb.Client:
-    """Return a client whose calls stay in this process. address: where they come from."""
+def _client_here(services: LocalServices, sessions: LocalSessions, token: str, address: str) -> arb.Client:
     import arbiter_client as arb
+
+    @asynccontextmanager
+    async def session(hello: ClientHello, take: Callable[[PlayResponse], None]) -> AsyncIterator[LocalSession]:
+        try:
+            async with sessions.session(token, hello, take) as here:
+                yield here
+        except Refusal as refusal:
+            reason = arb.Reason(refusal.reason.value)
+            raise arb.ArbiterError(reason, refusal.message, refusal.reason.code, refusal.facts) from None
 
     client = arb.Client(HERE, token=token, tls=arb.NO_TLS)
     client.connection.channel = LocalChannel(services, address)  # type: ignore[assignment]  # the part that it uses
+    client.connection.direct = session
     return client
 
 
@@ -193,7 +206,7 @@ async def serving(
             )
         log.info("serving", port=port, matches=matches, modules="compiled" if is_compiled() else "interpreted")
         try:
-            here = (reading, certificate, apis.local_sessions)
+            here = (reading, certificate, apis.client_here)
             yield RunningServer(port, page, metrics, matches, admin_token, arbiter, *here)
         finally:
             log.info("draining")

@@ -1,6 +1,6 @@
 """The services for a client in the server's process: a channel without a network, with the caller's own address.
 
-Everything else is as over the network: rights, limits, refusals, and the session of a Play stream.
+Everything else is as over the network: rights, limits, refusals. `local_sessions` has the sessions of bots.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from grpc.aio import AioRpcError, Metadata
 
 from arbiter.errors import Refusal, RulesAwaited, failure_of
 from arbiter.rpc.grpc_server import SERVICE_DESCRIPTORS, Servicers
-from arbiter.rpc.local_play import LocalCall
 from arbiter.rpc.servicing import call_of
 from arbiter.service.gate.turns import Refusing, Waiting
 from arbiter.service.ports.log import Logger
@@ -26,36 +25,27 @@ Method = Callable[..., Any]
 
 
 class LocalServices(NamedTuple):
-    """What the channels of all clients in this process share. play: begins a Play call with a token."""
+    """What the channels of all clients in this process share."""
 
     methods: dict[str, Method]
-    play: Callable[[str], LocalCall]
     waiting: Waiting
     refusing: Refusing
     log: Logger
     meter: Meter
 
     @classmethod
-    def of(
-        cls,
-        servicers: Servicers,
-        play: Callable[[str], LocalCall],
-        waiting: Waiting,
-        refusing: Refusing,
-        log: Logger,
-        meter: Meter,
-    ) -> LocalServices:
+    def of(cls, servicers: Servicers, waiting: Waiting, refusing: Refusing, log: Logger, meter: Meter) -> LocalServices:
         """Return the services by the paths of their methods."""
         methods = {
             f"/{service.full_name}/{method.name}": getattr(servicer, method.name)
             for service, servicer in zip(SERVICE_DESCRIPTORS, servicers, strict=True)
             for method in service.methods
         }
-        return cls(methods, play, waiting, refusing, log, meter)
+        return cls(methods, waiting, refusing, log, meter)
 
 
 class LocalChannel:
-    """The part of a channel of gRPC that clients need for calls with one request, and for Play.
+    """The part of a channel of gRPC that clients need for calls with one request.
 
     address: of the caller, as text. A stream of answers is read to its end before the first of them is there.
     """
@@ -82,14 +72,6 @@ class LocalChannel:
 
         return call
 
-    def stream_stream(self, path: str, request_serializer: object, response_deserializer: Any, **_: object) -> Method:
-        """Return the method Play."""
-
-        def call(metadata: Sequence[tuple[str, str]] = ()) -> LocalStream:
-            return LocalStream(self._services.play(call_of(_Context(metadata, self._peer)).secret or ""))
-
-        return call
-
     def stream_unary(self, path: str, *_: object, **__: object) -> Method:
         """Return a method that is not there."""
 
@@ -97,6 +79,8 @@ class LocalChannel:
             raise NotImplementedError(path)
 
         return call
+
+    stream_stream = stream_unary
 
     async def _called(
         self,
@@ -162,30 +146,6 @@ class _Context:
         """Call the functions for the end of the call."""
         for callback in self._done:
             callback(self)
-
-
-class LocalStream:
-    """A Play call as a client has it."""
-
-    def __init__(self, call: LocalCall) -> None:
-        self._call = call
-        self.cancel = call.cancel
-
-    async def read(self) -> Any:
-        """Return the next message, EOF after the last one. Raises AioRpcError."""
-        try:
-            message = await self._call.next()
-        except Refusal as refusal:
-            raise _refused(refusal) from None
-        return grpc.aio.EOF if message is None else message
-
-    async def write(self, request: Any) -> None:
-        """Send a message."""
-        self._call.send(request)
-
-    async def done_writing(self) -> None:
-        """Send no more."""
-        self._call.close()
 
 
 def _refused(refusal: Refusal) -> AioRpcError:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 
 import arbiter_client as arb
-from arbiter_client.direct_session import DirectSession
-from arbiter_client.playing import play_by
+from arbiter_client.playing import play_with
+from arbiter_client.session import Waiting
 from arbiter_protos.v1 import match_pb2
 
-from arbiter.cli.tournament_run.hosted_engines import session
 from arbiter.games import registry
 from arbiter.service.play.pings import CONNECT_AGAIN
 from arbiter.testing.served import Served, memory_world, served
@@ -38,9 +36,8 @@ class Ending(arb.Bot):
 
 async def play(server: Served, bot: arb.Bot, metadata: Metadata) -> None:
     secret = metadata[0][1].removeprefix("Bearer ")
-    async with arb.Client(server.address, token=secret, tls=arb.NO_TLS) as client:
-        here = DirectSession(bot, partial(session, server.running, secret))
-        await play_by(here.of, here, client, bot, 1, 1, "raise")
+    async with server.running.client_here(secret, "") as client:
+        await play_with(client, bot, 1, 1, "raise", Waiting(WAIT_S))
 
 
 async def test_a_bot_plays_on_in_the_next_session_if_the_server_ends_one() -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 
+import arbiter_client as arb
 import pytest
+from arbiter_client.outbox import ServerEnd
 from arbiter_protos.v1 import play_pb2 as pb
 
 from arbiter.errors import Reason, Refusal
-from arbiter.rpc.local_sessions import LocalSession
-from arbiter.testing.served import memory_world, served
+from arbiter.testing.served import Served, memory_world, served
 from tests.rpc.calls import Metadata, Stubs
 from tests.rpc.servers import WAIT_S
 from tests.rpc.test_streams import FIRST
@@ -45,17 +48,24 @@ def token(metadata: Metadata) -> str:
     return metadata[0][1].removeprefix("Bearer ")
 
 
-def move(session: LocalSession, match_id: str, ply: int, text: str = FIRST) -> None:
-    session.act(pb.PlayAct(request_id=f"m{ply}", match_id=match_id, move=pb.MoveAct(ply=ply, move=text)))
+def session(
+    server: Served, secret: str, take: Callable[[pb.PlayResponse], None]
+) -> AbstractAsyncContextManager[ServerEnd]:
+    opens = server.running.client_here(secret, "").connection.direct
+    assert opens is not None
+    return opens(HELLO, take)
+
+
+def move(hers: ServerEnd, match_id: str, ply: int, text: str = FIRST) -> None:
+    hers.act(pb.PlayAct(request_id=f"m{ply}", match_id=match_id, move=pb.MoveAct(ply=ply, move=text)))
 
 
 async def test_turns_and_answers_are_as_over_the_network() -> None:
     async with served(memory_world) as server:
         stubs, alice, bob = await Stubs(server).enter(), Bot(), Bot()
-        local = server.running.local_sessions
         async with (
-            local.session(token(stubs.alice), HELLO, alice.take) as hers,
-            local.session(token(stubs.bob), HELLO, bob.take) as his,
+            session(server, token(stubs.alice), alice.take) as hers,
+            session(server, token(stubs.bob), bob.take) as his,
         ):
             assert (hers.player, his.player) == ("alice", "bob")
             hers.begin()
@@ -77,21 +87,21 @@ async def test_turns_and_answers_are_as_over_the_network() -> None:
 
 async def test_an_unknown_token_is_refused() -> None:
     async with served(memory_world) as server:
-        with pytest.raises(Refusal, match="token") as refused:
-            async with server.running.local_sessions.session("nobody's", HELLO, Bot().take):
+        with pytest.raises(arb.ArbiterError, match="token") as refused:
+            async with session(server, "nobody's", Bot().take):
                 raise AssertionError("a session was opened")
-        assert refused.value.reason is Reason.TOKEN_INVALID
+        assert refused.value.reason is arb.Reason.TOKEN_INVALID
 
 
 async def test_the_newest_session_of_a_player_ends_the_one_before_which_has_no_effect_any_more() -> None:
     async with served(memory_world) as server:
         stubs, old, new = await Stubs(server).enter(), Bot(), Bot()
         match_id = (await stubs.match()).match_id
-        local, secret = server.running.local_sessions, token(stubs.alice)
-        async with local.session(secret, HELLO, old.take) as first:
+        secret = token(stubs.alice)
+        async with session(server, secret, old.take) as first:
             first.begin()
             assert (await old.item("turn")).turn.match_id == match_id
-            async with local.session(secret, HELLO, new.take) as second, asyncio.timeout(WAIT_S):
+            async with session(server, secret, new.take) as second, asyncio.timeout(WAIT_S):
                 second.begin()
                 with pytest.raises(Refusal) as ended:
                     await first.over
@@ -108,7 +118,7 @@ async def test_an_error_of_the_bot_is_told_where_its_session_is_awaited() -> Non
 
     async with served(memory_world) as server:
         stubs = await Stubs(server).enter()
-        async with server.running.local_sessions.session(token(stubs.alice), HELLO, fails) as session:
-            session.begin()
+        async with session(server, token(stubs.alice), fails) as hers:
+            hers.begin()
             with pytest.raises(ZeroDivisionError):
-                await session.over
+                await hers.over

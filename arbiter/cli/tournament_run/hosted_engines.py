@@ -18,21 +18,18 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import fields
-from functools import partial
 from typing import Any, Final, NoReturn
 
 import arbiter_client as arb
 import structlog
 from arbiter_client import bridge
 from arbiter_client.bridge.child import Child
-from arbiter_client.direct_session import DirectSession, ServerEnd
 from arbiter_client.log import PlainLine
-from arbiter_client.playing import play_by
+from arbiter_client.playing import play_with
+from arbiter_client.session import Waiting
 
 from arbiter.bootstrap import RunningServer
-from arbiter.cli.announcing import client_address
 from arbiter.cli.tournament_bots import EngineEntry
-from arbiter.errors import Refusal
 from arbiter.sandbox.spawning import SpawnedProcess, SpawnerGone
 
 HANDLES: Final = 3  #: of an engine
@@ -46,10 +43,9 @@ _BOT_LOG: ContextVar[socket.socket | None] = ContextVar("bot_log", default=None)
 
 
 @asynccontextmanager
-async def playing(channel: socket.socket, listen: str, running: RunningServer) -> AsyncIterator[None]:
+async def playing(channel: socket.socket, running: RunningServer) -> AsyncIterator[None]:
     """Let the engines that come over the channel play inside the context; all have ended at its end."""
     loop, log = asyncio.get_running_loop(), structlog.get_logger("arbiter.engines")
-    address = client_address(listen, running.port)
     plays = set[asyncio.Task[None]]()
 
     def take() -> None:
@@ -61,7 +57,7 @@ async def playing(channel: socket.socket, listen: str, running: RunningServer) -
         spawner, bot_log = (socket.socket(fileno=handle) for handle in ends)
         with os.fdopen(job) as file:
             file.seek(0)
-            play = asyncio.create_task(_play(json.load(file), spawner, bot_log, address, running, log))
+            play = asyncio.create_task(_play(json.load(file), spawner, bot_log, running, log))
         plays.add(play)
         play.add_done_callback(plays.discard)
 
@@ -77,12 +73,7 @@ async def playing(channel: socket.socket, listen: str, running: RunningServer) -
 
 
 async def _play(
-    job: Mapping[str, Any],
-    spawner: socket.socket,
-    bot_log: socket.socket,
-    address: str,
-    running: RunningServer,
-    log: Any,
+    job: Mapping[str, Any], spawner: socket.socket, bot_log: socket.socket, running: RunningServer, log: Any
 ) -> None:
     """Play an engine until the run has closed its end of the bot's log."""
     _BOT_LOG.set(bot_log)
@@ -92,7 +83,7 @@ async def _play(
         assert task is not None
         asyncio.get_running_loop().add_reader(bot_log, task.cancel)
         try:
-            await _until_it_fails(job, spawner, address, running)
+            await _until_it_fails(job, spawner, running)
         except (arb.ClientError, bridge.ProgramFailed) as error:
             _say(bot_log, f"{shlex.join(job['command'])}: {error}\n".encode())
         except Exception as error:
@@ -102,9 +93,7 @@ async def _play(
         _say(bot_log, END)
 
 
-async def _until_it_fails(
-    job: Mapping[str, Any], spawner: socket.socket, address: str, running: RunningServer
-) -> NoReturn:
+async def _until_it_fails(job: Mapping[str, Any], spawner: socket.socket, running: RunningServer) -> NoReturn:
     """Play an engine. Raises ProgramFailed if it does not introduce itself, and ClientError."""
     engine = EngineEntry(*job["engine"])
     command, language = job["command"], language_of(engine)
@@ -121,10 +110,9 @@ async def _until_it_fails(
     introduction = await bridge.introduce(command, language, limits.start_s, called, start)
     async with (
         bridge.ProgramBot(command, introduction, language, limits, called, start, engine.dialogue) as bot,
-        arb.Client(address, token=job["token"], tls=arb.NO_TLS, patience_s=PATIENCE_S) as client,
+        running.client_here(job["token"], "") as client,
     ):
-        here = DirectSession(bot, partial(session, running, job["token"]))
-        await play_by(here.of, here, client, bot, None, AT_ONCE, "resign")
+        await play_with(client, bot, None, AT_ONCE, "resign", Waiting(PATIENCE_S))
     raise AssertionError("a bot plays on until it fails")
 
 
@@ -143,19 +131,6 @@ def language_of(engine: EngineEntry) -> bridge.Language:
     search = bridge.Search(told["nodes"], told["depth"], told["movetime"])
     concessions = bridge.Concessions(**{field.name: told[field.name] for field in fields(bridge.Concessions)})
     return bridge.Uci(engine.options, search, concessions, engine.ponder)
-
-
-@asynccontextmanager
-async def session(
-    running: RunningServer, token: str, hello: Any, take: Callable[[Any], None]
-) -> AsyncIterator[ServerEnd]:
-    """Open a session in this process, for the bot that has a token. Raises ArbiterError."""
-    try:
-        async with running.local_sessions.session(token, hello, take) as end:
-            yield end
-    except Refusal as refusal:
-        reason = arb.Reason(refusal.reason.value)
-        raise arb.ArbiterError(reason, refusal.message, refusal.reason.code, refusal.facts) from None
 
 
 # The log of each bot goes to the run

@@ -28,7 +28,7 @@ def main() -> None:
     channel, listen, web, store = sys.argv[1:]
     logs.configure("warning")
     settings = load(None, listen=listen, web=web, store=store, registration="closed")
-    run_server(settings, engines=partial(playing, socket.socket(fileno=int(channel)), listen))
+    run_server(settings, engines=partial(playing, socket.socket(fileno=int(channel))))
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from google.protobuf.message import Message
 
 from arbiter_client.addresses import Addresses, Tries
 from arbiter_client.errors import ArbiterError, ClientError, ConnectionFailed, CredentialsError, from_rpc
+from arbiter_client.outbox import Opens
 
 LARGEST_MESSAGE_BYTES: Final = 64 * 1024 * 1024
 
@@ -92,6 +93,7 @@ class Connection:
         self.patience_s = patience_s
         self.outages = 0  #: how many calls have failed because the arbiter was away or busy
         self.on_wait: Callable[[ConnectionFailed], None] = lambda error: None  #: called with the reason of each wait
+        self.direct: Opens | None = None  #: opens sessions in the arbiter's process; None: over the network
         self.up = False  #: whether a Play stream has been greeted, and has not ended
         self.greetings = 0  #: how many Play streams have begun: the arbiter was there then
         self._greeted = asyncio.Event()

@@ -1,12 +1,15 @@
-"""The acts of a bot on their way to the server, and the queue in which they go over the network."""
+"""The acts of a bot on their way to the server: in a queue over the network, or at once in the server's process."""
 
 from __future__ import annotations
 
 import asyncio
 import secrets
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol, TypeAlias
 
-from arbiter_protos.v1.play_pb2 import ClientHello, PlayAct, PlayRequest
+from arbiter_protos.v1.play_pb2 import ClientHello, PlayAct, PlayRequest, PlayResponse
 
 
 class Acts(ABC):
@@ -112,3 +115,44 @@ class Outbox(Acts):
         if not self._held:
             self._queue.append(act)
             self._ready.set()
+
+
+class ServerEnd(Protocol):
+    """The server's end of a session. over: raises what has ended it; done without that after the bot's `stop`."""
+
+    over: asyncio.Future[None]
+
+    @property
+    def player(self) -> str:
+        """The bot's player."""
+
+    def begin(self) -> None:
+        """Give the bot the items that there are, and from now on all others."""
+
+    def act(self, act: PlayAct) -> None:
+        """Do what the bot asks, unless the session has ended."""
+
+
+Opens: TypeAlias = Callable[[ClientHello, Callable[[PlayResponse], None]], AbstractAsyncContextManager[ServerEnd]]
+"""Opens a session with the bot's hello, and what takes the items for the bot. Raises ArbiterError."""
+
+
+class DirectActs(Acts):
+    """The acts of a bot in its server's process: what it asks is done when it asks it. session: None between two."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.session: ServerEnd | None = None
+
+    def say(self, act: PlayAct, at_once: bool = False) -> None:
+        """Have something done that is not answered."""
+        self._push(act)
+
+    def repeat(self) -> None:
+        """Have done again what was not answered in the session before."""
+        for act in list(self._unanswered.values()):
+            self._push(act)
+
+    def _push(self, act: PlayAct) -> None:
+        if self.session is not None:
+            self.session.act(act)

@@ -16,9 +16,10 @@ from arbiter_client.bot import Bot, Run, running
 from arbiter_client.calling import OnError
 from arbiter_client.channel import Tls
 from arbiter_client.client import Client
+from arbiter_client.direct_session import DirectSession
 from arbiter_client.errors import ArbiterError, ClientError, CredentialsError, Reason
 from arbiter_client.hooks import Hooks, logging_to
-from arbiter_client.outbox import Acts, Outbox
+from arbiter_client.outbox import DirectActs, Outbox
 from arbiter_client.runner import BotRunner
 from arbiter_client.session import Session, Waiting
 from arbiter_client.time_control import ALLOWED, canonical
@@ -90,12 +91,18 @@ async def play_with(
     hooks: Hooks = NO_HOOKS,
 ) -> None:
     """Play a bot as `play` does, over the connection of a client that has its token."""
-    outbox = Outbox()
-
-    def over_network(runner: BotRunner) -> Session:
-        return Session(bot, client.connection, outbox, runner, waiting)
-
-    await play_by(over_network, outbox, client, bot, matches, thinkers, on_error, hooks)
+    connection, loop = client.connection, asyncio.get_running_loop()
+    run = Run(client, BlockingClient.around(client, loop))
+    with running(bot, run):
+        acts = Outbox() if connection.direct is None else DirectActs()
+        runner = BotRunner(bot, run, acts, hooks, on_error, thinkers, matches)
+        session: Stream
+        if isinstance(acts, Outbox):
+            session = Session(bot, connection, acts, runner, waiting)
+        else:
+            assert connection.direct is not None
+            session = DirectSession(bot, connection, connection.direct, acts, runner)
+        await _until_done(session, runner)
 
 
 class Stream(Protocol):
@@ -106,23 +113,6 @@ class Stream(Protocol):
 
     def stop(self) -> None:
         """Send the last acts and end the stream; `run` returns once the server has ended it too."""
-
-
-async def play_by(
-    streamed: Callable[[BotRunner], Stream],
-    acts: Acts,
-    client: Client,
-    bot: Bot,
-    matches: int | None,
-    thinkers: int,
-    on_error: OnError,
-    hooks: Hooks = NO_HOOKS,
-) -> None:
-    """Play a bot as `play` does, by a session of its own that takes its acts; the client makes all other calls."""
-    run = Run(client, BlockingClient.around(client, asyncio.get_running_loop()))
-    with running(bot, run):
-        runner = BotRunner(bot, run, acts, hooks, on_error, thinkers, matches)
-        await _until_done(streamed(runner), runner)
 
 
 async def _until_done(session: Stream, runner: BotRunner) -> None:
