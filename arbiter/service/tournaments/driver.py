@@ -43,6 +43,7 @@ from arbiter.tournaments.meetings import ScheduledGame
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
 from arbiter.tournaments.unpaired_reasons import Why
 
+PAIRED_AT_ONCE: Final = 64  #: games that are paired, after which others get their turn: some milliseconds
 MOST_MAKING: Final = 32  #: matches that a tournament creates at the same time; more would wait for each other
 LOOK_S: Final = 1.0  #: time between two checks of a running tournament: players may have come, or be free again
 HAS_JUST_ENDED: Final = Refusal(
@@ -273,8 +274,12 @@ class TournamentDriver:
             return
         if not self._succession.is_due(self._newest):
             self._decide(self._verdict() or do.Tick(), now)  # the verdict counts also after the last game
-        following = self._next_command()
-        if following is not None and self._decide(following) is None:
+        began, games = self._newest.revision, len(self._newest.games)
+        while len(self._newest.games) < games + PAIRED_AT_ONCE:
+            known, following = self._newest.revision, self._next_command()
+            if following is None or self._decide(following) is not None or self._newest.revision == known:
+                break
+        if self._newest.revision > began:
             self.wake()  # more may follow
 
     async def _catch_up(self) -> bool:

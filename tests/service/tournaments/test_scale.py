@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 
 import pytest
 
+from arbiter.service.tournaments.driver import PAIRED_AT_ONCE
 from arbiter.testing.clock import virtually
 from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments import events as ev
@@ -35,3 +37,14 @@ async def test_large_tournaments_are_played_through_the_whole_service(format_: F
     contest = Contest(count)
     log = await contest.ended(await contest.start(spec_of(format_, rounds=5)))
     assert len(log.tournament.results) == count // 2 * (5 if format_ is Format.SWISS else count - 1)
+
+
+@virtually
+async def test_rounds_that_need_no_game_before_them_are_paired_many_at_once() -> None:
+    contest = Contest(2)
+    tournament_id = await contest.start(spec_of(Format.ROUND_ROBIN, cycles=2 * PAIRED_AT_ONCE))
+    while (await contest.tournament(tournament_id)).rounds < 2 * PAIRED_AT_ONCE:  # noqa: ASYNC110 - there is no event to wait for
+        await asyncio.sleep(0.01)
+    log = (await contest.checked(tournament_id)).events
+    before = log[: next(number for number, event in enumerate(log) if isinstance(event, ev.Begun))]
+    assert sum(isinstance(event, ev.Paired) for event in before) >= PAIRED_AT_ONCE
