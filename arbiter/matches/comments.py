@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from hashlib import shake_256
 from typing import Final, NamedTuple
 
-from arbiter.event_json.canonical import Json, MalformedRecordError, NotCanonicalError, decode, encode
+from arbiter.event_json.canonical import Json, MalformedRecordError, NotCanonicalError, decode, encode_plain
 from arbiter.event_json.fields import Fields
 from arbiter.event_json.numbers import LARGEST_INTEGER
 
@@ -28,6 +29,7 @@ MOST_MOVES: Final = 32  #: maximum moves of a stored line
 MOST_CHARACTERS: Final = 500  #: maximum characters of all moves of a line together
 KEY_BYTES: Final = 32
 BLOCK_BYTES: Final = 64
+KEPT: Final = 4_096  #: decrypted comments: rules about the last ones ask after each move, and the end for all of them
 
 _MOVE: Final = re.compile(r"[!-Z\\^-z|~]+")  # printable ASCII without blanks, brackets and braces
 _HEX: Final = re.compile(r"(?:[0-9a-f]{2})+")
@@ -92,10 +94,11 @@ def seal(comment: Comment, key: bytes, ply: int) -> str:
         values["line"] = comment.line
     if comment.search is not UNSAID:
         values.update((name, value) for name, value in comment.search._asdict().items() if value is not None)
-    text = encode(values)
+    text = encode_plain(values)
     return _crossed(text + b" " * (-len(text) % BLOCK_BYTES), key, ply).hex()
 
 
+@lru_cache(KEPT)
 def unseal(sealed: str, key: bytes, ply: int) -> Comment:
     """Decrypt a comment of the record. Raises MalformedRecordError if the key does not fit."""
     if not _HEX.fullmatch(sealed):
