@@ -33,6 +33,7 @@ UNTIMED_MS: Final = 1_000  #: of a move without a clock and without a limit of i
 PART: Final = 40  #: of the main time that one move takes, where periods come after it
 
 _SCORE: Final = re.compile(r"\bscore (cp|mate) (-?\d{1,9})\b")
+_FIRST: Final = re.compile(r"multipv 1(?= |$)")
 _BOUND: Final = re.compile(r"\b(?:lowerbound|upperbound)\b")
 _LINE: Final = re.compile(r"\bpv (.+)")
 _NUMBER: Final = re.compile(r"\b(depth|nodes|time) (\d{1,15})\b")
@@ -90,10 +91,7 @@ class Uci(Language):
         self._to_skip = 0  # moves to come from searches that were stopped
         self._search = search or Search()
         self._concessions = concessions or Concessions()
-        self._evaluation: int | None = None
-        self._expected: tuple[str, ...] = ()
-        self._score: int | None = None  # centipawns
-        self._searched: Searched | None = None
+        self._info = ""  # its last line with a score
         self._knows_960 = False
         self._late = False  # draws are all right by the number of the move
         self._lost = self._level = 0  # successive moves with such a score
@@ -171,7 +169,7 @@ class Uci(Language):
 
     def _forget(self) -> None:
         """Forget what the engine has said of another position."""
-        self._evaluation, self._expected, self._score, self._searched, self._reply = None, (), None, None, ""
+        self._info = self._reply = ""
 
     def _position(self, match: LiveMatch, moves: tuple[str, ...]) -> str:
         """Return the line that puts up a position of a match."""
@@ -207,10 +205,11 @@ class Uci(Language):
 
     def choice(self, line: str) -> Choice | None:
         """Read `bestmove`, with the score and the line of the last `info`; every other line is a remark."""
-        words = line.split()
-        if words[:1] == ["info"]:
-            self._note(line)
+        if line.split(None, 1)[:1] == ["info"]:
+            if _SCORE.search(line) and not _BOUND.search(line) and ("multipv" not in line or _FIRST.search(line)):
+                self._info = line
             return None
+        words = line.split()
         if words[:1] != ["bestmove"]:
             return None
         if self._to_skip or self._guess is not None:  # it was stopped; or it ends by itself, and is asked in its turn
@@ -222,8 +221,9 @@ class Uci(Language):
                 return Resign()
             case [move, *more]:
                 self._reply = more[1] if len(more) > 1 and more[0] == "ponder" else ""
-                expected = self._expected if self._expected[:1] == (move,) else ()
-                return self._conceded(Move(move, self._evaluation, expected, self._searched))
+                evaluation, expected, searched, score = _read(self._info)
+                expected = expected if expected[:1] == (move,) else ()
+                return self._conceded(Move(move, evaluation, expected, searched), score)
         raise AnswerMalformed(line, "bestmove MOVE")
 
     def _look(self, position: str) -> None:
@@ -233,37 +233,15 @@ class Uci(Language):
             self._level = 0
         self._late = number.isdecimal() and int(number) >= self._concessions.draw_from
 
-    def _conceded(self, move: Move) -> Choice:
-        """Count a score, and return the move, with an offer of a draw if one is all right; or resign."""
-        says, score = self._concessions, self._score
+    def _conceded(self, move: Move, score: int | None) -> Choice:
+        """Count a score in centipawns; return the move, with an offer of a draw if one is all right; or resign."""
+        says = self._concessions
         self._lost = self._lost + 1 if score is not None and score <= -says.resign_score else 0
         self._level = self._level + 1 if score is not None and abs(score) <= says.draw_score else 0
         self.agrees = bool(says.draw_moves) and self._late and self._level >= says.draw_moves
         if says.resign_moves and self._lost >= says.resign_moves:
             return Resign()
         return OfferDraw(move) if self.agrees else move
-
-    def _note(self, info: str) -> None:
-        score = _SCORE.search(info)
-        if score is None or _BOUND.search(info) or ("multipv" in info and "multipv 1 " not in f"{info} "):
-            return
-        value = min(max(int(score[2]), -MOST), MOST)
-        self._score = value if score[1] == "cp" else MOST if value > 0 else -MOST
-        if score[1] == "mate":
-            self._evaluation = 1_000 if value > 0 else 0
-        else:
-            self._evaluation = round(1_000 / (1 + math.pow(10, -value / SCALE)))
-        numbers = {name: int(number) for name, number in _NUMBER.findall(info.partition(" pv ")[0])}
-        mates, said = score[1] == "mate", int(score[2])
-        self._searched = Searched(
-            None if mates else said,
-            said if mates else None,
-            numbers.get("depth"),
-            numbers.get("nodes"),
-            numbers.get("time"),
-        )
-        found = _LINE.search(info)
-        self._expected = tuple(found[1].split()) if found is not None else ()
 
     def end(self, outcome: str, reason: str) -> list[str]:
         """Return the line that stops an engine that ponders; it is not told of the end of a game."""
@@ -284,3 +262,21 @@ def _version(name: list[str]) -> str:
     """Return the version in an engine's name, `15.1` of `Stockfish 15.1`: the last word with a digit, or '1'."""
     found = [word for word in name if any(map(str.isdigit, word))]
     return re.sub(r"[^\w.+-]", "", found[-1])[:40] or "1" if found else "1"
+
+
+def _read(info: str) -> tuple[int | None, tuple[str, ...], Searched | None, int | None]:
+    """Return what a line says of a search: evaluation in permille, the line of play, numbers, score in centipawns."""
+    score = _SCORE.search(info)
+    if score is None:
+        return None, (), None, None
+    mates, said = score[1] == "mate", int(score[2])
+    value = min(max(said, -MOST), MOST)
+    if mates:
+        value = MOST if value > 0 else -MOST
+    evaluation = (1_000 if value > 0 else 0) if mates else round(1_000 / (1 + math.pow(10, -value / SCALE)))
+    numbers = {name: int(number) for name, number in _NUMBER.findall(info.partition(" pv ")[0])}
+    found = _LINE.search(info)
+    searched = Searched(
+        None if mates else said, said if mates else None, *(numbers.get(name) for name in ("depth", "nodes", "time"))
+    )
+    return evaluation, tuple(found[1].split()) if found is not None else (), searched, value

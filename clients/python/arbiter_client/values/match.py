@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from arbiter_protos.v1 import match_pb2
@@ -154,7 +154,16 @@ def comment_message(
         kept.append(move)
     if score is None and not kept and search is None:
         return None
-    return match_pb2.MoveComment(evaluation=score, line=kept, **asdict(search or Searched()))
+    said = search or Searched()
+    return match_pb2.MoveComment(
+        evaluation=score,
+        line=kept,
+        centipawns=said.centipawns,
+        mate=said.mate,
+        depth=said.depth,
+        nodes=said.nodes,
+        time_ms=said.time_ms,
+    )
 
 
 @dataclass(frozen=True, slots=True)
