@@ -162,7 +162,10 @@ class Limits(_Section):
     chunk_moves: Count = Field(default=2_000, ge=1, description="legal moves in one chunk")
     turn_moves: Count = Field(default=10_000, ge=0, description="legal moves in one turn")
     acts_a_second: Count = Field(
-        default=2_000, ge=1, description="acts on a Play stream other than moves in live matches; more end the stream"
+        default=2_000,
+        ge=1,
+        description="acts on a Play stream other than moves in live matches; more end the stream, and so do more "
+        "requests without an answer than these and one for each open match",
     )
     play_streams_a_minute: Count = Field(
         default=300,

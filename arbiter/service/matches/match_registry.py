@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from typing import Final
+from weakref import WeakValueDictionary
 
 from arbiter.errors import Reason, Refusal
 from arbiter.games.contract import Seat
@@ -64,6 +65,7 @@ class MatchRegistry:
         self.recovery: Final = recovery
         self._others = others
         self._clock = clock
+        self._looking: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # by the player who asks
 
     # -- life --------------------------------------------------------------------------------------------------------
 
@@ -136,11 +138,13 @@ class MatchRegistry:
         """Let a match decide a player's request. make: returns the command, for the seat that the player has.
 
         A live match decides before this returns. The future gets the answer once the events that it depends on are
-        durable. A refusal is an answer too: one of those of `act`, or SEAT_NOT_YOURS.
+        durable. A refusal is an answer too: one of those of `act`, or SEAT_NOT_YOURS. A player's requests for matches
+        that are not live are answered one after the other: to look for many at once would keep moves waiting.
         """
         live = self.live.find(match_id)
         if live is None or self.draining:
-            return asyncio.ensure_future(self._request_later(player, match_id, make))
+            lock = self._looking.setdefault(player, asyncio.Lock())
+            return asyncio.ensure_future(self._request_later(lock, player, match_id, make))
         seat = seat_of(live.newest, player)
         if seat is None:
             return answered_now(_seat_not_yours(player, match_id))
@@ -150,13 +154,16 @@ class MatchRegistry:
         self.decisions.note_request(live, player)
         return self.decisions.decide(live, command)
 
-    async def _request_later(self, player: str, match_id: str, make: Callable[[Seat], SeatRequest]) -> Answer:
-        try:
-            match = await self.match(match_id)
-        except Refusal as refusal:
-            return refusal
-        seat = seat_of(match, player)
-        return _seat_not_yours(player, match_id) if seat is None else await self.answer(match_id, make(seat))
+    async def _request_later(
+        self, lock: asyncio.Lock, player: str, match_id: str, make: Callable[[Seat], SeatRequest]
+    ) -> Answer:
+        async with lock:
+            try:
+                match = await self.match(match_id)
+            except Refusal as refusal:
+                return refusal
+            seat = seat_of(match, player)
+            return _seat_not_yours(player, match_id) if seat is None else await self.answer(match_id, make(seat))
 
     async def answer(self, match_id: str, command: Command) -> Answer:
         """Let a match decide a command, like `act`, but return a refusal instead of raising it."""

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final
 
 from arbiter.config import Limits
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import Reason, Refusal, limit_reached
 from arbiter.games.contract import Seat
 from arbiter.matches.commands import AnswerDraw, ClaimDraw, OfferDraw, Play, Resign, SeatRequest
 from arbiter.matches.comments import Comment
@@ -50,6 +50,7 @@ class PlayActs:
         self._delivery = delivery
         self._clock = clock
         self._most_acts = limits.acts_a_second
+        self._most_unanswered = limits.acts_a_second + limits.open_matches_of_player
         self._meter = meter
 
     def arrived(self, session: Session, own_count: bool, at: int) -> None:
@@ -127,7 +128,10 @@ class PlayActs:
         match_id: str,
         make: Callable[[Seat], SeatRequest],
     ) -> None:
-        session.request_arrived()
+        most = self._most_unanswered
+        if session.request_arrived() > most:
+            session.end(limit_reached(f"more than {most} of your requests wait for their answers: connect again", most))
+            return
         answered = self._registry.request(session.player, match_id, make)
         answered.add_done_callback(lambda done: self._answer(session, request_id, match_id, True, done.result()))
 

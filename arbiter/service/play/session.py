@@ -287,9 +287,10 @@ class Session:
         known = list(self.unacknowledged)
         return set(known[: known.index(cursor) + 1] if cursor in self.unacknowledged else known)
 
-    def request_arrived(self) -> None:
-        """Count a request that needs an answer."""
+    def request_arrived(self) -> int:
+        """Count a request that needs an answer; return how many there are now."""
         self._unanswered += 1
+        return self._unanswered
 
     def put_answer(self, item: AnswerItem) -> None:
         """Put the answer to a request on the stream."""

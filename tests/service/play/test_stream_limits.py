@@ -7,6 +7,7 @@ from collections import Counter
 
 import pytest
 
+from arbiter.bootstrap import Store
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.matches import Receipt
@@ -14,8 +15,10 @@ from arbiter.matches.commands import Play
 from arbiter.matches.events import EventKind
 from arbiter.matches.record import read
 from arbiter.service.play.session import AnswerItem, Hello, NoticeItem, PingItem, StateItem, TurnItem
+from arbiter.service.ports.journal import StoredRecord, Subject
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
+from arbiter.testing.memory import MemoryDirectory, MemoryJournal
 from tests.service.play.streams import AT_ONCE, of
 
 
@@ -28,6 +31,24 @@ def answered(bot: StreamReader, request: str) -> Reason:
 def reason_of(bot: StreamReader) -> Reason:
     assert bot.session.ended is not None
     return bot.session.ended.reason
+
+
+class SlowJournal(MemoryJournal):
+    """Answers once `answers` is set. most: how many asked it for a match at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.answers = asyncio.Event()
+        self.most = self._under_way = 0
+
+    async def read(
+        self, match_id: str, after: int = 0, most: int | None = None, subject: Subject = Subject.MATCH
+    ) -> list[StoredRecord]:
+        self._under_way += 1
+        self.most = max(self.most, self._under_way)
+        await self.answers.wait()
+        self._under_way -= 1
+        return await super().read(match_id, after, most, subject)
 
 
 class TestSilence:
@@ -144,6 +165,33 @@ class TestRateLimits:
         await bob.receive()
         assert [item.request_id for item in of(AnswerItem, bob.received)] == []  # the stream ended first
         assert len(asyncio.all_tasks()) < 10
+
+    @virtually
+    async def test_requests_outside_of_live_matches_are_looked_up_one_after_the_other(self) -> None:
+        journal = SlowJournal()
+        server = InMemoryArbiter(Store(journal, MemoryDirectory()))
+        bob = await server.connect("bob")
+        for n in range(20):
+            server.arbiter.acts.claim_draw(bob.session, f"{n}", f"nowhere{n % 3}")
+        await settle()
+        journal.answers.set()
+        await settle()
+        assert journal.most == 1
+        await bob.receive()
+        answers = of(AnswerItem, bob.received)
+        assert [item.request_id for item in answers] == [f"{n}" for n in range(20)]
+        assert {answered(bob, item.request_id) for item in answers} == {Reason.MATCH_NOT_FOUND}
+
+    @virtually
+    async def test_too_many_requests_without_an_answer_end_the_stream(self) -> None:
+        limits = Limits(acts_a_second=5, open_matches_of_player=2)
+        server = InMemoryArbiter(Store(SlowJournal(), MemoryDirectory()), limits=limits)
+        bob = await server.connect("bob")
+        for n in range(8):
+            assert bob.session.ended is None
+            server.arbiter.acts.claim_draw(bob.session, f"{n}", "nowhere")
+            await asyncio.sleep(1)
+        assert reason_of(bob) is Reason.RATE_LIMITED
 
 
 class TestReconnections:
