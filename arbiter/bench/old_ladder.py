@@ -27,6 +27,7 @@ from arbiter.matches.policy import Policy
 from arbiter.matches.record import seal, seal_first
 from arbiter.runtime.ids import SystemIds
 from arbiter.runtime.system_clock import SystemClock
+from arbiter.service.ports.directory import Directory, Player
 from arbiter.service.ports.journal import Append, Record, Subject
 from arbiter.service.ports.snapshots import Snapshot
 from arbiter.service.record.match_log import end_of, summary_of
@@ -62,7 +63,15 @@ async def write_ladder(store: NewStore, games: int) -> str:
             await asyncio.gather(*map(opened.journal.append, some))
             if ladder.since_snapshot >= opened.snapshots.every:
                 await opened.snapshots.keep(ladder.snapshot())
+        await _acknowledge(opened.directory, ladder.players, await opened.journal.head())
     return ladder.id
+
+
+async def _acknowledge(directory: Directory, players: Sequence[str], head: int) -> None:
+    """Have all players acknowledge their results, as bots do: whoever has not is sent all of them when it comes."""
+    for player in players:
+        await directory.add_player(Player(player, SystemClock().now_ms()), None)
+        await directory.acknowledge(player, head)
 
 
 class _Pattern:
@@ -107,7 +116,7 @@ class _Ladder:
         self._random = Random(SEED)
         self._now = SystemClock().now_ms() - games * LASTS_MS
         self._ids = SystemIds(SystemClock())
-        self._players = [f"player-{number}" for number in range(PLAYERS)]
+        self.players = [f"player-{number}" for number in range(PLAYERS)]
         [self._moves] = scripts(GAME, 1)
         self._patterns: dict[tuple[str, str, Seat], _Pattern] = {}
         self.id = self._ids.new("t")
@@ -120,7 +129,7 @@ class _Ladder:
         self._tournament, made = engine.create(self.id, spec, ORGANISER, "create", self._now)
         self._chain = Chain(self.id)
         records = list(self._chain.seal(made.events))
-        for player in self._players:
+        for player in self.players:
             records += self._decide(do.Enter(player, ORGANISER, f"enter-{player}"))
         records += self._decide(do.Start(ORGANISER, "start"))
         return self._append(records)
@@ -131,7 +140,7 @@ class _Ladder:
         records: list[Record] = []
         for _ in range(count):
             tournament = self._tournament
-            first, second = self._random.sample(self._players, 2)
+            first, second = self._random.sample(self.players, 2)
             paired = do.Arrange(
                 tournament.revision, tournament.rounds + 1, (Pair(first, second),), free=(first, second)
             )

@@ -28,6 +28,10 @@ async def test_the_store_is_sound(tmp_path: Path) -> None:
     async with open_store(store.url, ring=ring) as opened:
         Watermark(ring, shown(store.url)).reached(await opened.journal.head(), 0)
         rows = await opened.journal.summaries(Filter(label=ladder), 0, 2 * GAMES)
+        for player in (rows[0].player_1, rows[0].player_2):
+            known = await opened.directory.player(player)
+            assert known is not None
+            assert not await opened.journal.results(player, known.acknowledged, 1), "nothing is left to be sent"
         match = load_match(await opened.journal.read(rows[0].match_id))
         begun = await snapshot_and_rest(opened.journal, opened.snapshots, ladder)
     assert (len(rows), match.ply, match.created.request) == (GAMES, PLIES, f"{GAMES}/1")

@@ -5,19 +5,23 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 from arbiter_protos.v1 import match_pb2, player_pb2
 from structlog.testing import capture_logs
 
-from arbiter.bootstrap import count_archivable, open_world, retention
-from arbiter.config import Settings, load
+from arbiter.bootstrap import count_archivable, open_store, open_world, retention
+from arbiter.config import load
 from arbiter.errors import OperatorError
+from arbiter.service.ports.directory import Player, Token
 from arbiter.testing.served import Served, served
 from tests.processes import WAIT_S
 from tests.rpc.calls import Stubs
+from tests.store.test_directory import CHALLENGE
 
 LONG_AGO = 1_000_000_000_000
 
@@ -66,31 +70,46 @@ async def test_old_matches_move_to_the_archive_and_old_tokens_go(
         assert raw.execute("SELECT count(*) FROM token WHERE NOT revoked AND player <> 'reader'").fetchone() == tokens
 
 
-async def test_each_kind_has_its_days_and_none_keeps_it_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[int, ...]] = []
-    archived: list[int] = []
+KINDS = ("token", "challenge", "session")
 
-    class Asked:
-        async def forget(self, *before: int) -> int:
-            asked.append(before)
-            return 0
 
-    async def archive(settings: Settings, days: int, log: Any) -> None:
-        archived.append(days)
-
-    monkeypatch.setattr(retention, "_archive", archive)
-    for days in (
-        {"tokens_days": 2, "challenges_days": 0, "sessions_days": 0, "matches_days": 5},
-        {"tokens_days": 0, "challenges_days": 3, "sessions_days": 4, "matches_days": 0},
-        {"tokens_days": 0, "challenges_days": 0, "sessions_days": 1},
-    ):
-        settings = load(None, retention=days, limits={"session_idle_ms": 3 * retention.DAY_MS})
-        directory: Any = Asked()
-        log: Any = None
-        await retention._tidy(settings, directory, 10 * retention.DAY_MS, log)
+@pytest.mark.parametrize(
+    ("days", "left"),
+    [
+        ({"tokens_days": 2, "challenges_days": 0, "sessions_days": 0}, {"token": [8, 9]}),
+        ({"tokens_days": 0, "challenges_days": 3, "sessions_days": 0}, {"challenge": [7, 8, 9]}),
+        ({"tokens_days": 0, "challenges_days": 0, "sessions_days": 5}, {"session": [5, 6, 7, 8, 9]}),
+        ({"tokens_days": 0, "challenges_days": 0, "sessions_days": 1}, {"session": [7, 8, 9]}),
+        ({"tokens_days": 0, "challenges_days": 0, "sessions_days": 0}, {}),
+    ],
+    ids=["tokens", "challenges", "sessions", "sessions that are not over", "for ever"],
+)
+async def test_each_kind_has_its_days_and_none_keeps_it_for_ever(
+    days: dict[str, int], left: dict[str, list[int]], sqlite: str
+) -> None:
+    """On day 10, of what nobody needs one is of each day before; no session is removed before it is over."""
     day = retention.DAY_MS
-    assert asked == [(8 * day, 0, 0), (0, 7 * day, 6 * day), (0, 0, 7 * day)], "no session is removed before it is over"
-    assert archived == [5], "of matches, only where they have a number of days"
+    settings = load(None, retention=days, limits={"session_idle_ms": 3 * day})
+    async with open_store(sqlite) as store:
+        directory = store.directory
+        await directory.add_player(Player("ann", 0), None)
+        for on in range(10):
+            token = Token(f"t{on}", "ann", f"t{on}", (), "", on * day)
+            assert await directory.add_token(token, 10)
+            await directory.revoke_token(f"t{on}")
+            session = Token(f"s{on}", "ann", f"s{on}", (), "", 0, session=True, used_ms=on * day)
+            assert await directory.add_token(session, 10)
+            made = replace(CHALLENGE, challenge_id=f"c{on}", request_id=f"c{on}", created_ms=on * day)
+            await directory.add_challenge(made, 10)
+            assert await directory.change_challenge(replace(made, state="declined"), ("open",))
+        await retention._tidy(settings, directory, 10 * day, structlog.get_logger())
+        found = {
+            "token": [on for on in range(10) if await directory.token(f"t{on}")],
+            "challenge": [on for on in range(10) if await directory.challenge(f"c{on}")],
+            "session": [int(each.token_id[1:]) for each in reversed(await directory.sessions("ann"))],
+        }
+    every = list(range(10))
+    assert {kind: sorted(which) for kind, which in found.items()} == {kind: left.get(kind, every) for kind in KINDS}
 
 
 @pytest.mark.parametrize("name", ["matches_days", "challenges_days", "tokens_days", "sessions_days"])
