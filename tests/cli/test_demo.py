@@ -87,6 +87,7 @@ def test_an_interrupted_run_resumes_and_plays_every_match_once(tmp_path: Path) -
         rows = re.findall(rf"^ (?:\d +)?{name} +[-+½\d]", tables, re.MULTILINE)
         assert len(rows) in (2, 3), "two standings, and the ratings of players with an opponent"
     assert "Ratings from all games of both" in said
+    assert said.count("Bots run ") == 1, "in a sandbox, or without one"
     met = ends(list(tmp_path.glob("run-1/swiss/transcripts/hop-it/*.jsonl")))
     assert met.total() == 2
     assert set(met.values()) == {1}

@@ -207,6 +207,7 @@ def test_a_crashed_bot_is_restarted_and_its_output_is_kept_for_its_author(
     said, complaint = run.communicate(timeout=WAIT_S)
     assert (run.returncode, complaint) == (0, "")
     assert "Bots run without a sandbox, as you asked: they have all of your rights.\n" in said
+    assert said.count("Bots run ") == 1
     assert said.count("ann ended by itself (exit code 3), is started again in 0.5 s; see runs/run-1/bots/ann\n") == 1
     assert "over (complete): 2 of 2 games played" in said
     assert "Every game ended by its rules." in said
