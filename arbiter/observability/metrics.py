@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import Any, Final
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from prometheus_client import CollectorRegistry, Gauge, GCCollector, ProcessCollector, make_wsgi_app
@@ -31,6 +32,9 @@ from arbiter.runtime.certificates import ServedCertificate
 from arbiter.service.gate.addresses import host_and_port
 from arbiter.service.matches.live_match import MatchListener
 from arbiter.service.ports.environment import Clock
+
+MOST_AT_ONCE: int = 100  #: connections that ask for metrics
+WAITING: Final = 128  #: connections that wait to be accepted
 
 
 class Metrics(Collector):
@@ -150,8 +154,8 @@ def shown(metrics: Metrics, settings: Settings, served: ServedCertificate | None
     """Show metrics over HTTP at `settings.metrics` (HTTPS where the server has a certificate); give the port.
 
     Each connection has a thread of its own, in which it shakes hands too, and is closed if its request does not arrive
-    within `limits.request_ms`: one that sends nothing keeps nobody waiting. Raises OperatorError if the address can't
-    be bound.
+    within `limits.request_ms`: one that sends nothing keeps nobody waiting. Of more than `MOST_AT_ONCE` the further ones
+    are closed at once. Raises OperatorError if the address can't be bound.
     """
     host, port = host_and_port(settings.metrics, "for metrics", "127.0.0.1:9464")
     try:
@@ -182,6 +186,20 @@ def _bound(host: str, port: int, registry: CollectorRegistry, limits: Limits) ->
 
     class Server(ThreadingWSGIServer):
         address_family = found[0]
+        request_queue_size = WAITING
+        slots = threading.Semaphore(MOST_AT_ONCE)
+
+        def process_request(self, request: Any, client_address: Any) -> None:
+            if self.slots.acquire(blocking=False):
+                super().process_request(request, client_address)
+            else:
+                self.shutdown_request(request)
+
+        def process_request_thread(self, request: Any, client_address: Any) -> None:
+            try:
+                super().process_request_thread(request, client_address)
+            finally:
+                self.slots.release()
 
     class Handler(WSGIRequestHandler):
         timeout = limits.request_ms / 1_000

@@ -7,7 +7,8 @@ import socket
 import ssl
 import urllib.request
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from arbiter.errors import OperatorError
 from arbiter.games.registry import game
 from arbiter.matches.events import Moved
 from arbiter.matches.record import check_chain
+from arbiter.observability import metrics
 from arbiter.observability.metrics import Metrics, shown
 from arbiter.observability.move_counts import SECONDS, Distribution
 from arbiter.runtime.build import is_compiled
@@ -184,3 +186,23 @@ def test_with_tls_an_idle_connection_keeps_nobody_from_the_metrics_and_is_closed
         with urllib.request.urlopen(address, timeout=240, context=trusted) as answer:
             assert b"arbiter_moves_total" in answer.read()
         assert idle.recv(1) == b""
+
+
+def test_whoever_reaches_the_metrics_has_no_more_than_some_threads_of_the_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(metrics, "MOST_AT_ONCE", 2)
+    settings = load(None, metrics="127.0.0.1:0", limits={"request_ms": 240_000})
+    with ExitStack() as stack:
+        port = stack.enter_context(shown(Metrics(), settings))
+        first, second, third = (
+            stack.enter_context(socket.create_connection(("127.0.0.1", port), 240)) for _ in range(3)
+        )
+        assert third.recv(1) == b"", "the others have all of them"
+        first.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+        assert b"arbiter_moves_total" in b"".join(iter(partial(first.recv, 1 << 16), b""))
+        second.close()
+        while True:
+            with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=240) as answer:
+                assert b"arbiter_moves_total" in answer.read()
+                return
