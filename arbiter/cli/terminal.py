@@ -47,10 +47,7 @@ class PlainConsole(Console):
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
         """Render as rich does; the texts have line ends, and otherwise only printable characters."""
         for segment in super().render(renderable, options):
-            if segment.control or segment.text.isprintable():
-                yield segment
-            else:
-                yield Segment(plain(segment.text, "\n"), segment.style)
+            yield segment if segment.control else Segment(plain(segment.text, "\n"), segment.style)
 
 
 def console(options: TableOptions | None = None) -> PlainConsole:
