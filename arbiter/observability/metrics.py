@@ -154,8 +154,8 @@ def shown(metrics: Metrics, settings: Settings, served: ServedCertificate | None
     """Show metrics over HTTP at `settings.metrics` (HTTPS where the server has a certificate); give the port.
 
     Each connection has a thread of its own, in which it shakes hands too, and is closed if its request does not arrive
-    within `limits.request_ms`: one that sends nothing keeps nobody waiting. Of more than `MOST_AT_ONCE` the further ones
-    are closed at once. Raises OperatorError if the address can't be bound.
+    within `limits.request_ms`: one that sends nothing keeps nobody waiting. Those beyond `MOST_AT_ONCE` are closed at
+    once. Raises OperatorError if the address can't be bound.
     """
     host, port = host_and_port(settings.metrics, "for metrics", "127.0.0.1:9464")
     try:
