@@ -82,6 +82,15 @@ async def test_every_path_is_counted_before_it_is_routed(page: Site, monkeypatch
         assert "requests a second from one address" in refused.text
 
 
+@pytest.mark.long
+async def test_a_page_costs_a_page_however_many_calls_it_makes(tmp_path: Path) -> None:
+    async with site(tmp_path, limits=Limits(calls_a_second=1, call_rows=1)) as page:
+        match = await played(page.server, "circle-of-life", 40)
+        for _ in range(5):
+            for path in (f"/matches/{match.id}", f"/matches/{match.id}/plies?from=0", "/matches", "/leaderboard"):
+                assert (await page.get(path)).status_code == 200, path
+
+
 async def test_one_address_waits_and_is_refused_and_another_one_is_not(frozen: Frozen) -> None:
     app = visits_of(working(frozen, 0.0), Limits(page_requests_a_second=10, page_percent=100))
     async with browser(app) as first, browser(app, "192.0.2.2") as second:

@@ -229,13 +229,18 @@ class Sessions:
         return True
 
     def _may_go(self, session: Session, age_ms: int) -> bool:
-        """Return whether a stream is old enough to end now: without a match, or else, a while later, between turns."""
+        """Return whether a stream is old enough to end now: without a match, or else, a while later, between turns.
+
+        Not while its bot prepares for a match: it would begin again on its next stream, and its clock may not wait.
+        """
         most_ms = self._limits.play_stream_ms
         if not most_ms or age_ms < most_ms:
             return False
         if self._is_idle(session.player):
             return True
-        return age_ms >= 2 * most_ms and not any(
+        if session.preparing or age_ms < 2 * most_ms:
+            return False
+        return not any(
             match.phase is Phase.ACTIVE and match.created.players[match.turn - 1] == session.player
             for match in self._matches.unfinished(session.player)
         )

@@ -8,9 +8,10 @@ import pytest
 
 from arbiter.config import Limits
 from arbiter.errors import Reason
+from arbiter.matches.policy import Policy
 from arbiter.service.play.sessions import SENT_ON_AGAIN_MS
 from arbiter.service.sharing.replica import BEAT_S
-from arbiter.testing.clock import virtually
+from arbiter.testing.clock import settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
 from tests.service.sharing.servers import AT_ONCE, kinds, servers
 
@@ -104,6 +105,24 @@ async def test_a_stream_has_a_greatest_age() -> None:
     await readers["alice"].receive()
     assert await ended_after(0) == ["alice", "carol"], "she has moved"
     assert (await kinds(server, match.id)).count("moved") == 1
+
+
+@virtually
+async def test_a_bot_that_prepares_for_a_match_stays_until_it_is_ready() -> None:
+    """Otherwise it would begin again on its next stream, and might never be ready in time."""
+    server = InMemoryArbiter(limits=Limits(play_stream_ms=AGE_MS, silence_ms=10 * AGE_MS))
+    alice, bob = [await server.connect(name, says_ready=True) for name in ("alice", "bob")]
+    await asyncio.sleep(2 * AGE_MS / 1_000 - 1)
+    match = await server.create("pondlife", policy=Policy(ready_ms=10_000))
+    await asyncio.sleep(1)
+    server.arbiter.sessions.pings.sweep()
+    assert (alice.session.ended, bob.session.ended) == (None, None)
+    alice.ready(match.id)
+    bob.ready(match.id)
+    await settle()
+    server.arbiter.sessions.pings.sweep()
+    assert alice.session.ended is None, "it is her turn"
+    assert bob.session.ended is not None
 
 
 @virtually
