@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import orjson
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, meta
 from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
@@ -56,6 +57,7 @@ class Templates:
 
     def __init__(self, gate: Gate) -> None:
         self._gate = gate
+        self._compiled: set[str] = set()
         self._environment = Environment(
             loader=FileSystemLoader(HERE / "templates"),
             autoescape=True,
@@ -81,11 +83,24 @@ class Templates:
     async def page(self, request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
         """Return a page for the viewer of a request."""
         viewer = values.pop("viewer", None) or await self.viewer(request)
+        if template not in self._compiled:  # it takes up to tens of milliseconds, in which players would wait
+            await asyncio.to_thread(self._compile, template)
         return HTMLResponse(self.text(template, viewer, path=_path(request), **values), status, _headers(viewer))
 
     def text(self, template: str, viewer: Viewer = VISITOR, path: str = "/", **values: Any) -> str:
         """Return a page as text. path: its address, to which the person returns after signing in."""
         return self._environment.get_template(template).render(viewer=viewer, path=path, **values)
+
+    def _compile(self, name: str) -> None:
+        """Compile a template and those that it names."""
+        self._compiled.add(name)
+        environment = self._environment
+        assert environment.loader is not None
+        source, _, _ = environment.loader.get_source(environment, name)
+        for named in meta.find_referenced_templates(environment.parse(source)):
+            if named is not None and named not in self._compiled:
+                self._compile(named)
+        environment.get_template(name)
 
     def named(self, match: Match) -> Match:
         """Return a match with its players under the names that pages show."""

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import threading
 from collections.abc import AsyncIterator, Awaitable
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 import pytest_asyncio
+from jinja2 import Environment
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -20,7 +23,7 @@ from arbiter.service import background
 from arbiter.service.background import Background
 from arbiter.service.ports.meter import NO_METER
 from arbiter.testing.served import served
-from arbiter.web import visits
+from arbiter.web import rendering, visits
 from arbiter.web.assets import assets
 from arbiter.web.visits import PageTime, Visits
 from tests.web.site import Site, played, site
@@ -246,3 +249,21 @@ async def test_a_client_that_does_not_read_its_answers_is_cut_off() -> None:
         asyncio.timeout(120),
     ):
         await asyncio.to_thread(check)
+
+
+async def test_templates_are_compiled_beside_the_event_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first visitor of a page keeps nobody's move waiting."""
+    compiled: dict[str, bool] = {}
+
+    class Watched(Environment):
+        def compile(self, source: Any, name: Any = None, *rest: Any, **more: Any) -> Any:
+            compiled[name] = threading.current_thread() is threading.main_thread()
+            return super().compile(source, name, *rest, **more)
+
+    monkeypatch.setattr(rendering, "Environment", Watched)
+    async with site(tmp_path) as page:
+        match = await played(page.server, "hop-it", 2)
+        for path in ("/", f"/matches/{match.id}", "/leaderboard"):
+            assert (await page.get(path)).status_code == 200
+    assert {"front.html", "match.html", "leaderboard.html", "base.html"} <= set(compiled)
+    assert not any(compiled.values()), compiled
