@@ -20,7 +20,7 @@ from arbiter.service.play.connected_players import Connections
 from arbiter.service.play.delivery import Delivery
 from arbiter.service.play.sessions import Sessions
 from arbiter.service.ports.directory import Directory
-from arbiter.service.ports.journal import Journal
+from arbiter.service.ports.journal import Appends
 from arbiter.service.ports.notices import NoticeListener
 from arbiter.service.ports.replicas import Replicas
 from arbiter.service.sharing.elsewhere import MatchesElsewhere
@@ -30,7 +30,7 @@ from arbiter.service.sharing.membership import Membership
 from arbiter.service.sharing.news import News
 from arbiter.service.sharing.ordering import HeldBack, Ordering
 from arbiter.service.sharing.replica import Replica
-from arbiter.service.sharing.reporting import ReportingDirectory, ReportingJournal
+from arbiter.service.sharing.reporting import ReportingAppends, ReportingDirectory
 from arbiter.service.sharing.shared_server import Sharing
 
 
@@ -46,7 +46,7 @@ class AloneParts:
     """The parts of a server that has its store alone."""
 
     def __init__(self, world: World, cut_off: CutOff) -> None:
-        self.journal: Journal = world.store.journal
+        self.appends: Appends = world.store.journal
         self.directory: Directory = world.store.directory
         self.others: OtherServers = Alone(cut_off)
 
@@ -85,10 +85,10 @@ class SharingParts:
         long_s, is_alone = limits.stall_ms / 1_000, self.membership.is_alone
         self.follower = Follower(store.journal, log_listeners, log("arbiter.store"), long_s, is_alone, self.news)
         report = self.follower.stored if self.news is None else self.news.stored
-        self.journal = ReportingJournal(store.journal, self.follower, report)
+        self.appends = ReportingAppends(store.journal, self.follower, report)
         self.held_back = HeldBack(limits.observer_items)
         self.others = Sharing(
-            self.journal, self.directory, connections, clock, self.membership, self.follower, self.held_back
+            store.journal, self.directory, connections, clock, self.membership, self.follower, self.held_back
         )
 
     @cached_property

@@ -49,7 +49,7 @@ from arbiter.service.play.sessions import Sessions
 from arbiter.service.players.accounts import Accounts, ShutOutListener
 from arbiter.service.ports.directory import Directory
 from arbiter.service.ports.environment import Environment
-from arbiter.service.ports.journal import Journal
+from arbiter.service.ports.journal import AppendThen, Journal
 from arbiter.service.ports.meter import NO_METER
 from arbiter.service.ports.notices import NoticeListener
 from arbiter.service.ports.rules import RulesWorker
@@ -138,7 +138,7 @@ class _Parts:
             if replicas is not None
             else AloneParts(world, self.cut_off)
         )
-        self.journal: Journal = self.beside.journal
+        self.journal: Journal = world.store.journal
         self.directory: Directory = self.beside.directory
         self.others: OtherServers = self.beside.others
 
@@ -153,9 +153,11 @@ class _Parts:
     def decisions(self) -> Decisions:
         logger, traces = log("arbiter.matches"), self.world.traces
         live = LiveMatches(CommentKeys(self.world.signer).of, self.connections, EndedMatches(), logger)
-        journal = self.journal if traces is None else traces.moves.journal(self.journal)
+        append_then: AppendThen = self.beside.appends.append_then
+        if traces is not None:
+            append_then = traces.moves.traced(append_then)
         listeners = MatchListeners(self.listeners.matches, self.listeners.failures)
-        return Decisions(journal, self.clock, live, listeners, self.others, self.stalls, logger)
+        return Decisions(append_then, self.clock, live, listeners, self.others, self.stalls, logger)
 
     @cached_property
     def attendance(self) -> Attendance:
@@ -248,6 +250,7 @@ class _Parts:
     def of_tournaments(self) -> Dependencies:
         return Dependencies(
             self.journal,
+            self.beside.appends,
             self.world.store.snapshots,
             self.matches,
             self.feed,

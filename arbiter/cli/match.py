@@ -12,6 +12,7 @@ from arbiter.cli import short_ids, words
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import Failure
 from arbiter.cli.game_import import games_in, imported
+from arbiter.cli.short_ids import MatchId
 from arbiter.cli.table_options import AnyTableOptions
 from arbiter.cli.terminal import clock_text, counted, instant, on_terminal, say, table, write_drawing, write_line
 from arbiter.drawing.caption import start_name
@@ -111,12 +112,11 @@ def list_matches(
 
 
 @app.command
-def show(match_id: str, /, *, ply: int | None = None, connection: Connection | None = None) -> None:
+def show(match_id: MatchId, /, *, ply: int | None = None, connection: Connection | None = None) -> None:
     """Show the current state of a match: players, clocks, board, moves.
 
     `arbiter watch` steps through a match that is over.
 
-    :param match_id: The match: its id, the beginning of one, or `last`.
     :param ply: Show the board after so many moves, 0 for the start. [default: after the last one]
     """
     with connected(connection) as client:
@@ -209,10 +209,9 @@ def import_games(
 
 
 @app.command
-def abort(match_id: str, /, *, note: str = "", connection: Connection | None = None) -> None:
+def abort(match_id: MatchId, /, *, note: str = "", connection: Connection | None = None) -> None:
     """End a match without a result; it does not count.
 
-    :param match_id: The match: its id, the beginning of one, or `last`.
     :param note: The reason; it is recorded.
     """
     with connected(connection) as client:
@@ -223,7 +222,7 @@ def abort(match_id: str, /, *, note: str = "", connection: Connection | None = N
 
 @app.command
 def adjudicate(
-    match_id: str,
+    match_id: MatchId,
     /,
     *,
     winner: Literal["1", "2", "draw", "void"],
@@ -232,7 +231,6 @@ def adjudicate(
 ) -> None:
     """End a match with a result.
 
-    :param match_id: The match: its id, the beginning of one, or `last`.
     :param winner: The seat that wins, or draw, or void.
     :param note: The reason; it is recorded.
     """

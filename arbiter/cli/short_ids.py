@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Annotated, Final
 
 import arbiter_client as arb
+from cyclopts import Parameter
 
 from arbiter.cli.failure import Failure
+
+MatchId = Annotated[str, Parameter(help="The match: its id, the beginning of one, or `last`.")]
+TournamentId = Annotated[str, Parameter(help="The tournament: its id, the beginning of one, or `last`.")]
 
 NEWEST: Final = "last"
 WHOLE: Final = 25  #: characters of an id, as the server makes them

@@ -14,6 +14,7 @@ from arbiter.cli.connection import Connection, connected
 from arbiter.cli.entrant_file import FileEntrant, read_entrants
 from arbiter.cli.failure import Failure
 from arbiter.cli.given_files import read_text
+from arbiter.cli.short_ids import TournamentId
 from arbiter.cli.table_options import AnyTableOptions
 from arbiter.cli.terminal import (
     for_people,
@@ -86,7 +87,7 @@ def create(specification: Path, /, *, connection: Connection | None = None) -> N
 
 @app.command
 def enter(
-    tournament_id: str,
+    tournament_id: TournamentId,
     players: tuple[str, ...] = (),
     /,
     *,
@@ -99,7 +100,6 @@ def enter(
 ) -> None:
     """Enter players.
 
-    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     :param players: The players. Only the creator of the tournament can enter others. [default: the caller]
     :param rating: The rating for seeding, in Elo; only the creator of the tournament can set it. [default: their
     ratings]
@@ -127,10 +127,9 @@ def enter(
 
 
 @app.command
-def withdraw(tournament_id: str, player: str = "", /, *, connection: Connection | None = None) -> None:
+def withdraw(tournament_id: TournamentId, player: str = "", /, *, connection: Connection | None = None) -> None:
     """Withdraw a player: it loses the games that it has not begun.
 
-    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     :param player: The player. [default: the caller]
     """
     with connected(connection) as client:
@@ -140,7 +139,7 @@ def withdraw(tournament_id: str, player: str = "", /, *, connection: Connection 
 
 @app.command
 def change(
-    tournament_id: str,
+    tournament_id: TournamentId,
     player: str = "",
     /,
     *,
@@ -151,7 +150,6 @@ def change(
 ) -> None:
     """Change the entry of a player: its byes, or before the start the rating for its seeding.
 
-    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     :param player: The player. Only the creator of the tournament can change the entries of others. [default: the
     caller]
     :param rating: The rating for seeding, in Elo; 0 for the player's own. Only the creator can set it. [default:
@@ -174,11 +172,8 @@ def change(
 
 
 @app.command
-def start(tournament_id: str, /, *, connection: Connection | None = None) -> None:
-    """Start a tournament.
-
-    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
-    """
+def start(tournament_id: TournamentId, /, *, connection: Connection | None = None) -> None:
+    """Start a tournament."""
     with connected(connection) as client:
         tournament_id = short_ids.tournament_id(client, tournament_id)
         started = client.start_tournament(tournament_id)
@@ -219,22 +214,16 @@ def import_report(
 
 
 @app.command
-def pause(tournament_id: str, /, *, connection: Connection | None = None) -> None:
-    """Begin no further games; games under way continue.
-
-    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
-    """
+def pause(tournament_id: TournamentId, /, *, connection: Connection | None = None) -> None:
+    """Begin no further games; games under way continue."""
     with connected(connection) as client:
         tournament_id = short_ids.tournament_id(client, tournament_id)
         say(view.state(client.pause_tournament(tournament_id)))
 
 
 @app.command
-def resume(tournament_id: str, /, *, connection: Connection | None = None) -> None:
-    """Begin games again after a pause.
-
-    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
-    """
+def resume(tournament_id: TournamentId, /, *, connection: Connection | None = None) -> None:
+    """Begin games again after a pause."""
     with connected(connection) as client:
         tournament_id = short_ids.tournament_id(client, tournament_id)
         say(view.state(client.resume_tournament(tournament_id)))
@@ -242,7 +231,7 @@ def resume(tournament_id: str, /, *, connection: Connection | None = None) -> No
 
 @app.command
 def cancel(
-    tournament_id: str,
+    tournament_id: TournamentId,
     /,
     *,
     note: str = "",
@@ -251,7 +240,6 @@ def cancel(
 ) -> None:
     """End a tournament now: games under way are void, existing results stay valid.
 
-    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     :param note: The reason; it is recorded.
     :param series_goes_on: The next tournament of its series takes place all the same: one date is left out.
     """
@@ -300,11 +288,10 @@ def list_tournaments(
 
 
 @app.command
-def show(tournament_id: str, /, *, output: AnyTableOptions | None = None, connection: Connection | None = None) -> None:
-    """Show a tournament: its specification, its players, the games under way.
-
-    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
-    """
+def show(
+    tournament_id: TournamentId, /, *, output: AnyTableOptions | None = None, connection: Connection | None = None
+) -> None:
+    """Show a tournament: its specification, its players, the games under way."""
     with connected(connection) as client:
         tournament_id = short_ids.tournament_id(client, tournament_id)
         found = client.get_tournament(tournament_id)
@@ -332,7 +319,7 @@ def show(tournament_id: str, /, *, output: AnyTableOptions | None = None, connec
 
 @app.command
 def standings(
-    tournament_id: str,
+    tournament_id: TournamentId,
     /,
     *,
     category: str = "",
@@ -341,7 +328,6 @@ def standings(
 ) -> None:
     """Show the current standings of a tournament.
 
-    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     :param category: Only the players of this category, or the bots of this author, with places among themselves.
     """
     with connected(connection) as client:
@@ -356,13 +342,11 @@ def standings(
 
 @app.command
 def series(
-    tournament_id: str, /, *, output: AnyTableOptions | None = None, connection: Connection | None = None
+    tournament_id: TournamentId, /, *, output: AnyTableOptions | None = None, connection: Connection | None = None
 ) -> None:
     """Show the table over a series after one of its tournaments. Results in brackets do not count.
 
     In a league it also says who plays in which division of the season, and who has moved.
-
-    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     """
     with connected(connection) as client:
         tournament_id = short_ids.tournament_id(client, tournament_id)
@@ -377,12 +361,10 @@ def series(
 
 
 @app.command
-def watch(tournament_id: str, /, *, connection: Connection | None = None) -> None:
+def watch(tournament_id: TournamentId, /, *, connection: Connection | None = None) -> None:
     """Watch a tournament until it is over. Without a terminal, print one line per event and the standings at the end.
 
     `arbiter watch --all --label TOURNAMENT` shows the moves of its matches.
-
-    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     """
     with connected(connection) as client:
         tournament_id = short_ids.tournament_id(client, tournament_id)

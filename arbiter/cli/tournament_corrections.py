@@ -16,6 +16,7 @@ from arbiter.cli import short_ids
 from arbiter.cli import tournament_view as view
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import Failure
+from arbiter.cli.short_ids import TournamentId
 from arbiter.cli.table_options import AnyTableOptions
 from arbiter.cli.terminal import remark
 from arbiter.cli.tournament import app
@@ -39,7 +40,7 @@ class DecisionOptions:
 
 @app.command
 def rule(
-    tournament_id: str,
+    tournament_id: TournamentId,
     game: int,
     result: str,
     /,
@@ -52,7 +53,6 @@ def rule(
 
     The match stays as it was played. The ruling is an event of the tournament's log; `stands` takes back earlier ones.
 
-    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     :param game: The number of the game, as `arbiter tournament watch` and the page show it.
     :param result: 1-0, 0-1, 1/2-1/2, 1/2-0, 0-1/2, 0-0 (seat 1 first), void or stands.
     """
@@ -75,7 +75,7 @@ def rule(
 
 @app.command
 def disqualify(
-    tournament_id: str,
+    tournament_id: TournamentId,
     player: str,
     /,
     *,
@@ -91,7 +91,6 @@ def disqualify(
 
     The player is not paired any more, and loses the games that it has not begun.
 
-    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     :param player: The player.
     :param from_start: As if it had never taken part: it comes after all others. Otherwise from now on, and it keeps its
     place.
@@ -106,7 +105,7 @@ def disqualify(
 
 @app.command
 def reinstate(
-    tournament_id: str,
+    tournament_id: TournamentId,
     player: str,
     /,
     *,
@@ -117,7 +116,6 @@ def reinstate(
 ) -> None:
     """Take the disqualification of a player back. Walkovers in between stand: `replay` lets such a game be played.
 
-    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     :param player: The player.
     :param ratings_too: Take back the ruling by which the disqualification made its games unrated, too.
     """
@@ -126,7 +124,7 @@ def reinstate(
 
 @app.command
 def replay(
-    tournament_id: str,
+    tournament_id: TournamentId,
     game: int,
     /,
     *,
@@ -138,7 +136,6 @@ def replay(
 
     Pairings that exist stay; it shows which would be others by each result that the game may have.
 
-    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     :param game: The number of the game, as `arbiter tournament watch` and the page show it.
     """
     _correct(tournament_id, arb.Replay(game), decision, output, connection)
@@ -146,7 +143,7 @@ def replay(
 
 @app.command
 def points(
-    tournament_id: str,
+    tournament_id: TournamentId,
     player: str,
     points: Annotated[float, Parameter(allow_leading_hyphen=True)],
     /,
@@ -157,7 +154,6 @@ def points(
 ) -> None:
     """Give a player points in the standings, or take some.
 
-    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     :param player: The player.
     :param points: 1, 0.5, -1.5; in an arena, 0.5 is one of its own points.
     """
@@ -168,7 +164,7 @@ def points(
 
 @app.command
 def lot(
-    tournament_id: str,
+    tournament_id: TournamentId,
     players: tuple[str, ...],
     /,
     *,
@@ -179,7 +175,6 @@ def lot(
 ) -> None:
     """Order players who share a place by lot.
 
-    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     :param players: All players who share the place.
     :param seed: The seed of the lot; it is on record, so that anybody can draw it again. [default: the server draws it]
     """
@@ -191,7 +186,7 @@ def lot(
 
 @app.command
 def pair(
-    tournament_id: str,
+    tournament_id: TournamentId,
     number: int,
     players: tuple[str, ...],
     /,
@@ -205,7 +200,6 @@ def pair(
     If the round is paired already, its other pairs stay. In a round robin the players of whole pairs change their
     opponents or seats.
 
-    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     :param number: The number of the round.
     :param players: The players, pair by pair; the first of each has seat 1 in the first game.
     """
@@ -217,7 +211,7 @@ def pair(
 
 @app.command
 def bye(
-    tournament_id: str,
+    tournament_id: TournamentId,
     player: str,
     number: int,
     /,
@@ -229,7 +223,6 @@ def bye(
 ) -> None:
     """Let a player sit out a round of a Swiss that has not begun, with a point.
 
-    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     :param player: The player.
     :param number: The number of the round.
     :param half: With half a point.
@@ -239,7 +232,7 @@ def bye(
 
 @app.command
 def pair_round(
-    tournament_id: str,
+    tournament_id: TournamentId,
     number: int,
     /,
     *,
@@ -252,7 +245,6 @@ def pair_round(
 
     Its games begin when the tournament is resumed.
 
-    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     :param number: The number of the round.
     :param afresh: By the rules alone, without the pairs and byes that were asked for it by hand.
     """
@@ -261,7 +253,7 @@ def pair_round(
 
 @app.command
 def hold(
-    tournament_id: str,
+    tournament_id: TournamentId,
     /,
     *,
     off: Annotated[bool, Parameter(negative=())] = False,
@@ -271,7 +263,6 @@ def hold(
 ) -> None:
     """Let a Swiss pause once the round under way is over, so that the next one can be paired by hand.
 
-    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     :param off: It does not pause.
     """
     _correct(tournament_id, arb.PauseAfterRound(off), decision, output, connection)
@@ -279,7 +270,7 @@ def hold(
 
 @app.command
 def forbid(
-    tournament_id: str,
+    tournament_id: TournamentId,
     first: str,
     second: str,
     /,
@@ -290,7 +281,6 @@ def forbid(
 ) -> None:
     """Keep two players apart in all pairings to come. `allow` takes it back.
 
-    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     :param first: A player.
     :param second: The other player.
     """
@@ -299,7 +289,7 @@ def forbid(
 
 @app.command
 def allow(
-    tournament_id: str,
+    tournament_id: TournamentId,
     first: str,
     second: str,
     /,
@@ -310,7 +300,6 @@ def allow(
 ) -> None:
     """Let two players be paired again who were kept apart, by `forbid` or by the tournament's specification.
 
-    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     :param first: A player.
     :param second: The other player.
     """

@@ -10,6 +10,7 @@ import arbiter_client as arb
 from arbiter.cli import short_ids
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import Failure
+from arbiter.cli.short_ids import TournamentId
 from arbiter.cli.store import progress_of
 from arbiter.cli.terminal import counted, say
 from arbiter.cli.transcript_files import KEY_FILE, SUFFIX, TOURNAMENT_FILE, published_keys, write_whole
@@ -17,10 +18,9 @@ from arbiter.matches.signing import write_keys
 from arbiter.runtime import private
 
 
-def export(tournament_id: str, folder: Path, /, *, connection: Connection | None = None) -> None:
+def export(tournament_id: TournamentId, folder: Path, /, *, connection: Connection | None = None) -> None:
     """Write a tournament that has ended.
 
-    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     :param folder: The folder; it is created if it does not exist.
     """
     with connected(connection) as client:

@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from arbiter.cli import short_ids
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import Failure
+from arbiter.cli.short_ids import TournamentId
 from arbiter.cli.terminal import counted, tell, write_text
 from arbiter.errors import Refusal
 from arbiter.event_json.canonical import NotCanonicalError, RecordError, UnknownKindError, decode
@@ -35,7 +36,7 @@ class PlayedGame(NamedTuple):
 
 
 def games(
-    tournament_id: str,
+    tournament_id: TournamentId,
     /,
     *,
     out: Annotated[Path | None, Parameter(name=["--out", "-o"])] = None,
@@ -47,7 +48,6 @@ def games(
     that counts: of the newest ruling, if there is one; `*` for a game that is void, or lost without play since a player
     was disqualified. Games that nobody played are left out, since they show no strength.
 
-    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     :param out: Write to this file instead of standard output.
     """
     with connected(connection) as client:

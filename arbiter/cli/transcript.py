@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from arbiter.cli import short_ids
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import Failure
+from arbiter.cli.short_ids import MatchId
 from arbiter.cli.terminal import counted, on_terminal, say, write_text
 from arbiter.cli.verify import read_file
 from arbiter.drawing.text_drawing import draw
@@ -29,7 +30,7 @@ from arbiter.text_files import text_of
 
 
 def transcript(
-    match_id: str | None = None,
+    match_id: MatchId | None = None,
     /,
     *,
     out: Annotated[Path | None, Parameter(name=["--out", "-o"])] = None,
@@ -46,7 +47,6 @@ def transcript(
     and --sgf, write what programs for chess and Go read; programs that rate players read PGN of every game. `arbiter
     match import` reads all three.
 
-    :param match_id: The match: its id, the beginning of one, or `last`.
     :param out: Write to this file instead of standard output.
     :param text: Write readable text.
     :param pgn: Write PGN: a match of chess with clocks, and evaluations once it has ended; of another game, its tags,

@@ -14,6 +14,7 @@ from rich.live import Live
 from arbiter.cli import match_view, short_ids, stepping, words
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import Failure
+from arbiter.cli.short_ids import MatchId
 from arbiter.cli.terminal import PlainConsole, on_terminal, write_line, write_text
 
 PICTURES_A_SECOND: Final = 10
@@ -21,7 +22,7 @@ REMEMBERED: Final = 10_000  #: maximum matches whose players `--all` remembers
 
 
 def watch(
-    match_id: str = "",
+    match_id: MatchId = "",
     /,
     *,
     all_: Annotated[bool, Parameter(name="--all", negative=())] = False,
@@ -34,7 +35,6 @@ def watch(
 
     Without a terminal, print one line per event and the board at the end.
 
-    :param match_id: The match: its id, the beginning of one, or `last`.
     :param all_: Print a line for every event of every match, until Ctrl-C.
     :param from_start: With --all: begin with the first event on record instead of the next one.
     :param label: With --all: only matches with this label.

@@ -7,6 +7,7 @@ from cyclopts import App
 
 from arbiter.cli import short_ids
 from arbiter.cli.connection import Connection, connected
+from arbiter.cli.short_ids import TournamentId
 from arbiter.cli.table_options import AnyTableOptions
 from arbiter.cli.terminal import instant, on_terminal, say, table, write_line
 
@@ -14,13 +15,12 @@ app = App(name="web-hook", help="Have the events of a tournament delivered to an
 
 
 @app.command
-def create(tournament_id: str, url: str, /, *, connection: Connection | None = None) -> None:
+def create(tournament_id: TournamentId, url: str, /, *, connection: Connection | None = None) -> None:
     """Have the events of a tournament delivered to an address from now on.
 
     Print the secret by which the receiver checks the signatures: it is shown only now. deploy/WEBHOOKS.md describes the
     deliveries.
 
-    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     :param url: The address, such as https://example.org/hook.
     """
     with connected(connection) as client:
@@ -32,12 +32,9 @@ def create(tournament_id: str, url: str, /, *, connection: Connection | None = N
 
 @app.command(name="list")
 def list_(
-    tournament_id: str, /, *, output: AnyTableOptions | None = None, connection: Connection | None = None
+    tournament_id: TournamentId, /, *, output: AnyTableOptions | None = None, connection: Connection | None = None
 ) -> None:
-    """List the web hooks of a tournament, and how far their deliveries have come.
-
-    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
-    """
+    """List the web hooks of a tournament, and how far their deliveries have come."""
     with connected(connection) as client:
         found = client.list_web_hooks(short_ids.tournament_id(client, tournament_id))
     rows = [(each.web_hook_id, each.url, each.delivered_revision, state(each), each.error) for each in found]
@@ -45,10 +42,9 @@ def list_(
 
 
 @app.command
-def retry(tournament_id: str, web_hook_id: str, /, *, connection: Connection | None = None) -> None:
+def retry(tournament_id: TournamentId, web_hook_id: str, /, *, connection: Connection | None = None) -> None:
     """Make the next attempt of a web hook now, also if it has stopped.
 
-    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     :param web_hook_id: The web hook, as `list` shows it.
     """
     with connected(connection) as client:
@@ -57,10 +53,9 @@ def retry(tournament_id: str, web_hook_id: str, /, *, connection: Connection | N
 
 
 @app.command
-def delete(tournament_id: str, web_hook_id: str, /, *, connection: Connection | None = None) -> None:
+def delete(tournament_id: TournamentId, web_hook_id: str, /, *, connection: Connection | None = None) -> None:
     """Remove a web hook. What was not delivered yet is dropped.
 
-    :param tournament_id: The tournament: its id, the beginning of one, or `last`.
     :param web_hook_id: The web hook, as `list` shows it.
     """
     with connected(connection) as client:

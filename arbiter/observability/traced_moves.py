@@ -1,7 +1,7 @@
 """The instants of traced moves, as the path of a move notes them; `arbiter.observability.traces` makes spans.
 
-Nothing here is on the path unless traces are on: `TracedJournal` and `arbiter.bootstrap.traced_messages` are put around
-the parts that they watch.
+Nothing here is on the path unless traces are on: `TracedMoves.traced` and `arbiter.bootstrap.traced_messages` are put
+around the parts that they watch.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from zlib import crc32
 from arbiter.matches.events import Ended, Moved
 from arbiter.matches.match import Match
 from arbiter.matches.record import read
-from arbiter.service.ports.journal import Append, Journal, Record, Stored
+from arbiter.service.ports.journal import Append, AppendThen, Stored
 from arbiter.service.record.published import Published
 
 MOST_AWAITED: Final = 10_000  #: turns that nobody has got yet; beyond it, the oldest one gets no span
@@ -68,10 +68,6 @@ class TracedMoves:
         self.awaited: dict[str, Awaited] = {}  #: by match
         self._noted: deque[tuple[Decided, int] | HandedOver] = deque(maxlen=MOST_NOTED)
 
-    def journal(self, journal: Journal) -> Journal:
-        """Return a journal for matches that also notes the moves that are appended to it."""
-        return TracedJournal(journal, self)
-
     def take(self) -> tuple[Decided, int] | HandedOver | None:
         """Take the oldest note: a stored move and since when it is (ns), or a turn. Any thread may ask."""
         return self._noted.popleft() if self._noted else None
@@ -84,19 +80,11 @@ class TracedMoves:
                 known = self.awaited.get(match_id)
                 drawn = is_drawn(match_id, published.revision, self.bound)
                 if drawn and (known is None or known.revision != published.revision):
-                    self.turn_begins(match_id, published.revision, event.ply + 1, self.now_ns())
+                    self._turn_begins(match_id, published.revision, event.ply + 1, self.now_ns())
             elif isinstance(event, Ended):
                 self.awaited.pop(match_id, None)
 
-    def decided(self, record: Record, move: Moved) -> Decided:
-        """Return a move that is decided now."""
-        return Decided(record.match_id, record.revision, move, self.acting_since, self.now_ns())
-
-    def stored(self, decided: Decided, durable_ns: int) -> None:
-        """Note that a move was stored at an instant."""
-        self._noted.append((decided, durable_ns))
-
-    def turn_begins(self, match_id: str, revision: int, ply: int, now_ns: int) -> None:
+    def _turn_begins(self, match_id: str, revision: int, ply: int, now_ns: int) -> None:
         """Note that the opponent is to get its turn, of this ply, after a move that is durable now."""
         self.awaited.pop(match_id, None)
         if len(self.awaited) >= MOST_AWAITED:
@@ -111,59 +99,27 @@ class TracedMoves:
         del self.awaited[match_id]
         self._noted.append(HandedOver(match_id, turn.revision, turn.since_ns, self.now_ns()))
 
+    def traced(self, append_then: AppendThen) -> AppendThen:
+        """Return a function that appends records as another one does, and traces the moves that are drawn of them."""
+        return partial(self._append_then, append_then)
 
-class TracedJournal:
-    """A journal of matches whose moves are traced."""
-
-    def __init__(self, journal: Journal, moves: TracedMoves) -> None:
-        self._append_then = journal.append_then
-        self._moves = moves
-        self._bound = moves.bound
-        self.append: Final = journal.append
-        self.know: Final = journal.know
-        self.brought: Final = journal.brought
-        self.read: Final = journal.read
-        self.read_many: Final = journal.read_many
-        self.read_all: Final = journal.read_all
-        self.head: Final = journal.head
-        self.last_gap: Final = journal.last_gap
-        self.unfinished: Final = journal.unfinished
-        self.unfinished_matches: Final = journal.unfinished_matches
-        self.summary: Final = journal.summary
-        self.summary_of_request: Final = journal.summary_of_request
-        self.summaries: Final = journal.summaries
-        self.results: Final = journal.results
-        self.tallies: Final = journal.tallies
-        self.results_by_kind: Final = journal.results_by_kind
-        self.rated_games: Final = journal.rated_games
-        self.dated_tallies: Final = journal.dated_tallies
-        self.first_rated: Final = journal.first_rated
-        self.encounters: Final = journal.encounters
-        self.rule_on_ratings: Final = journal.rule_on_ratings
-        self.rulings: Final = journal.rulings
-        self.rated_matches: Final = journal.rated_matches
-        self.unfinished_tournaments: Final = journal.unfinished_tournaments
-        self.tournament_summary: Final = journal.tournament_summary
-        self.tournament_of_request: Final = journal.tournament_of_request
-        self.tournaments: Final = journal.tournaments
-
-    def append_then(self, append: Append, then: Stored) -> None:
-        """Store records as the journal does, and trace the moves that are drawn among them."""
+    def _append_then(self, append_then: AppendThen, append: Append, then: Stored) -> None:
         if append.closed is not None:
-            self._moves.awaited.pop(append.records[0].match_id, None)
+            self.awaited.pop(append.records[0].match_id, None)
         for record in append.records:
-            if is_drawn(record.match_id, record.revision, self._bound):
+            if is_drawn(record.match_id, record.revision, self.bound):
                 event = read(record.body)
                 if isinstance(event, Moved):
-                    then = partial(self._stored, self._moves.decided(record, event), append.closed is None, then)
-        self._append_then(append, then)
+                    decided = Decided(record.match_id, record.revision, event, self.acting_since, self.now_ns())
+                    then = partial(self._stored, decided, append.closed is None, then)
+        append_then(append, then)
 
     def _stored(self, move: Decided, goes_on: bool, then: Stored, last: int, error: BaseException | None) -> None:
-        durable_ns = self._moves.now_ns()
+        durable_ns = self.now_ns()
         if error is None and goes_on:
-            self._moves.turn_begins(move.match_id, move.revision, move.event.ply + 1, durable_ns)
+            self._turn_begins(move.match_id, move.revision, move.event.ply + 1, durable_ns)
         try:
             then(last, error)  # the players first
         finally:
             if error is None:  # else it was not played: the store failed, or another server was first
-                self._moves.stored(move, durable_ns)
+                self._noted.append((move, durable_ns))

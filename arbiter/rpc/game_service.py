@@ -24,23 +24,18 @@ class GameServicer(game_pb2_grpc.GameServiceServicer):
         self._unread = unread
         self._limits = limits
 
-    async def ListGames(  # noqa: N802
-        self, request: pb.ListGamesRequest, context: Context
-    ) -> pb.ListGamesResponse:
-        """List the games."""
+    async def ListGames(self, request: pb.ListGamesRequest, context: Context) -> pb.ListGamesResponse:
         page = self._games.list(call_of(context), PageRequest(request.page_size, request.page_token))
         return pb.ListGamesResponse(
             games=[summary_message(facts) for facts in page.items], next_page_token=page.next_token
         )
 
-    async def GetGame(self, request: pb.GetGameRequest, context: Context) -> pb.GetGameResponse:  # noqa: N802
-        """Return everything about one variant."""
+    async def GetGame(self, request: pb.GetGameRequest, context: Context) -> pb.GetGameResponse:
         return game_message(self._games.get(call_of(context), request.game).variant)
 
-    async def LegalMoves(  # type: ignore[override]  # noqa: N802 - writes on its context
+    async def LegalMoves(  # type: ignore[override]  # writes on its context
         self, request: pb.LegalMovesRequest, context: Context
     ) -> None:
-        """Stream legal moves in chunks."""
         writer = MessageWriter(context, self._unread, self._limits)
         async with (
             self._games.legal_moves(call_of(context), at_of(request), request.with_steps) as found,
@@ -49,10 +44,9 @@ class GameServicer(game_pb2_grpc.GameServiceServicer):
             async for message in chunks(parts, self._limits.chunk_moves):
                 await writer.write(message)
 
-    async def PlayMoves(  # type: ignore[override]  # noqa: N802 - the answer is encoded already, part by part
+    async def PlayMoves(  # type: ignore[override]  # the answer is encoded already, part by part
         self, request: pb.PlayMovesRequest, context: Context
     ) -> bytes:
-        """Play a line."""
         line = line_of(request.line)
         played = await self._games.play_moves(call_of(context), line, request.from_ply, request.with_board)
         async with aclosing(in_steps(line_parts(played))) as parts:

@@ -38,19 +38,13 @@ class Health(health_pb2_grpc.HealthServicer):
             return Answer.SERVICE_UNKNOWN
         return Answer.SERVING if self._readiness else Answer.NOT_SERVING
 
-    async def Check(  # noqa: N802
-        self, request: Asked, context: grpc.aio.ServicerContext[Asked, Answer]
-    ) -> Answer:
-        """Return the health of a service; NOT_FOUND if there is none of that name."""
+    async def Check(self, request: Asked, context: grpc.aio.ServicerContext[Asked, Answer]) -> Answer:
         status = self._status(request.service)
         if status == Answer.SERVICE_UNKNOWN:
             await context.abort(grpc.StatusCode.NOT_FOUND)
         return Answer(status=status)
 
-    async def Watch(  # noqa: N802
-        self, request: Asked, context: grpc.aio.ServicerContext[Asked, Answer]
-    ) -> None:
-        """Send the health of a service, now and after each change."""
+    async def Watch(self, request: Asked, context: grpc.aio.ServicerContext[Asked, Answer]) -> None:
         told: int | None = None
         while True:
             changed, status = self._readiness.changed, self._status(request.service)

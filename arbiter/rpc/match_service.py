@@ -29,22 +29,15 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
         self._meter = meter
         self._observations = Observations(matches, unread, limits)
 
-    async def CreateMatch(  # noqa: N802
-        self, request: pb.CreateMatchRequest, context: Context
-    ) -> pb.CreateMatchResponse:
-        """Create a match."""
+    async def CreateMatch(self, request: pb.CreateMatchRequest, context: Context) -> pb.CreateMatchResponse:
         made = await self._matches.create(call_of(context), new_match_of(request))
         return pb.CreateMatchResponse(match=match_message(made))
 
-    async def GetMatch(self, request: pb.GetMatchRequest, context: Context) -> pb.GetMatchResponse:  # noqa: N802
-        """Return a match's current state."""
+    async def GetMatch(self, request: pb.GetMatchRequest, context: Context) -> pb.GetMatchResponse:
         match, unrated_by = await self._matches.get_and_ruling(call_of(context), request.match_id)
         return pb.GetMatchResponse(match=match_message(match, request.with_moves, unrated_by))
 
-    async def ListMatches(  # noqa: N802
-        self, request: pb.ListMatchesRequest, context: Context
-    ) -> pb.ListMatchesResponse:
-        """List matches, newest first."""
+    async def ListMatches(self, request: pb.ListMatchesRequest, context: Context) -> pb.ListMatchesResponse:
         page = PageRequest(request.page_size, request.page_token)
         found = await self._matches.list(call_of(context), wanted_of(request), page)
         matches = [listed_message(item) async for item in in_portions(found.items)]
@@ -52,61 +45,47 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
 
     # -- moves ---------------------------------------------------------------------------------------------------
 
-    async def SubmitMove(  # noqa: N802
-        self, request: pb.SubmitMoveRequest, context: Context
-    ) -> pb.SubmitMoveResponse:
-        """Play one move."""
+    async def SubmitMove(self, request: pb.SubmitMoveRequest, context: Context) -> pb.SubmitMoveResponse:
         request_id, match_id = request.request_id, request.match_id
         receipt = await self._matches.submit(
             call_of(context), match_id, request_id, request.ply, request.move, comment_of(request)
         )
         return pb.SubmitMoveResponse(receipt=receipt_message(request_id, match_id, receipt))
 
-    async def SubmitMoves(  # type: ignore[override]  # noqa: N802 - reads and writes on its context
+    async def SubmitMoves(  # type: ignore[override]  # reads and writes on its context
         self, request_iterator: Any, context: Context
     ) -> None:
-        """Play moves as they arrive; answer each one as soon as it is durable."""
         async with self._matches.moving(call_of(context)) as moves:
             writer = MessageWriter(context, self._unread, self._limits)
             await MoveStream(moves, context, writer, self._meter).serve()
 
     # -- draws and ends ------------------------------------------------------------------------------------------
 
-    async def OfferDraw(self, request: pb.OfferDrawRequest, context: Context) -> pb.OfferDrawResponse:  # noqa: N802
-        """Offer a draw."""
+    async def OfferDraw(self, request: pb.OfferDrawRequest, context: Context) -> pb.OfferDrawResponse:
         request_id, match_id = request.request_id, request.match_id
         receipt = await self._matches.offer_draw(call_of(context), match_id, request_id)
         return pb.OfferDrawResponse(receipt=receipt_message(request_id, match_id, receipt))
 
-    async def AnswerDraw(  # noqa: N802
-        self, request: pb.AnswerDrawRequest, context: Context
-    ) -> pb.AnswerDrawResponse:
-        """Accept or decline a draw."""
+    async def AnswerDraw(self, request: pb.AnswerDrawRequest, context: Context) -> pb.AnswerDrawResponse:
         request_id, match_id = request.request_id, request.match_id
         receipt = await self._matches.answer_draw(call_of(context), match_id, request_id, request.accept)
         return pb.AnswerDrawResponse(receipt=receipt_message(request_id, match_id, receipt))
 
-    async def ClaimDraw(self, request: pb.ClaimDrawRequest, context: Context) -> pb.ClaimDrawResponse:  # noqa: N802
-        """Claim a draw."""
+    async def ClaimDraw(self, request: pb.ClaimDrawRequest, context: Context) -> pb.ClaimDrawResponse:
         request_id, match_id = request.request_id, request.match_id
         receipt = await self._matches.claim_draw(call_of(context), match_id, request_id)
         return pb.ClaimDrawResponse(receipt=receipt_message(request_id, match_id, receipt))
 
-    async def Resign(self, request: pb.ResignRequest, context: Context) -> pb.ResignResponse:  # noqa: N802
-        """Resign."""
+    async def Resign(self, request: pb.ResignRequest, context: Context) -> pb.ResignResponse:
         request_id, match_id = request.request_id, request.match_id
         receipt = await self._matches.resign(call_of(context), match_id, request_id)
         return pb.ResignResponse(receipt=receipt_message(request_id, match_id, receipt))
 
-    async def AbortMatch(self, request: pb.AbortMatchRequest, context: Context) -> pb.AbortMatchResponse:  # noqa: N802
-        """Abort a match, so that it does not count."""
+    async def AbortMatch(self, request: pb.AbortMatchRequest, context: Context) -> pb.AbortMatchResponse:
         match = await self._matches.abort(call_of(context), request.match_id, request.request_id, request.note)
         return pb.AbortMatchResponse(match=match_message(match))
 
-    async def AdjudicateMatch(  # noqa: N802
-        self, request: pb.AdjudicateMatchRequest, context: Context
-    ) -> pb.AdjudicateMatchResponse:
-        """Set a match's result."""
+    async def AdjudicateMatch(self, request: pb.AdjudicateMatchRequest, context: Context) -> pb.AdjudicateMatchResponse:
         kind = result_kind_of(request.kind)
         match = await self._matches.adjudicate(
             call_of(context), request.match_id, request.request_id, kind, request.winner, request.note
@@ -115,16 +94,14 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
 
     # -- watching ------------------------------------------------------------------------------------------------
 
-    async def Observe(  # type: ignore[override]  # noqa: N802 - writes on its context
+    async def Observe(  # type: ignore[override]  # writes on its context
         self, request: pb.ObserveRequest, context: Context
     ) -> None:
-        """Stream events."""
         await self._observations.serve(request, context)
 
-    async def GetTranscript(  # type: ignore[override]  # noqa: N802 - writes on its context
+    async def GetTranscript(  # type: ignore[override]  # writes on its context
         self, request: pb.GetTranscriptRequest, context: Context
     ) -> None:
-        """Stream a match's record and its signature."""
         writer = MessageWriter(context, self._unread, self._limits)
         async with self._matches.transcript(call_of(context), request.match_id) as parts:
             async for lines in parts:

@@ -16,8 +16,7 @@ class PlayServicer(play_pb2_grpc.PlayServiceServicer):
     def __init__(self, streams: PlayStreams) -> None:
         self._streams = streams
 
-    async def Play(  # type: ignore[override]  # noqa: N802 - reads and writes on its context
+    async def Play(  # type: ignore[override]  # reads and writes on its context
         self, request_iterator: Any, context: Context
     ) -> None:
-        """Play until either side ends the stream."""
         await self._streams.serve(context)

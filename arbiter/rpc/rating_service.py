@@ -30,42 +30,29 @@ class RatingServicer(rating_pb2_grpc.RatingServiceServicer):
         self._unread = unread
         self._limits = limits
 
-    async def GetLeaderboard(  # noqa: N802
-        self, request: pb.GetLeaderboardRequest, context: Context
-    ) -> pb.GetLeaderboardResponse:
-        """Return a page of a leaderboard."""
+    async def GetLeaderboard(self, request: pb.GetLeaderboardRequest, context: Context) -> pb.GetLeaderboardResponse:
         page = PageRequest(request.page_size, request.page_token)
         return board_message(
             await self._ratings.leaderboard(call_of(context), request.game, request.all_versions, page)
         )
 
-    async def GetRating(  # noqa: N802
-        self, request: pb.GetRatingRequest, context: Context
-    ) -> pb.GetRatingResponse:
-        """Return the ratings of a player."""
+    async def GetRating(self, request: pb.GetRatingRequest, context: Context) -> pb.GetRatingResponse:
         points = request.history_points
         found = await self._ratings.of_player(call_of(context), request.player, request.game, points)
         return standing_message(*found)
 
-    async def ComparePlayers(  # noqa: N802
-        self, request: pb.ComparePlayersRequest, context: Context
-    ) -> pb.ComparePlayersResponse:
-        """Compare two players."""
+    async def ComparePlayers(self, request: pb.ComparePlayersRequest, context: Context) -> pb.ComparePlayersResponse:
         found = await self._ratings.compare(call_of(context), contest_of(request), request.game)
         return comparison_message(*found)
 
-    async def RuleOnRatings(  # noqa: N802
-        self, request: pb.RuleOnRatingsRequest, context: Context
-    ) -> pb.RuleOnRatingsResponse:
-        """Rule on ratings."""
+    async def RuleOnRatings(self, request: pb.RuleOnRatingsRequest, context: Context) -> pb.RuleOnRatingsResponse:
         return ruled_message(
             await self._ratings.rule(call_of(context), partial(ruling_of, request), preview=request.preview)
         )
 
-    async def ExportRatingRulings(  # type: ignore[override]  # noqa: N802 - writes on its context
+    async def ExportRatingRulings(  # type: ignore[override]  # writes on its context
         self, request: pb.ExportRatingRulingsRequest, context: Context
     ) -> None:
-        """Stream the log of rulings on ratings."""
         writer = MessageWriter(context, self._unread, self._limits)
         async with self._ratings.ruling_file(call_of(context)) as lines:
             for line in lines:

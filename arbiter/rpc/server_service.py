@@ -17,10 +17,7 @@ class ServerServicer(server_pb2_grpc.ServerServiceServicer):
     def __init__(self, server: ServerGate) -> None:
         self._server = server
 
-    async def GetServerInfo(  # noqa: N802
-        self, request: pb.GetServerInfoRequest, context: Context
-    ) -> pb.GetServerInfoResponse:
-        """Return protocol and server version, capabilities, limits and public keys."""
+    async def GetServerInfo(self, request: pb.GetServerInfoRequest, context: Context) -> pb.GetServerInfoResponse:
         facts = self._server.facts()
         return pb.GetServerInfoResponse(
             protocol_version=PROTOCOL_VERSION,

@@ -49,81 +49,59 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
         self._unread = unread
         self._limits = limits
 
-    async def CreateTournament(  # noqa: N802
+    async def CreateTournament(
         self, request: pb.CreateTournamentRequest, context: Context
     ) -> pb.CreateTournamentResponse:
-        """Create a tournament."""
         read = partial(spec_of, request.spec)
         made = await self._tournaments.create(call_of(context), request.request_id, read)
         return pb.CreateTournamentResponse(tournament=tournament_message(made.tournament, made.cautions))
 
     # -- players -------------------------------------------------------------------------------------------------
 
-    async def EnterTournament(  # noqa: N802
-        self, request: pb.EnterTournamentRequest, context: Context
-    ) -> pb.EnterTournamentResponse:
-        """Enter a player."""
+    async def EnterTournament(self, request: pb.EnterTournamentRequest, context: Context) -> pb.EnterTournamentResponse:
         entry = EntryRequest(request.player, request.rating, request.byes, request.team, request.category)
         entrant = await self._tournaments.enter(call_of(context), _change(request), entry)
         return pb.EnterTournamentResponse(entrant=entrant_message(entrant))
 
-    async def WithdrawFromTournament(  # noqa: N802
+    async def WithdrawFromTournament(
         self, request: pb.WithdrawFromTournamentRequest, context: Context
     ) -> pb.WithdrawFromTournamentResponse:
-        """Withdraw a player."""
         entrant = await self._tournaments.withdraw(call_of(context), _change(request), request.player)
         return pb.WithdrawFromTournamentResponse(entrant=entrant_message(entrant))
 
-    async def ChangeEntry(  # noqa: N802
-        self, request: pb.ChangeEntryRequest, context: Context
-    ) -> pb.ChangeEntryResponse:
-        """Change the entry of a player."""
+    async def ChangeEntry(self, request: pb.ChangeEntryRequest, context: Context) -> pb.ChangeEntryResponse:
         entrant = await self._tournaments.change_entry(call_of(context), _change(request), correction_of(request))
         return pb.ChangeEntryResponse(entrant=entrant_message(entrant))
 
     # -- life ----------------------------------------------------------------------------------------------------
 
-    async def StartTournament(  # noqa: N802
-        self, request: pb.StartTournamentRequest, context: Context
-    ) -> pb.StartTournamentResponse:
-        """Start a tournament."""
+    async def StartTournament(self, request: pb.StartTournamentRequest, context: Context) -> pb.StartTournamentResponse:
         started = await self._tournaments.start(call_of(context), _change(request))
         return pb.StartTournamentResponse(tournament=tournament_message(started.tournament, started.cautions))
 
-    async def GoOnFromReport(  # noqa: N802
-        self, request: pb.GoOnFromReportRequest, context: Context
-    ) -> pb.GoOnFromReportResponse:
-        """Start a tournament with what was played elsewhere."""
+    async def GoOnFromReport(self, request: pb.GoOnFromReportRequest, context: Context) -> pb.GoOnFromReportResponse:
         gone_on = await self._reports.go_on(call_of(context), _change(request), request.report, request.players)
         return pb.GoOnFromReportResponse(tournament=tournament_message(gone_on))
 
-    async def PauseTournament(  # noqa: N802
-        self, request: pb.PauseTournamentRequest, context: Context
-    ) -> pb.PauseTournamentResponse:
-        """Pause a tournament."""
+    async def PauseTournament(self, request: pb.PauseTournamentRequest, context: Context) -> pb.PauseTournamentResponse:
         paused = await self._tournaments.pause(call_of(context), _change(request))
         return pb.PauseTournamentResponse(tournament=tournament_message(paused))
 
-    async def ResumeTournament(  # noqa: N802
+    async def ResumeTournament(
         self, request: pb.ResumeTournamentRequest, context: Context
     ) -> pb.ResumeTournamentResponse:
-        """Resume a tournament."""
         resumed = await self._tournaments.resume(call_of(context), _change(request))
         return pb.ResumeTournamentResponse(tournament=tournament_message(resumed))
 
-    async def CancelTournament(  # noqa: N802
+    async def CancelTournament(
         self, request: pb.CancelTournamentRequest, context: Context
     ) -> pb.CancelTournamentResponse:
-        """Cancel a tournament."""
         cancelled = await self._tournaments.cancel(
             call_of(context), _change(request), request.note, series_goes_on=request.series_goes_on
         )
         return pb.CancelTournamentResponse(tournament=tournament_message(cancelled))
 
-    async def RuleOnGame(  # noqa: N802
-        self, request: pb.RuleOnGameRequest, context: Context
-    ) -> pb.RuleOnGameResponse:
-        """Rule on a game that has a result."""
+    async def RuleOnGame(self, request: pb.RuleOnGameRequest, context: Context) -> pb.RuleOnGameResponse:
         ruled = await self._tournaments.rule(
             call_of(context), _change(request), partial(ruling_of, request), request.preview
         )
@@ -133,10 +111,9 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
             later=map(later_message, ruled.later),
         )
 
-    async def CorrectTournament(  # noqa: N802
+    async def CorrectTournament(
         self, request: pb.CorrectTournamentRequest, context: Context
     ) -> pb.CorrectTournamentResponse:
-        """Correct a tournament."""
         made = await self._tournaments.correct(
             call_of(context), _change(request), partial(correct_of, request), request.preview, request.ratings_too
         )
@@ -151,40 +128,27 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
 
     # -- looking -------------------------------------------------------------------------------------------------
 
-    async def GetTournament(  # noqa: N802
-        self, request: pb.GetTournamentRequest, context: Context
-    ) -> pb.GetTournamentResponse:
-        """Return a tournament's current state."""
+    async def GetTournament(self, request: pb.GetTournamentRequest, context: Context) -> pb.GetTournamentResponse:
         found = await self._tournaments.get(call_of(context), request.tournament_id)
         return pb.GetTournamentResponse(tournament=tournament_message(found))
 
-    async def ListTournaments(  # noqa: N802
-        self, request: pb.ListTournamentsRequest, context: Context
-    ) -> pb.ListTournamentsResponse:
-        """List tournaments, newest first."""
+    async def ListTournaments(self, request: pb.ListTournamentsRequest, context: Context) -> pb.ListTournamentsResponse:
         page = PageRequest(request.page_size, request.page_token)
         found = await self._tournaments.list(call_of(context), wanted_of(request), page)
         return pb.ListTournamentsResponse(
             tournaments=[summary_message(row) for row in found.items], next_page_token=found.next_token
         )
 
-    async def GetStandings(  # noqa: N802
-        self, request: pb.GetStandingsRequest, context: Context
-    ) -> pb.GetStandingsResponse:
-        """Return the standings."""
+    async def GetStandings(self, request: pb.GetStandingsRequest, context: Context) -> pb.GetStandingsResponse:
         found = await self._tournaments.standings(call_of(context), request.tournament_id, request.category)
         return standings_message(*found)
 
-    async def GetSeries(  # noqa: N802
-        self, request: pb.GetSeriesRequest, context: Context
-    ) -> pb.GetSeriesResponse:
-        """Return the table over a series."""
+    async def GetSeries(self, request: pb.GetSeriesRequest, context: Context) -> pb.GetSeriesResponse:
         return series_message(await self._series.get(call_of(context), request.tournament_id))
 
-    async def ExportTournament(  # type: ignore[override]  # noqa: N802 - writes on its context
+    async def ExportTournament(  # type: ignore[override]  # writes on its context
         self, request: pb.ExportTournamentRequest, context: Context
     ) -> None:
-        """Stream a tournament's log, its standings and its signature."""
         writer = MessageWriter(context, self._unread, self._limits)
         async with self._tournaments.file(call_of(context), request.tournament_id) as parts:
             async for lines in parts:
@@ -192,31 +156,19 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
 
     # -- web hooks -----------------------------------------------------------------------------------------------
 
-    async def CreateWebHook(  # noqa: N802
-        self, request: pb.CreateWebHookRequest, context: Context
-    ) -> pb.CreateWebHookResponse:
-        """Make a web hook of a tournament."""
+    async def CreateWebHook(self, request: pb.CreateWebHookRequest, context: Context) -> pb.CreateWebHookResponse:
         made = await self._hooks.create(call_of(context), request.tournament_id, request.url, request.request_id)
         return pb.CreateWebHookResponse(web_hook=web_hook_message(made), secret=made.secret)
 
-    async def ListWebHooks(  # noqa: N802
-        self, request: pb.ListWebHooksRequest, context: Context
-    ) -> pb.ListWebHooksResponse:
-        """List the web hooks of a tournament."""
+    async def ListWebHooks(self, request: pb.ListWebHooksRequest, context: Context) -> pb.ListWebHooksResponse:
         found = await self._hooks.list(call_of(context), request.tournament_id)
         return pb.ListWebHooksResponse(web_hooks=map(web_hook_message, found))
 
-    async def RetryWebHook(  # noqa: N802
-        self, request: pb.RetryWebHookRequest, context: Context
-    ) -> pb.RetryWebHookResponse:
-        """Make the next attempt of a web hook now."""
+    async def RetryWebHook(self, request: pb.RetryWebHookRequest, context: Context) -> pb.RetryWebHookResponse:
         hook = await self._hooks.retry(call_of(context), request.tournament_id, request.web_hook_id)
         return pb.RetryWebHookResponse(web_hook=web_hook_message(hook))
 
-    async def DeleteWebHook(  # noqa: N802
-        self, request: pb.DeleteWebHookRequest, context: Context
-    ) -> pb.DeleteWebHookResponse:
-        """Remove a web hook."""
+    async def DeleteWebHook(self, request: pb.DeleteWebHookRequest, context: Context) -> pb.DeleteWebHookResponse:
         hook = await self._hooks.delete(call_of(context), request.tournament_id, request.web_hook_id)
         return pb.DeleteWebHookResponse(web_hook=web_hook_message(hook))
 

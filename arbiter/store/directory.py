@@ -60,8 +60,6 @@ class SqlDirectory:
             connection.execute(delete(tables.notice).where(tables.notice.c.number < number - NOTICES_KEPT))
 
     async def add_player(self, player: Player, token: Token | None, invitation: str = "") -> bool:
-        """Store a player with its first token. If an invitation is given, mark it as used."""
-
         def write(connection: Connection) -> bool:
             used = delete(tables.invitation).where(tables.invitation.c.digest == invitation)
             self._lock(connection)
@@ -83,7 +81,6 @@ class SqlDirectory:
         return await self._reader.read(lambda connection: _player(connection.execute(query).first()))
 
     async def players(self, after: str, most: int) -> list[Player]:
-        """Return players whose name sorts after `after`, by name."""
         names = tables.player.c.name
         query = select(tables.player).where(names > after).order_by(names).limit(most)
         return await self._reader.read(
@@ -91,7 +88,6 @@ class SqlDirectory:
         )
 
     async def change_player(self, name: str, **changes: Any) -> Player | None:
-        """Store new values of some fields of a player; return the changed player."""
         values = {**changes, "games": json.dumps(changes["games"])} if "games" in changes else changes
         change = update(tables.player).where(tables.player.c.name == name)
         query = select(tables.player).where(tables.player.c.name == name)
@@ -107,7 +103,6 @@ class SqlDirectory:
         return await self._writer.write(write)
 
     async def rename_player(self, name: str, new: str, most: int) -> Player | None:
-        """Store the name under which a player is shown from now on."""
         further, held = tables.player_name, tables.player_name.c
         change = update(tables.player).where(tables.player.c.name == name)
         count = select(func.count()).select_from(further).where(held.player == name)
@@ -129,7 +124,6 @@ class SqlDirectory:
         return await self._writer.write(write)
 
     async def delete_player(self, name: str, neutral: str) -> Player | None:
-        """Remove all that is stored of a player beside the records."""
         query = select(tables.player).where(tables.player.c.name == name)
         change = update(tables.player).where(tables.player.c.name == name)
         challenges = tables.challenge.c
@@ -175,7 +169,6 @@ class SqlDirectory:
         return await self._reader.read(read)
 
     async def acknowledge(self, name: str, sequence: int) -> None:
-        """Move a player's `acknowledged` forward to a sequence. It never moves back."""
         player = tables.player.c
         change = update(tables.player).where(player.name == name, player.acknowledged < sequence)
         await self._writer.write(lambda connection: connection.execute(change, {"acknowledged": sequence}).rowcount)
@@ -201,12 +194,10 @@ class SqlDirectory:
         return await self._reader.read(lambda connection: _token(connection.execute(query).first()))
 
     async def token_of_digest(self, digest: str) -> Token | None:
-        """Return the token with a secret's digest, even if it is revoked."""
         query = select(tables.token).where(tables.token.c.digest == digest)
         return await self._reader.read(lambda connection: _token(connection.execute(query).first()))
 
     async def tokens(self, player: str, after: str, most: int) -> list[Token]:
-        """Return a player's tokens that are no sessions and whose id sorts after `after`, by id."""
         token = tables.token.c
         query = (
             select(tables.token)
@@ -219,7 +210,6 @@ class SqlDirectory:
         )
 
     async def sessions(self, player: str) -> list[Token]:
-        """Return a player's sessions that are not revoked, the longest unused first."""
         token = tables.token.c
         mine = token.player == player, token.session, ~token.revoked
         query = select(tables.token).where(*mine).order_by(token.used_ms, token.token_id)
@@ -228,12 +218,10 @@ class SqlDirectory:
         )
 
     async def use_session(self, token_id: str, used_ms: int) -> None:
-        """Store when a session was used."""
         change = update(tables.token).where(tables.token.c.token_id == token_id)
         await self._writer.write(lambda connection: connection.execute(change, {"used_ms": used_ms}).rowcount)
 
     async def revoke_token(self, token_id: str) -> None:
-        """Mark a token as revoked."""
         mine = tables.token.c.token_id == token_id
         change, whose = update(tables.token).where(mine), select(tables.token.c.player).where(mine)
 
@@ -244,7 +232,6 @@ class SqlDirectory:
         await self._writer.write(write)
 
     async def add_invitation(self, digest: str, most: int) -> bool:
-        """Store an open invitation and return True; return False if there are too many."""
         count = select(func.count()).select_from(tables.invitation)
 
         def write(connection: Connection) -> bool:
@@ -280,7 +267,6 @@ class SqlDirectory:
         return await self._writer.write(write)
 
     async def challenge(self, challenge_id: str) -> Challenge | None:
-        """Return a challenge, even if it is closed."""
         query = select(tables.challenge).where(tables.challenge.c.challenge_id == challenge_id)
 
         def read(connection: Connection) -> Challenge | None:
@@ -290,7 +276,6 @@ class SqlDirectory:
         return await self._reader.read(read)
 
     async def challenges(self, player: str, after: str, most: int) -> list[Challenge]:
-        """Return open challenges to and by a player, and all open seeks, by id after `after`."""
         held = tables.challenge.c
         mine = or_(held.opponent == player, held.opponent == "", held.challenger == player)
         query = (
@@ -304,14 +289,12 @@ class SqlDirectory:
         )
 
     async def challenges_being_accepted(self) -> list[Challenge]:
-        """Return the challenges whose match is being created, on any server."""
         query = select(tables.challenge).where(tables.challenge.c.state == "accepting")
         return await self._reader.read(
             lambda connection: [Challenge(**row._mapping) for row in connection.execute(query)]
         )
 
     async def change_challenge(self, challenge: Challenge, was: Sequence[str], tell: str = "") -> bool:
-        """Store a challenge's state if it was one of `was`, with a notice for `tell`; return whether it was."""
         held = tables.challenge.c
         change = update(tables.challenge).where(held.challenge_id == challenge.challenge_id, held.state.in_(was))
         values = {"state": challenge.state, "match_id": challenge.match_id, "reason": challenge.reason}
@@ -325,7 +308,6 @@ class SqlDirectory:
         return await self._writer.write(write)
 
     async def forget(self, tokens_before_ms: int, challenges_before_ms: int, sessions_before_ms: int) -> int:
-        """Remove tokens, challenges and sessions of which nobody can make use any more; see the port."""
         tokens, challenges = tables.token.c, tables.challenge.c
         closed = challenges.state.not_in(("open", "accepting"))
         removals = (
@@ -338,7 +320,6 @@ class SqlDirectory:
         )
 
     async def notices(self, after: int, most: int) -> list[Notice]:
-        """Return the notices after a number, in order."""
         number = tables.notice.c.number
         query = select(tables.notice).where(number > after).order_by(number).limit(most)
         return await self._reader.read(
@@ -349,7 +330,6 @@ class SqlDirectory:
         )
 
     async def last_notice(self) -> int:
-        """Return the number of the last notice, 0 if there is none."""
         return await self._reader.read(lambda connection: int(connection.execute(_LAST_NOTICE).scalar() or 0))
 
 

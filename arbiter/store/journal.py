@@ -80,13 +80,11 @@ class SqlJournal(ruling_table.SqlRulings):
         self._log_after = dialect.log_after
 
     def append(self, append: Append) -> asyncio.Future[int]:
-        """Store records; see `arbiter.service.ports.Journal`."""
         future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self.append_then(append, partial(settle, future))
         return future
 
     def append_then(self, append: Append, then: Stored) -> None:
-        """Store records, then call back; see `arbiter.service.ports.Journal`."""
         self._writer.write_among(self._append_all, append, then, _lose_basis, self._log.claim, self._rows_of)
 
     def _append_all(self, transaction: Transaction, appends: list[Append]) -> Sequence[int | Refused]:
@@ -147,7 +145,6 @@ class SqlJournal(ruling_table.SqlRulings):
     async def read(
         self, match_id: str, after: int = 0, most: int | None = None, subject: Subject = Subject.MATCH
     ) -> list[StoredRecord]:
-        """Return the records of a match or tournament after a revision, in order."""
         event = tables.event.c
         query = (
             select(*records.COLUMNS)
@@ -165,7 +162,6 @@ class SqlJournal(ruling_table.SqlRulings):
         return await self._reader.read(run)
 
     async def read_many(self, match_ids: Sequence[str]) -> list[StoredRecord]:
-        """Return all records of some matches, sorted by id and revision."""
         event = tables.event.c
         query = select(*records.COLUMNS).where(event.match_id.in_(match_ids)).order_by(event.match_id, event.revision)
 
@@ -178,8 +174,6 @@ class SqlJournal(ruling_table.SqlRulings):
         return await self._reader.read(run)
 
     async def read_all(self, after: int, most: int) -> list[StoredRecord]:
-        """Return the records of all matches after a journal sequence number, in order."""
-
         def run(connection: Connection) -> list[StoredRecord]:
             found = [self._stored(row) for row in self._log_after(connection, after, most)]
             if not found or found[-1].sequence - after == len(found):
@@ -190,13 +184,10 @@ class SqlJournal(ruling_table.SqlRulings):
         return await self._reader.read(run)
 
     async def head(self) -> int:
-        """Return the sequence number of the last record, 0 if there is none."""
         query = select(func.max(tables.event.c.sequence))
         return await self._reader.read(lambda connection: connection.execute(query).scalar() or 0)
 
     async def last_gap(self, after: int) -> int:
-        """Return the last sequence number behind `after` and before the head that no record has; 0 if there is none."""
-
         def run(connection: Connection) -> int:
             for statement in self._snapshot:
                 connection.exec_driver_sql(statement).close()
@@ -208,12 +199,10 @@ class SqlJournal(ruling_table.SqlRulings):
         return await self._reader.read(run, snapshot=True)
 
     async def unfinished(self) -> list[str]:
-        """Return the ids of the matches that have not ended, oldest first."""
         query = select(tables.match.c.match_id).where(tables.UNDER_WAY).order_by(tables.match.c.sequence)
         return await self._reader.read(lambda connection: _ids(connection.execute(query).scalars()))
 
     async def unfinished_matches(self) -> list[UnfinishedMatch]:
-        """Return the matches that have not ended, oldest first, without reading their records."""
         match, event = tables.match.c, tables.event.c
         last = select(event.sequence).where(event.match_id == match.match_id).order_by(event.revision.desc()).limit(1)
         try:
@@ -229,17 +218,14 @@ class SqlJournal(ruling_table.SqlRulings):
         return await self._reader.read(lambda connection: [_unfinished(row) for row in connection.execute(query)])
 
     async def summary(self, match_id: str) -> MatchSummary | None:
-        """Return the list entry of a match."""
         return await self._one(select(tables.match).where(tables.match.c.match_id == match_id))
 
     async def summary_of_request(self, creator: str, request_id: str) -> MatchSummary | None:
-        """Return the match that a request of a caller created."""
         return await self._one(
             select(tables.match).where(tables.match.c.creator == creator, tables.match.c.request_id == request_id)
         )
 
     async def summaries(self, which: Filter, before: int, most: int) -> list[MatchSummary]:
-        """Return matches whose `sequence` is less than `before` (0: all), newest first."""
         match = tables.match.c
         wanted = [match.sequence < before] if before else []
         if which.player:
@@ -256,7 +242,6 @@ class SqlJournal(ruling_table.SqlRulings):
         return await self._many(select(tables.match).where(*wanted).order_by(match.sequence.desc()).limit(most))
 
     async def results(self, player: str, after: int, most: int) -> list[MatchSummary]:
-        """Return a player's ended matches whose `ended_sequence` is greater than `after`, in order."""
         match = tables.match.c
         mine = or_(match.player_1 == player, match.player_2 == player)
         wanted = and_(mine, match.ended_sequence > after)
@@ -292,7 +277,6 @@ class SqlJournal(ruling_table.SqlRulings):
         return await self._reader.read(read)
 
     async def rated_games(self, games: Sequence[str]) -> RatedGames:
-        """Return how many rated matches count, of some variants, or of all if none is given, and the last ruling."""
         tally = tables.tally.c
         wanted = [tally.rated == true(), tally.result != "void"]
         if games:
@@ -306,7 +290,6 @@ class SqlJournal(ruling_table.SqlRulings):
         return await self._reader.read(run)
 
     async def dated_tallies(self, game: str, period_ms: int, since: int = 0) -> list[tuple[int, Tally]]:
-        """Return the counts of results for each period, sorted by time, without labels; those before `since` as one."""
         query = dated_tallies.query(_rated(game), game, period_ms, since)
         return await self._reader.read(lambda connection: dated_tallies.tallies(connection.execute(query), since))
 
@@ -325,7 +308,6 @@ class SqlJournal(ruling_table.SqlRulings):
         return await self._reader.read(run)
 
     async def encounters(self, player: str, other: str, game: str) -> list[tuple[MatchSummary, bytes]]:
-        """Return the matches of two players that count for ratings, in order of creation."""
         match, event = tables.match.c, tables.event.c
         seatings = ((player, other), (other, player))
         pair = or_(*(and_(match.player_1 == first, match.player_2 == second) for first, second in seatings))
@@ -346,20 +328,17 @@ class SqlJournal(ruling_table.SqlRulings):
         return await self._reader.read(run)
 
     async def unfinished_tournaments(self) -> list[str]:
-        """Return the ids of the tournaments that have not ended, oldest first."""
         row = tables.tournament.c
         query = select(row.tournament_id).where(row.ended_sequence == 0).order_by(row.sequence)
         return await self._reader.read(lambda connection: _ids(connection.execute(query).scalars()))
 
     async def tournament_summary(self, tournament_id: str) -> TournamentSummary | None:
-        """Return the list entry of a tournament."""
         found = await self._tournaments(
             select(tables.tournament).where(tables.tournament.c.tournament_id == tournament_id)
         )
         return next(iter(found), None)
 
     async def tournament_of_request(self, creator: str, request_id: str) -> TournamentSummary | None:
-        """Return the tournament that a request of a caller created."""
         row = tables.tournament.c
         found = await self._tournaments(
             select(tables.tournament).where(row.creator == creator, row.request_id == request_id)
@@ -367,7 +346,6 @@ class SqlJournal(ruling_table.SqlRulings):
         return next(iter(found), None)
 
     async def tournaments(self, which: TournamentFilter, before: int, most: int) -> list[TournamentSummary]:
-        """Return tournaments whose `sequence` is less than `before` (0: all), newest first."""
         row = tables.tournament.c
         wanted = [
             column == value for column, value in ((row.format, which.format), (row.creator, which.creator)) if value

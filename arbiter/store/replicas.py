@@ -169,8 +169,6 @@ class SqlReplicas:
         return await self._writer.write(write)
 
     async def forget(self, replica: str) -> None:
-        """Remove a replica and its Play streams."""
-
         def write(connection: Connection) -> None:
             for statement in _FORGET:
                 connection.execute(statement, {"replica": replica}).close()
@@ -178,13 +176,11 @@ class SqlReplicas:
         await self._writer.write(write)
 
     async def lost_players(self, replica: str) -> list[LostPlayer]:
-        """Return the players whose Play stream was on a replica when it was alive for the last time."""
         return await self._reader.read(
             lambda connection: [LostPlayer(*row) for row in connection.execute(_LOST, {"replica": replica})]
         )
 
     async def take(self, player: str, replica: str, bot_version: str, most_matches: int) -> Taken | None:
-        """Note that a player is about to have a Play stream on a replica."""
         row = {"player": player, "replica": replica}
         values = {**row, "bot_version": bot_version, "most_matches": most_matches}
 
@@ -212,7 +208,6 @@ class SqlReplicas:
         hand_overs: Sequence[HandOver] = (),
         opened_ms: int = NOT_YET,
     ) -> bool:
-        """Note that a Play stream is over; return whether it was still the player's."""
         row = {"player": player, "replica": replica, "epoch": epoch, "opened_ms": opened_ms}
 
         def write(connection: Connection) -> bool:

@@ -36,11 +36,9 @@ class SqlSnapshots:
         self._seals = seals
 
     async def newest(self, tournament: str) -> Snapshot | None:
-        """Return the snapshot of a tournament, if its seal holds."""
         return await self._reader.read(lambda connection: newest(connection, self._seals, tournament))
 
     async def keep(self, snapshot: Snapshot) -> None:
-        """Keep a snapshot in the place of the one before."""
         if self._seals is None:
             return
         seals = self._seals

@@ -53,11 +53,9 @@ class SqlWebHooks:
         return found[0] if found else None
 
     async def of_tournament(self, tournament_id: str) -> list[WebHook]:
-        """Return the web hooks of a tournament."""
         return await self._read(select(tables.web_hook).where(_HOOK.tournament_id == tournament_id))
 
     async def active(self) -> list[WebHook]:
-        """Return all web hooks that have not stopped."""
         return await self._read(select(tables.web_hook).where(~_HOOK.stopped))
 
     async def due(self, now_ms: int) -> list[WebHook]:
@@ -66,14 +64,12 @@ class SqlWebHooks:
         return await self._read(select(tables.web_hook).where(*is_due))
 
     async def change(self, hook: WebHook, was: WebHook) -> bool:
-        """Store the progress of a web hook if it still is that of `was`."""
         before = (getattr(_HOOK, name) == getattr(was, name) for name in _PROGRESS)
         change = update(tables.web_hook).where(_HOOK.hook_id == hook.hook_id, *before)
         values = {name: getattr(hook, name) for name in _PROGRESS}
         return await self._writer.write(lambda connection: connection.execute(change, values).rowcount == 1)
 
     async def remove(self, hook_id: str) -> None:
-        """Remove a web hook."""
         removal = delete(tables.web_hook).where(_HOOK.hook_id == hook_id)
         await self._writer.write(lambda connection: connection.execute(removal).rowcount)
 

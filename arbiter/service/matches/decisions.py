@@ -44,7 +44,7 @@ from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.journal import (
     Append,
     AppendBase,
-    Journal,
+    AppendThen,
     JournalConflict,
     MatchSummary,
     OpenLimits,
@@ -73,7 +73,7 @@ class Decisions:
 
     def __init__(
         self,
-        journal: Journal,
+        append_then: AppendThen,
         clock: Clock,
         live: LiveMatches,
         listeners: MatchListeners,
@@ -81,7 +81,7 @@ class Decisions:
         stalls: StallDetector,
         log: Logger,
     ) -> None:
-        self._journal = journal
+        self._append_then = append_then
         self._clock = clock
         self.live: Final = live
         self._presence = live.presence
@@ -261,7 +261,7 @@ class Decisions:
         pending = live.tail = PendingAppend(live, after, events, records)
         live.writing += 1
         append = Append(records, opened, closed, None, live.basis, open_limits)
-        self._journal.append_then(append, partial(self._stored, pending))
+        self._append_then(append, partial(self._stored, pending))
         self._timers.set(live)
         return pending
 

@@ -343,8 +343,11 @@ Stored = Callable[[int, BaseException | None], None]
 """Called with the sequence number of the last record of an append, or with 0 and the reason why none was stored."""
 
 
-class Journal(Protocol):
-    """The event log. An append is conditional on (match, revision) and durable once its future is done."""
+AppendThen = Callable[[Append, Stored], None]  #: `Appends.append_then`
+
+
+class Appends(Protocol):
+    """Where records of matches and tournaments are appended, each on condition of its revision."""
 
     def append(self, append: Append) -> Future[int]:
         """Store records; return a future of the sequence number of the last one.
@@ -359,6 +362,10 @@ class Journal(Protocol):
         It is called in the order of the calls of `append_then`, and costs less than a future. What it raises goes to
         the event loop's exception handler, as from a callback of a future.
         """
+
+
+class Journal(Appends, Protocol):
+    """The event log, and what is derived from it."""
 
     def know(self, place: int) -> None:
         """Have appends bring what other servers have stored after a sequence number that exists; 0: no longer.

@@ -1,4 +1,4 @@
-"""The journal and the directory of a server that shares its store: what they have stored is reported.
+"""The appends and the directory of a server that shares its store: what they have stored is reported.
 
 The records go to whoever follows the log, who does not have to read them then; with a bus, to the other servers too.
 Whoever follows the log also gets the records of other servers that an append has brought.
@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Final
 
 from arbiter.service.ports.directory import SHOWING, Challenge, Directory, Player
-from arbiter.service.ports.journal import Append, Journal, Record, Stored
+from arbiter.service.ports.journal import Append, Appends, Record, Stored
 from arbiter.service.sharing.following import Follower
 from arbiter.service.sharing.news import News
 
@@ -22,49 +22,21 @@ Report = Callable[[Sequence[Record], int], None]
 """Called with the records of an append that is durable, and with the sequence number of the last one."""
 
 
-class ReportingJournal:
-    """A journal whose appends are reported once they are durable. Its caller is told first."""
+class ReportingAppends:
+    """Appends that are reported once they are durable. Their caller is told first."""
 
-    def __init__(self, journal: Journal, follower: Follower, report: Report) -> None:
+    def __init__(self, journal: Appends, follower: Follower, report: Report) -> None:
         self._journal = journal
         self._follower = follower
         self._report = report
-        self.know: Final = journal.know
-        self.brought: Final = journal.brought
-        self.read: Final = journal.read
-        self.read_many: Final = journal.read_many
-        self.read_all: Final = journal.read_all
-        self.head: Final = journal.head
-        self.last_gap: Final = journal.last_gap
-        self.unfinished: Final = journal.unfinished
-        self.unfinished_matches: Final = journal.unfinished_matches
-        self.summary: Final = journal.summary
-        self.summary_of_request: Final = journal.summary_of_request
-        self.summaries: Final = journal.summaries
-        self.results: Final = journal.results
-        self.tallies: Final = journal.tallies
-        self.results_by_kind: Final = journal.results_by_kind
-        self.rated_games: Final = journal.rated_games
-        self.dated_tallies: Final = journal.dated_tallies
-        self.first_rated: Final = journal.first_rated
-        self.encounters: Final = journal.encounters
-        self.rule_on_ratings: Final = journal.rule_on_ratings
-        self.rulings: Final = journal.rulings
-        self.rated_matches: Final = journal.rated_matches
-        self.unfinished_tournaments: Final = journal.unfinished_tournaments
-        self.tournament_summary: Final = journal.tournament_summary
-        self.tournament_of_request: Final = journal.tournament_of_request
-        self.tournaments: Final = journal.tournaments
 
     def append(self, append: Append) -> asyncio.Future[int]:
-        """Store records; see `Journal`."""
         stored = self._journal.append(append)
         self._follower.began()
         stored.add_done_callback(partial(self._done, append))
         return stored
 
     def append_then(self, append: Append, then: Stored) -> None:
-        """Store records, then call back; see `Journal`."""
         self._journal.append_then(append, partial(self._stored, append, then))
         self._follower.began()
 
@@ -109,38 +81,32 @@ class ReportingDirectory:
         self.last_notice: Final = directory.last_notice
 
     async def change_player(self, name: str, **changes: Any) -> Player | None:
-        """Store new values of some fields of a player; see `Directory`."""
         changed = await self._directory.change_player(name, **changes)
         if SHOWING.intersection(changes):
             self._news.wrote_notice()
         return changed
 
     async def rename_player(self, name: str, new: str, most: int) -> Player | None:
-        """Store the name under which a player is shown; see `Directory`."""
         renamed = await self._directory.rename_player(name, new, most)
         self._news.wrote_notice()
         return renamed
 
     async def delete_player(self, name: str, neutral: str) -> Player | None:
-        """Remove all that is stored of a player beside the records; see `Directory`."""
         deleted = await self._directory.delete_player(name, neutral)
         self._news.wrote_notice()
         return deleted
 
     async def revoke_token(self, token_id: str) -> None:
-        """Mark a token as revoked; see `Directory`."""
         await self._directory.revoke_token(token_id)
         self._news.wrote_notice()
 
     async def add_challenge(self, challenge: Challenge, most: int) -> Challenge | None:
-        """Store a challenge; see `Directory`."""
         made = await self._directory.add_challenge(challenge, most)
         if made is challenge:
             self._news.wrote_notice()
         return made
 
     async def change_challenge(self, challenge: Challenge, was: Sequence[str], tell: str = "") -> bool:
-        """Store a challenge's new state; see `Directory`."""
         changed = await self._directory.change_challenge(challenge, was, tell)
         if changed and tell:
             self._news.wrote_notice()

@@ -107,6 +107,7 @@ class TournamentLog:
         self.newest: Tournament = log.tournament
         self.durable: Tournament = copied(log.tournament)
         self._journal = dependencies.journal
+        self._appends = dependencies.appends
         self._snapshots = dependencies.snapshots
         self._since = len(log.events)  # events since the last snapshot, or since one was last due
         self._feed = dependencies.feed
@@ -144,7 +145,7 @@ class TournamentLog:
             return
         chain = copy(self._chain)
         records = chain.seal(events)
-        future = self._journal.append(Append(records, tournament=tournament_log.summary_of(self.newest)))
+        future = self._appends.append(Append(records, tournament=tournament_log.summary_of(self.newest)))
         # A callback keeps the order in which events became durable: after the await, later events could come first.
         future.add_done_callback(partial(self._stored, records, events, chain))
         await future

@@ -10,7 +10,7 @@ from arbiter.service.alone import OtherServers
 from arbiter.service.matches.match_registry import MatchRegistry
 from arbiter.service.observing.feed import Feed
 from arbiter.service.ports.environment import Clock
-from arbiter.service.ports.journal import Journal, StoredRecord
+from arbiter.service.ports.journal import Appends, Journal, StoredRecord
 from arbiter.service.ports.log import Logger
 from arbiter.service.ports.snapshots import Snapshot, Snapshots
 from arbiter.service.record import tournament_log
@@ -133,6 +133,7 @@ class Dependencies(NamedTuple):
     """
 
     journal: Journal
+    appends: Appends
     snapshots: Snapshots
     matches: MatchRegistry
     feed: Feed

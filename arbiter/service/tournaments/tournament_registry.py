@@ -180,7 +180,7 @@ class TournamentRegistry:
         limits = self._dependencies.others.counted(OpenLimits(tournaments=most))
         append = Append(chain.seal(made.events), tournament=tournament_log.summary_of(tournament), open_limits=limits)
         try:
-            place = await self._dependencies.journal.append(append)
+            place = await self._dependencies.appends.append(append)
         except TooManyOpen:  # other servers have created tournaments meanwhile
             raise _crowded(most) from None
         except JournalConflict:  # the same request came twice, and the other one was stored first

@@ -43,7 +43,6 @@ class MemoryDirectory:
         await asyncio.sleep(0)
 
     async def add_player(self, player: Player, token: Token | None, invitation: str = "") -> bool:
-        """Store a player with its first token, and use up an invitation if one is given."""
         await self.before()
         if invitation and invitation not in self._invitations:
             return False
@@ -63,12 +62,10 @@ class MemoryDirectory:
         return self._players.get(name)
 
     async def players(self, after: str, most: int) -> list[Player]:
-        """Return players whose names sort after `after`, by name."""
         await self.before()
         return _page(self._players, after, most)
 
     async def change_player(self, name: str, **changes: Any) -> Player | None:
-        """Store new values of some fields of a player; return the changed player."""
         await self.before()
         if name in self._players:
             self._players[name] = replace(self._players[name], **changes)
@@ -79,7 +76,6 @@ class MemoryDirectory:
         return self._players.get(name)
 
     async def rename_player(self, name: str, new: str, most: int) -> Player | None:
-        """Store the name under which a player is shown from now on."""
         await self.before()
         there = self._likenesses.get(likeness(new))
         if there is not None and self._names.get(there, there) != name:
@@ -94,7 +90,6 @@ class MemoryDirectory:
         return self._players[name]
 
     async def delete_player(self, name: str, neutral: str) -> Player | None:
-        """Remove all that is stored of a player beside the records."""
         await self.before()
         if name not in self._players:
             return None
@@ -126,7 +121,6 @@ class MemoryDirectory:
         return found
 
     async def acknowledge(self, name: str, sequence: int) -> None:
-        """Move a player's `acknowledged` forward to a sequence, never back."""
         await self.before()
         player = self._players[name]
         self._players[name] = replace(player, acknowledged=max(player.acknowledged, sequence))
@@ -146,36 +140,30 @@ class MemoryDirectory:
         return self._tokens.get(token_id)
 
     async def token_of_digest(self, digest: str) -> Token | None:
-        """Return the token with the digest of a secret, even if it is revoked."""
         await self.before()
         return next((token for token in self._tokens.values() if token.digest == digest), None)
 
     async def tokens(self, player: str, after: str, most: int) -> list[Token]:
-        """Return a player's tokens that are no sessions and whose ids sort after `after`, by id."""
         await self.before()
         mine = {key: each for key, each in self._tokens.items() if each.player == player and not each.session}
         return _page(mine, after, most)
 
     async def sessions(self, player: str) -> list[Token]:
-        """Return a player's sessions that are not revoked, the longest unused first."""
         await self.before()
         mine = [each for each in self._tokens.values() if each.player == player and each.session and not each.revoked]
         return sorted(mine, key=lambda each: (each.used_ms, each.token_id))
 
     async def use_session(self, token_id: str, used_ms: int) -> None:
-        """Store when a session was used."""
         await self.before()
         self._tokens[token_id] = replace(self._tokens[token_id], used_ms=used_ms)
 
     async def revoke_token(self, token_id: str) -> None:
-        """Mark a token as revoked."""
         await self.before()
         if token_id in self._tokens:
             self._tokens[token_id] = replace(self._tokens[token_id], revoked=True)
             self._note(NoticeKind.SHUT_OUT, token_id, self._tokens[token_id].player)
 
     async def add_invitation(self, digest: str, most: int) -> bool:
-        """Store an open invitation, unless there are too many."""
         await self.before()
         if len(self._invitations) >= most:
             return False
@@ -196,12 +184,10 @@ class MemoryDirectory:
         return challenge
 
     async def challenge(self, challenge_id: str) -> Challenge | None:
-        """Return a challenge, even if it is closed."""
         await self.before()
         return self._challenges.get(challenge_id)
 
     async def challenges(self, player: str, after: str, most: int) -> list[Challenge]:
-        """Return open challenges to and by a player, and all open seeks, by id, starting after `after`."""
         await self.before()
         wanted = {
             key: held
@@ -211,12 +197,10 @@ class MemoryDirectory:
         return _page(wanted, after, most)
 
     async def challenges_being_accepted(self) -> list[Challenge]:
-        """Return the challenges whose match is being created."""
         await self.before()
         return [held for held in self._challenges.values() if held.state == "accepting"]
 
     async def change_challenge(self, challenge: Challenge, was: Sequence[str], tell: str = "") -> bool:
-        """Store a challenge's state if it was one of `was`, with a notice for `tell`; return whether it was."""
         await self.before()
         held = self._challenges.get(challenge.challenge_id)
         if held is None or held.state not in was:
@@ -229,7 +213,6 @@ class MemoryDirectory:
         return True
 
     async def forget(self, tokens_before_ms: int, challenges_before_ms: int, sessions_before_ms: int) -> int:
-        """Remove tokens, challenges and sessions of which nobody can make use any more; see the port."""
         await self.before()
         tokens = [
             held
@@ -249,12 +232,10 @@ class MemoryDirectory:
         return len(tokens) + len(challenges)
 
     async def notices(self, after: int, most: int) -> list[Notice]:
-        """Return the notices after a number, in order."""
         await self.before()
         return self._notices[after : after + most]
 
     async def last_notice(self) -> int:
-        """Return the number of the last notice, 0 if there is none."""
         await self.before()
         return len(self._notices)
 

@@ -40,8 +40,6 @@ class CallsBack(ABC):
         """Store records; see the port."""
 
     def append_then(self, append: Append, then: Stored) -> None:
-        """Store records, then call back; see the port."""
-
         def done(stored: asyncio.Future[int]) -> None:
             error = stored.exception()
             then(0 if error is not None else stored.result(), error)
@@ -61,7 +59,6 @@ class MemoryJournal(CallsBack):
         self._rulings: list[StoredRecord] = []
 
     def append(self, append: Append) -> asyncio.Future[int]:
-        """Store records; see the port."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[int] = loop.create_future()
         try:
@@ -137,22 +134,18 @@ class MemoryJournal(CallsBack):
     async def read(
         self, match_id: str, after: int = 0, most: int | None = None, subject: Subject = Subject.MATCH
     ) -> list[StoredRecord]:
-        """Return the records of a match or tournament after a revision, in order."""
         await asyncio.sleep(0)
         return [record for record in self._of_match.get(match_id, [])[after:][:most] if record.subject is subject]
 
     async def read_many(self, match_ids: Sequence[str]) -> list[StoredRecord]:
-        """Return all records of some matches, ordered by id and revision."""
         await asyncio.sleep(0)
         return [record for match_id in sorted(match_ids) for record in self._of_match.get(match_id, [])]
 
     async def read_all(self, after: int, most: int) -> list[StoredRecord]:
-        """Return the records of all matches after a journal position, in order."""
         await asyncio.sleep(0)
         return self.records[after : after + most]
 
     async def head(self) -> int:
-        """Return the journal position of the last record, 0 if there is none."""
         await asyncio.sleep(0)
         return len(self.records)
 
@@ -162,7 +155,6 @@ class MemoryJournal(CallsBack):
         return 0
 
     async def unfinished(self) -> list[str]:
-        """Return the ids of the unfinished matches, oldest first."""
         await asyncio.sleep(0)
         return [row.match_id for row in self._rows.values() if row.end is None]
 
@@ -185,12 +177,10 @@ class MemoryJournal(CallsBack):
         return self._rows.get(match_id)
 
     async def summary_of_request(self, creator: str, request_id: str) -> MatchSummary | None:
-        """Return the match that a request of a caller created."""
         await asyncio.sleep(0)
         return self._made_by(creator, request_id)
 
     async def summaries(self, which: Filter, before: int, most: int) -> list[MatchSummary]:
-        """Return matches whose `sequence` is less than `before` (0: all), newest first."""
         await asyncio.sleep(0)
         wanted = [
             row
@@ -204,7 +194,6 @@ class MemoryJournal(CallsBack):
         return sorted(wanted, key=lambda row: -row.sequence)[:most]
 
     async def results(self, player: str, after: int, most: int) -> list[MatchSummary]:
-        """Return a player's finished matches whose `ended_sequence` is greater than `after`, in order."""
         await asyncio.sleep(0)
         mine = [row for row in self._rows.values() if player in (row.player_1, row.player_2)]
         return sorted(
@@ -212,7 +201,6 @@ class MemoryJournal(CallsBack):
         )[:most]
 
     async def tallies(self, label: str = "", game: str = "", rated: bool | None = None) -> list[Tally]:
-        """Return how often each pairing ended in each way, sorted by the fields."""
         await asyncio.sleep(0)
         ways = Counter(
             (_tally_key(row, row.end), (row.end.version_1, row.end.version_2))
@@ -225,7 +213,6 @@ class MemoryJournal(CallsBack):
         return [Tally(*way, games, *versions) for (way, versions), games in sorted(ways.items())]
 
     async def results_by_kind(self, player: str) -> list[PlayerResult]:
-        """Return how often a player's finished matches ended in each way, sorted by the fields."""
         await asyncio.sleep(0)
         ways = Counter(
             (
@@ -254,7 +241,6 @@ class MemoryJournal(CallsBack):
         return RatedGames(counted, len(self._rulings))
 
     async def dated_tallies(self, game: str, period_ms: int, since: int = 0) -> list[tuple[int, Tally]]:
-        """Return how often each pairing ended in each way in each period, in order of time; before `since` as one."""
         await asyncio.sleep(0)
         ways = Counter(
             (
@@ -273,7 +259,6 @@ class MemoryJournal(CallsBack):
         return min(mine, default=0)
 
     async def encounters(self, player: str, other: str, game: str) -> list[tuple[MatchSummary, bytes]]:
-        """Return the finished rated matches between two players that are not void, in order of creation."""
         await asyncio.sleep(0)
         pair = {player, other}
         found = [row for row, _ in self._rated(game) if {row.player_1, row.player_2} == pair]
@@ -288,7 +273,6 @@ class MemoryJournal(CallsBack):
         ]
 
     async def rule_on_ratings(self, ruling: Record, changes: Mapping[str, int]) -> None:
-        """Store a ruling on ratings; see the port. Raises JournalConflict."""
         await asyncio.sleep(0)
         self.rule_now(ruling, changes)
 
@@ -301,12 +285,10 @@ class MemoryJournal(CallsBack):
             self._rows[match_id] = replace(self._rows[match_id], ruling=by)
 
     async def rulings(self, after: int = 0) -> list[StoredRecord]:
-        """Return the rulings on ratings after a number, in order."""
         await asyncio.sleep(0)
         return self._rulings[after:]
 
     async def rated_matches(self, which: Selection, most: int) -> list[str]:
-        """Return the ids of rated matches that have ended and are not void, in the order of their end."""
         await asyncio.sleep(0)
         found = [
             row for row in self._rows.values() if row.rated and row.end is not None and _meets(row, row.end, which)
@@ -317,23 +299,19 @@ class MemoryJournal(CallsBack):
         return self._rows.get(self._made.get((creator, request_id), ""))
 
     async def unfinished_tournaments(self) -> list[str]:
-        """Return the ids of the unfinished tournaments, oldest first."""
         await asyncio.sleep(0)
         return [row.tournament_id for row in self._tournaments.values() if not row.ended_ms]
 
     async def tournament_summary(self, tournament_id: str) -> TournamentSummary | None:
-        """Return the summary of a tournament that lists show."""
         await asyncio.sleep(0)
         return self._tournaments.get(tournament_id)
 
     async def tournament_of_request(self, creator: str, request_id: str) -> TournamentSummary | None:
-        """Return the tournament that a request of a caller created."""
         await asyncio.sleep(0)
         rows = self._tournaments.values()
         return next((row for row in rows if (row.creator, row.request_id) == (creator, request_id)), None)
 
     async def tournaments(self, which: TournamentFilter, before: int, most: int) -> list[TournamentSummary]:
-        """Return tournaments whose `sequence` is less than `before` (0: all), newest first."""
         await asyncio.sleep(0)
         wanted = [
             row

@@ -69,7 +69,6 @@ class MemoryReplicas:
         return Heartbeat(tuple(gone), tuple(sessions), tuple(others), self._taken_over(here))
 
     async def forget(self, replica: str) -> None:
-        """Remove a replica and its Play streams."""
         await asyncio.sleep(0)
         self._replicas.pop(replica, None)
         for there in self._players.values():
@@ -85,7 +84,6 @@ class MemoryReplicas:
                 del self._players[name]
 
     async def lost_players(self, replica: str) -> list[LostPlayer]:
-        """Return the players whose Play stream was on a replica when it was alive for the last time."""
         await asyncio.sleep(0)
         return sorted(
             LostPlayer(name, _known(there.left.get(replica)))
@@ -94,7 +92,6 @@ class MemoryReplicas:
         )
 
     async def take(self, player: str, replica: str, bot_version: str, most_matches: int) -> Taken | None:
-        """Note that a player is about to have a Play stream on a replica."""
         await asyncio.sleep(0)
         mine = self._replicas.get(replica)
         if mine is None or mine.heir:
@@ -129,7 +126,6 @@ class MemoryReplicas:
         hand_overs: Sequence[HandOver] = (),
         opened_ms: int = NOT_YET,
     ) -> bool:
-        """Note that a Play stream is over; return whether it was still the player's."""
         await asyncio.sleep(0)
         there = self._arrive(player, replica, epoch, opened_ms)
         if there is None:

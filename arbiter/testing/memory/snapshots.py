@@ -18,6 +18,5 @@ class MemorySnapshots:
         return self._kept.get(tournament)
 
     async def keep(self, snapshot: Snapshot) -> None:
-        """Keep a snapshot in the place of the one before."""
         self._kept[snapshot.tournament] = snapshot
         self.taken += 1

@@ -33,12 +33,10 @@ class MemoryWebHooks:
         return self._hooks.get(hook_id)
 
     async def of_tournament(self, tournament_id: str) -> list[WebHook]:
-        """Return the web hooks of a tournament."""
         await self._before()
         return self._those(lambda hook: hook.tournament_id == tournament_id)
 
     async def active(self) -> list[WebHook]:
-        """Return all web hooks that have not stopped."""
         await self._before()
         return self._those(lambda hook: not hook.stopped)
 
@@ -48,7 +46,6 @@ class MemoryWebHooks:
         return self._those(lambda hook: not hook.stopped and 0 < hook.due_ms <= now_ms)
 
     async def change(self, hook: WebHook, was: WebHook) -> bool:
-        """Store the progress of a web hook if it still is that of `was`."""
         await self._before()
         is_so = self._hooks.get(hook.hook_id) == was
         if is_so:
@@ -56,7 +53,6 @@ class MemoryWebHooks:
         return is_so
 
     async def remove(self, hook_id: str) -> None:
-        """Remove a web hook."""
         await self._before()
         self._hooks.pop(hook_id, None)
 

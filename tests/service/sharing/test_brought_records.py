@@ -13,7 +13,7 @@ import structlog
 
 from arbiter.service.ports.journal import Append, Record, Stored, StoredRecord, StoreFailed, Subject
 from arbiter.service.sharing.following import ALONE_S, HURRY_S, LOOK_S, Follower
-from arbiter.service.sharing.reporting import ReportingJournal
+from arbiter.service.sharing.reporting import ReportingAppends
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.memory import MemoryJournal
 
@@ -48,7 +48,7 @@ class OneServer(MemoryJournal):
         self.passed: list[int | str] = []
         listeners = [lambda found: self.passed.extend(each.sequence for each in found)]
         self.follower = Follower(self, listeners, structlog.get_logger(), 2.0, lambda: self.alone)
-        self.journal = ReportingJournal(self, self.follower, self.follower.stored)
+        self.appends = ReportingAppends(self, self.follower, self.follower.stored)
 
     # -- the journal
 
@@ -85,7 +85,7 @@ class OneServer(MemoryJournal):
         def told(*_: object) -> None:
             tell()
 
-        self.journal.append_then(Append((Record("own", 1, BODY, Subject.MATCH),)), told)
+        self.appends.append_then(Append((Record("own", 1, BODY, Subject.MATCH),)), told)
 
 
 @asynccontextmanager
