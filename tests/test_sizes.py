@@ -59,7 +59,6 @@ ONE_CONTRACT: Final = "one contract, tried on every implementation by the same f
 OF_THE_CLIENT: Final = "no test of the client can import from another module of tests: a part would repeat its bot"
 
 LONG_MODULES: Final[Mapping[str, str]] = {
-    "arbiter/cli/bench.py": "the options of each measurement of `arbiter bench`, and little else",
     "arbiter/config.py": "every setting and limit on one page",
     "arbiter/games/hop_it.py": GAME,
     "arbiter/games/pondlife.py": GAME,

@@ -1,4 +1,4 @@
-"""Run a benchmark by its name: `python -m arbiter.bench games`, `… ratings`, `… clocks --help`.
+"""Run a benchmark of the rules or of ratings by its name: `python -m arbiter.bench games`, `… ratings`.
 
 In a checkout `python -m arbiter.bench choosing` prints the tables of deploy/CHOOSING.md: coverage of the intervals,
 type I error, variety of arenas. That is a study (`tests/studies`), which the installed package does not contain.
@@ -10,12 +10,11 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-from arbiter.bench.clocks import bench_clocks, plan_of
 from arbiter.bench.games import bench_games
 from arbiter.bench.processes import BenchError
 from arbiter.bench.ratings import bench_ratings
 
-BENCHMARKS = ("games", "clocks", "ratings")
+BENCHMARKS = ("games", "ratings")
 STUDY = "choosing"
 
 
@@ -26,20 +25,18 @@ def write(text: str) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the benchmark that the first argument names; `games` and `ratings` have no further arguments.
+    """Run the benchmark that the only argument names, or a study.
 
     A benchmark that cannot be run prints the reason in one line and exits with code 1.
     """
     name, *rest = arguments or [""]
     if name == STUDY:
         return _study(arguments)
-    if name not in BENCHMARKS or (rest and name != "clocks"):
+    if name not in BENCHMARKS or rest:
         sys.stderr.write(f"usage: python -m arbiter.bench NAME, of: {', '.join(BENCHMARKS)}, {STUDY}\n")
         return 2
     try:
-        if name == "clocks":
-            bench_clocks(write, plan_of(rest))
-        elif name == "ratings":
+        if name == "ratings":
             bench_ratings(write)
         else:
             bench_games(write)

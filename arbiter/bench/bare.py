@@ -25,10 +25,10 @@ from arbiter_protos.v1 import play_pb2_grpc
 
 from arbiter.bench import bare_path
 from arbiter.bench.bare_path import BarePath, OutgoingMessages
-from arbiter.bench.processes import answer, order
+from arbiter.bench.processes import answer, order, run_part
 from arbiter.bootstrap import open_store
 from arbiter.runtime.grpc_events import plain_loop
-from arbiter.runtime.loop import run_process, switch_seldom
+from arbiter.runtime.loop import switch_seldom
 
 
 class BarePlay(play_pb2_grpc.PlayServiceServicer):
@@ -103,6 +103,4 @@ async def run(
 
 
 if __name__ == "__main__":
-    plan = order()
-    assert plan is not None
-    run_process(run(**plan), plain_loop)
+    run_part(run, plain_loop)

@@ -15,11 +15,10 @@ from typing import Any
 import grpc
 from arbiter_protos.v1 import match_pb2 as pb
 
-from arbiter.bench.processes import answer, order
+from arbiter.bench.processes import answer, order, run_part
 from arbiter.bench.scripts import GAME
 from arbiter.games import registry
 from arbiter.runtime.grpc_events import plain_loop
-from arbiter.runtime.loop import run_process
 
 MATCH = "bare"
 AT = 1_790_000_000_000  #: in place of the times in an arbiter's events
@@ -90,6 +89,4 @@ async def run() -> None:
 
 
 if __name__ == "__main__":
-    plan = order()
-    assert plan is not None
-    run_process(run(**plan), plain_loop)
+    run_part(run, plain_loop)

@@ -15,13 +15,12 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from itertools import combinations
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from arbiter_protos.v1 import player_pb2
 
+from arbiter.bench.plans import BudgetPlan
 from arbiter.bench.playing_server import connected
 from arbiter.bench.processes import BenchProcess
 from arbiter.bench.report import TIMES, Bound, Progress, Report, percentile
@@ -37,46 +36,13 @@ READERS: Final = "arbiter.bench.readers"
 CALLERS: Final = "arbiter.bench.callers"
 VISITORS: Final = "arbiter.bench.visitors"
 HISTORY_RATE: Final = 3_000.0  #: moves a second for which enough matches are created
+THINK_MS: Final = 50.0
 SETTLE_S: Final = 1.0
 AFTER_S: Final = 3.0  #: after this time the server has returned free memory to the system
 MOST_TIMES: Final = 2.0  #: goal: p99 of a move under attack, as a multiple of that without
 LONGEST_MS: Final = 10.0  #: goal: processor time of a step of the event loop
 UNREAD_MIB: Final = 64.0  #: goal: memory that a player who does not read adds to the server
 MIB: Final = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetPlan:
-    """The size of the measurement.
-
-    pairs: of players, who think for `think_ms`. history_s: how long they play before the measurement. rounds: of each
-    attack, and as many without it; each lasts `seconds`. reading, unread, watching: streams of the attack. calling,
-    listing, opening, playing: concurrent calls of the attack. visiting, flooding: connections of visitors of the page.
-    two: measure each pair of the attacks too. only: the names of attacks; all without any. store: as in
-    `arbiter.bench.stores.new_store`. web_process: another process has the page. steps: the steps of the event loop are
-    timed, which is then `asyncio`'s own.
-    """
-
-    pairs: int = 8
-    think_ms: float = 50.0
-    history_s: float = 8.0
-    seconds: float = 4.0
-    rounds: int = 5
-    reading: int = 60
-    unread: int = 100
-    watching: int = 100
-    calling: int = 250
-    listing: int = 16
-    opening: int = 100
-    playing: int = 8
-    visiting: int = 100
-    flooding: int = 1_096
-    two: bool = False
-    only: Sequence[str] = ()
-    folder: Path | None = None
-    store: str = ""
-    web_process: bool = False
-    steps: bool = False
 
 
 class AttackPlan(NamedTuple):
@@ -105,7 +71,7 @@ class AttackPlan(NamedTuple):
 
 def bench_budget(plan: BudgetPlan, progress: Progress) -> Report:
     """Measure the latency of moves with and without each attack, and the server's memory."""
-    report = Report("budget", f"{plan.pairs} pairs who think {plan.think_ms:g} ms, beside one player who attacks")
+    report = Report("budget", f"{plan.pairs} pairs who think {THINK_MS:g} ms, beside one player who attacks")
     games = scripts(GAME, SCRIPTS)
     limits = {"calls_a_second": Limits().calls_a_second}  # which other benchmarks raise
     with opened(
@@ -114,10 +80,10 @@ def bench_budget(plan: BudgetPlan, progress: Progress) -> Report:
         pairs = [(f"first-{n}", f"second-{n}") for n in range(plan.pairs)]
         history = _make_history(plan, server_process, games, report, progress)
         attacks = list(_chosen(plan, *(_attacks(plan, server_process, history, many) for many in (1, MANY))))
-        moves = 3 * len(attacks) * plan.rounds * (plan.seconds + 2 * SETTLE_S) * 1_000 / plan.think_ms
+        moves = 3 * len(attacks) * plan.rounds * (plan.seconds + 2 * SETTLE_S) * 1_000 / THINK_MS
         tokens = [server_process.tokens([pair[side] for pair in pairs]) for side in (0, 1)]
         made = server_process.matches(GAME, pairs * (2 + int(moves / min(map(len, games)))))
-        with connected([server_process.address], tokens, games, made, 1, plan.think_ms) as players:
+        with connected([server_process.address], tokens, games, made, 1, THINK_MS) as players:
             _round(plan.seconds, server_process.server, players)  # whatever is slow once
             before = server_process.server.resident_bytes()
             for attack in attacks:

@@ -29,9 +29,8 @@ from arbiter_protos.v1 import (
     player_pb2_grpc,
 )
 
-from arbiter.bench.processes import answer, go_last, order
+from arbiter.bench.processes import answer, go_last, order, run_part
 from arbiter.bench.scripts import GAME, scripts
-from arbiter.runtime.loop import run_process
 
 LONGEST: Final = "pods"  #: the game with the longest random games, of more than a thousand plies
 MOST_MOVES: Final = "elevation"  #: a game with more than a thousand legal moves at the beginning, each of several steps
@@ -188,7 +187,4 @@ async def run(address: str, tokens: Sequence[str], method: str, match_ids: Seque
 
 
 if __name__ == "__main__":
-    plan = order()
-    assert plan is not None
-    go_last()
-    run_process(run(**plan))
+    run_part(run, priority=go_last)

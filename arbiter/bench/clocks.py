@@ -8,13 +8,11 @@ time that is charged. It can be negative by the network round trip that is credi
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import gc
 import time
-from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from random import Random
 from typing import Any, Final
@@ -22,9 +20,10 @@ from typing import Any, Final
 from arbiter_protos.v1 import play_pb2
 
 from arbiter.bench.h2 import RawCall
+from arbiter.bench.plans import ClocksPlan
 from arbiter.bench.players import PLAY
 from arbiter.bench.processes import BenchError
-from arbiter.bench.report import percentile
+from arbiter.bench.report import Bound, Progress, Report, percentile
 from arbiter.bench.server_process import ServerProcess, opened
 from arbiter.games import registry
 from arbiter.matches.clock import CreditRules
@@ -34,15 +33,6 @@ CREDITED_MS: Final = CreditRules().hand_over_most_ms
 GAME: Final = "pondlife"  #: a match in which the first move in bytewise order is always played lasts 110 plies
 SEED: Final = 2026
 LAG_S: Final = 0.005  #: length of the sleeps that measure the driver's lag
-
-
-@dataclass(frozen=True, slots=True)
-class ClocksPlan:
-    """The size of the measurement: matches, seconds, and how long the player to move thinks, give or take a half."""
-
-    matches: int = 500
-    seconds: float = 60.0
-    think_ms: float = 1_000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,32 +57,6 @@ class Clocks:
     lag_ms: float
     server_s: float
     driver_s: float
-
-    @property
-    def good(self) -> bool:
-        """Whether the goal is met."""
-        return self.p99_ms <= GOAL_MS
-
-    def table(self) -> str:
-        """Return the figures for people."""
-        plan, seconds = self.plan, self.plan.seconds
-        rows = (
-            ("moves", f"{self.moves:,}", f"{self.moves / seconds:,.0f} a second"),
-            ("charged beyond thought, p50", f"{self.p50_ms:.1f} ms", ""),
-            ("charged beyond thought, p99", f"{self.p99_ms:.1f} ms", f"goal: at most {GOAL_MS:.0f} ms"),
-            ("charged beyond thought, most", f"{self.most_ms:.1f} ms", f"{self.above:,} moves above the goal"),
-            ("hand-over of a turn, p50", f"{self.hand_over_p50_ms:.1f} ms", "credited"),
-            ("hand-over of a turn, p99", f"{self.hand_over_p99_ms:.1f} ms", f"credited up to {CREDITED_MS} ms"),
-            ("lag of this driver, p99", f"{self.lag_ms:.1f} ms", "what the machine itself adds at times"),
-            ("processor, server", f"{self.server_s / seconds:.0%}", "of one core"),
-            ("processor, this driver", f"{self.driver_s / seconds:.0%}", "of one core"),
-        )
-        heading = f"{plan.matches} matches, a move in each every {plan.think_ms:.0f} ms or so, for {seconds:.0f} s\n\n"
-        return heading + "".join(f"{name:<30}{value:>12}  {remark}".rstrip() + "\n" for name, value, remark in rows)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the same for programs."""
-        return asdict(self) | {"goal_ms": GOAL_MS, "good": self.good}
 
 
 class _Bot:
@@ -159,6 +123,21 @@ def _first(variant: str, position: str) -> str:
     """Return the first move in bytewise order: all matches are alike, so the driver computes almost nothing."""
     game = registry.game(variant)
     return min(game.moves(game.parse(position)))
+
+
+def bench_clocks(plan: ClocksPlan, progress: Progress) -> Report:
+    """Measure everything; takes about a minute and a half with the default plan."""
+    progress(f"{plan.matches} matches at one move a second, for {plan.seconds:g} s")
+    found = measured(plan)
+    report = Report("clocks", f"{plan.matches} matches at one move a second: what clocks charge of the server's time")
+    report.add("charged_p50_ms", "charged beyond the thinking time, p50", found.p50_ms, "ms")
+    report.add("charged_p99_ms", "charged beyond the thinking time, p99", found.p99_ms, "ms", GOAL_MS, Bound.MOST)
+    report.add("charged_most_ms", "charged beyond the thinking time, most", found.most_ms, "ms")
+    report.add("hand_over_p99_ms", "from the start of a turn to its hand-over, p99", found.hand_over_p99_ms, "ms")
+    lag = "the lag of the benchmark's own clients, p99: above a few ms the other figures say little"
+    report.add("driver_lag_p99_ms", lag, found.lag_ms, "ms")
+    report.add("moves", "moves", found.moves, "moves")
+    return report
 
 
 def measured(plan: ClocksPlan) -> Clocks:
@@ -232,21 +211,3 @@ async def _matches(plan: ClocksPlan, server_process: ServerProcess) -> None:
     for number in range(plan.matches):
         await asyncio.to_thread(server_process.matches, GAME, [(f"bot-{2 * number}", f"bot-{2 * number + 1}")])
         await asyncio.sleep(plan.think_ms / 1000 / plan.matches)
-
-
-def plan_of(arguments: Sequence[str]) -> ClocksPlan:
-    """Parse the command line. Exits with code 2 and a line on standard error if it is wrong."""
-    default = ClocksPlan()
-    parser = argparse.ArgumentParser("python -m arbiter.bench clocks", description="What clocks charge of the server.")
-    parser.add_argument("--matches", type=int, default=default.matches, help="at once (default: %(default)s)")
-    parser.add_argument("--seconds", type=float, default=default.seconds, help="to measure (default: %(default)s)")
-    parser.add_argument("--think-ms", type=float, default=default.think_ms, help="a move (default: %(default)s)")
-    found = parser.parse_args(arguments)
-    if found.matches < 1 or found.seconds <= 0 or found.think_ms <= 0:
-        parser.error("--matches, --seconds and --think-ms are greater than 0")
-    return ClocksPlan(found.matches, found.seconds, found.think_ms)
-
-
-def bench_clocks(write: Callable[[str], object], plan: ClocksPlan) -> None:
-    """Measure and write the table. By default it takes about a minute and a half."""
-    write(measured(plan).table())

@@ -18,15 +18,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from arbiter.bench.nats_process import NatsProcess, nats
+from arbiter.bench.plans import ClusterPlan
 from arbiter.bench.processes import BenchError
 from arbiter.bench.replicas import ClusterRound, Database, Servers, contest, database
 from arbiter.bench.report import TIMES, Bound, Progress, Report, percentile, ratio
 
-SIZES: Final = (1, 2, 4)
 WARM_UP_S: Final = 1.0
 FASTEST: Final = 6_000  #: moves a second for which there are matches
 TRIES: Final = 4  #: of a round
@@ -37,31 +36,10 @@ PARTS: Final = ("replicas", "postgres", "nats", "drivers")
 SQLITE: Final = Servers(0)  #: what the others are compared with
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterPlan:
-    """The size of the measurement: numbers of replicas, pairs of players, rounds, seconds, moves offered a second.
-
-    offered: the moves a second for the latencies. loaded: those for the processor time of the same load on the single
-    process and on up to MOST_LOADED replicas.
-    store: a database on the PostgreSQL server to measure on; '' to run one. folder: for SQLite. bus: whether several
-    replicas are measured with NATS too.
-    """
-
-    sizes: Sequence[int] = SIZES
-    pairs: int = 64
-    rounds: int = 5
-    seconds: float = 3.0
-    offered: int = 200
-    loaded: int = 1_500
-    store: str = ""
-    folder: Path | None = None
-    bus: bool = True
-
-    @property
-    def contests(self) -> list[Servers]:
-        """All servers that are measured, one after the other in a round."""
-        with_bus = [Servers(size, bus=True) for size in self.sizes if size > 1 and self.bus]
-        return [SQLITE, *map(Servers, self.sizes), *with_bus]
+def _contests(plan: ClusterPlan) -> list[Servers]:
+    """Return all servers that are measured, one after the other in a round."""
+    with_bus = [Servers(size, bus=True) for size in plan.sizes if size > 1 and plan.bus]
+    return [SQLITE, *map(Servers, plan.sizes), *with_bus]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +75,7 @@ def new_report(plan: ClusterPlan) -> Report:
 
 
 def _play(plan: ClusterPlan, progress: Progress) -> Mapping[Servers, SizeRounds]:
-    at_once: dict[Servers, list[ClusterRound]] = {size: [] for size in plan.contests}
+    at_once: dict[Servers, list[ClusterRound]] = {size: [] for size in _contests(plan)}
     offered: dict[Servers, list[ClusterRound]] = {size: [] for size in at_once}
     loaded: dict[Servers, list[ClusterRound]] = {size: [] for size in at_once}
     single: dict[Servers, list[ClusterRound]] = {size: [] for size in at_once}
@@ -190,7 +168,7 @@ _PARTS: Final = {
 def _compare(report: Report, plan: ClusterPlan, found: Mapping[Servers, SizeRounds]) -> None:
     """Add the ratios of rounds that were played one after the other."""
     single = [each.us["replicas"] for each in found[SQLITE].at_once]
-    first, *others = [size for size in plan.contests if size != SQLITE]
+    first, *others = [size for size in _contests(plan) if size != SQLITE]
     for size in (first, *others):
         spent = [each.us["replicas"] for each in found[size].at_once]
         ratios = [ratio(us, alone) for us, alone in zip(spent, single, strict=True)]

@@ -17,12 +17,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from arbiter_protos.v1 import player_pb2
 
+from arbiter.bench.plans import FanoutPlan
 from arbiter.bench.playing_server import PlayingServer, connected, matches_for
 from arbiter.bench.processes import BenchError, BenchProcess
 from arbiter.bench.report import TIMES, Bound, Progress, Report, percentile, ratio
@@ -31,40 +30,9 @@ from arbiter.bench.server_process import ServerProcess, opened
 
 OBSERVERS: Final = "arbiter.bench.observers"
 BARE: Final = "arbiter.bench.bare_fanout"
-UNDER_WAY: Final = 2.5  #: thinking times until all matches are under way: a first move starts within one, takes another
 OF_BARE: Final = 1.25  #: goal: the most times the bare server's delay
 ALONE_S: Final = 0.25  #: seconds between two events of the baseline server: each is delivered long before the next
 PERCENTS: Final = (50, 99)
-
-
-@dataclass(frozen=True, slots=True)
-class FanoutPlan:
-    """The size of the measurement: observers of all matches, matches, required deliveries a second, rounds.
-
-    seconds: the length of each of the four windows of a round.
-    """
-
-    observers: int = 1_000
-    matches: int = 10
-    offered: int = 22_000
-    rounds: int = 5
-    seconds: float = 2.5
-    folder: Path | None = None
-
-    @property
-    def think_s(self) -> float:
-        """How long a player thinks."""
-        return self.observers * self.matches / self.offered
-
-    @property
-    def lead_s(self) -> float:
-        """The time until every match is under way."""
-        return UNDER_WAY * self.think_s
-
-    @property
-    def moves(self) -> float:
-        """The maximum number of moves of a pair: in each round one more than there is time for."""
-        return self.rounds * (1 + (self.lead_s + self.seconds) / self.think_s)
 
 
 class _Observed(NamedTuple):

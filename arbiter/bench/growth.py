@@ -16,13 +16,13 @@ import asyncio
 import shutil
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
 from arbiter.bench.ladders import add_ladders
 from arbiter.bench.live_matches import write_matches
+from arbiter.bench.plans import GrowthPlan
 from arbiter.bench.playing_server import PlayingServer, connected
 from arbiter.bench.processes import BenchError
 from arbiter.bench.report import TIMES, Bound, Progress, Report, ratio
@@ -30,30 +30,12 @@ from arbiter.bench.scripts import GAME, SCRIPTS, scripts
 from arbiter.bench.server_process import started
 from arbiter.bench.stores import NewStore
 
-LIVE: Final = (10, 100, 1_000, 10_000)
 PAIRS: Final = 10
 WARM_UP_S: Final = 0.4
 REST_S: Final = 1.0
 FLAT: Final = 1.25  #: goal: at most this multiple of the processor time a move with the fewest matches
 START_S: Final[Mapping[int, float]] = {1_000: 1, 10_000: 6}
 """Goals: the most seconds until all matches are served."""
-
-
-@dataclass(frozen=True, slots=True)
-class GrowthPlan:
-    """The size of the measurement: numbers of live matches, moves in each in the log, moves offered a second.
-
-    rounds, seconds: starts of each server, and how long is played after each. ladders: numbers of ended games of
-    ladders (`arbiter.bench.ladders`).
-    """
-
-    live: Sequence[int] = LIVE
-    ladders: Sequence[int] = ()
-    plies: int = 30
-    offered: int = 150
-    rounds: int = 3
-    seconds: float = 2.0
-    folder: Path | None = None
 
 
 class _Round(NamedTuple):

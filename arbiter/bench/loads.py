@@ -19,7 +19,6 @@ from typing import Final
 from arbiter.bench.playing_server import PlayingServer, RoundResult, bare, playing
 from arbiter.bench.report import TIMES, Bound, Progress, Report, percentile, ratio
 
-LOADS: Final = (500, 1_000, 2_500)  #: moves a second
 FASTEST: Final = 12_000  #: moves a second at saturation for which enough matches are created
 WARM_UP_S: Final = 1.0
 FLUSHES: Final = 200

@@ -12,32 +12,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from math import ceil, sqrt
-from pathlib import Path
 from typing import Any, Final
 
+from arbiter.bench.plans import MetricsPlan
 from arbiter.bench.playing_server import playing
 from arbiter.bench.report import Bound, Progress, Report
 
 FASTEST: Final = 6_000  #: moves a second for which enough matches are created
 MOST_PERCENT: Final = 3.0
 WARM_UP_S: Final = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class MetricsPlan:
-    """Matches at once; starts of all servers; rounds of each server and start, and the seconds of each round.
-
-    folder: of the databases.
-    """
-
-    matches: int = 64
-    starts: int = 6
-    rounds: int = 12
-    seconds: float = 1.0
-    folder: Path | None = None
 
 
 def bench_metrics(plan: MetricsPlan, progress: Progress) -> Report:

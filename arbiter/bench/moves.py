@@ -15,11 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-from arbiter.bench.loads import LOADS, LoadPlan, measure_loads
+from arbiter.bench.loads import LoadPlan, measure_loads
+from arbiter.bench.plans import LOADS, ON_POSTGRES, MovesPlan, Section
 from arbiter.bench.playing_server import PlayingServer, RoundResult, bare, playing
 from arbiter.bench.processes import BenchProcess
 from arbiter.bench.report import TIMES, Bound, Progress, Report, percentile, ratio
@@ -27,61 +26,19 @@ from arbiter.runtime.build import is_compiled
 
 FASTEST: Final = 12_000  #: moves a second for which enough matches are created
 ECHO: Final = "arbiter.bench.echo"
-WARM_UP_S: Final = 1.0
 
-Section = Literal["at-once", "coalesced", "offered", "thinking", "many"]
-EVERYTHING: Final[tuple[Section, ...]] = ("at-once", "coalesced", "offered", "thinking", "many")
 
+THINK_MS: Final = 20.0  #: of bots that think
 OF_BARE_RATE: Final = 0.8  #: goal: moves a second, of the bare path's
 OF_ECHO: Final = 18  #: goal: moves a second, in percent of the echo's messages
 TOGETHER_OF_BARE_US: Final = 0.65  #: goal: processor time over two streams, of the bare path's with a stream a player
-ON_POSTGRES: Final = 1.1  #: multiple of the goals for processor time
-
-
-@dataclass(frozen=True, slots=True)
-class MovesPlan:
-    """The size of the measurement: matches at once, rounds, their seconds, how long matches are held, the folder.
-
-    `profile`: the server's stages are timed too, which itself takes time. `loads`: moves a second that are offered.
-    `store`: a database on the PostgreSQL server to measure on; '' for SQLite.
-    """
-
-    matches: int = 64
-    rounds: int = 5
-    seconds: float = 3.0
-    many: int = 1_000
-    hold_s: float = 60.0
-    think_ms: float = 20.0
-    folder: Path | None = None
-    profile: bool = False
-    only: Sequence[Section] = EVERYTHING
-    loads: Sequence[int] = LOADS
-    store: str = ""
-
-    @property
-    def warm_up_s(self) -> float:
-        """The time of play before the measurement begins: as long as a round, but at most WARM_UP_S."""
-        return min(WARM_UP_S, self.seconds)
-
-    @property
-    def most_moves(self) -> float:
-        """The maximum number of moves if nobody thinks."""
-        return FASTEST * (self.rounds * self.seconds + self.warm_up_s)
-
-    def on_sqlite(self, goal: float) -> float | None:
-        """Return a goal that is for SQLite only."""
-        return None if self.store else goal
-
-    def of_processor(self, goal: float) -> float:
-        """Return a goal for a multiple of processor time on this store."""
-        return goal * ON_POSTGRES if self.store else goal
 
 
 def bench_moves(plan: MovesPlan, progress: Progress) -> Report:
     """Measure everything; takes about seven minutes with the default plan."""
     where = "PostgreSQL" if plan.store else "SQLite with synchronous=FULL"
     report = Report("moves", f"durable moves on Play streams, {where}")
-    for section in plan.only:
+    for section in plan.sections:
         SECTIONS[section](plan, report, progress)
     return report
 
@@ -156,7 +113,7 @@ def _coalesced(plan: MovesPlan, report: Report, progress: Progress) -> None:
 
 def _offered(plan: MovesPlan, report: Report, progress: Progress) -> None:
     """Measure loads that do not wait for answers (`arbiter.bench.loads`)."""
-    size = LoadPlan(plan.matches, plan.rounds, plan.seconds, plan.loads, plan.folder, plan.store)
+    size = LoadPlan(plan.matches, plan.rounds, plan.seconds, plan.offered or LOADS, plan.folder, plan.store)
     measure_loads(size, report, progress, ON_POSTGRES if plan.store else 1.0)
 
 
@@ -178,7 +135,7 @@ def _shares(these: Sequence[float], those: Sequence[float]) -> list[float]:
 
 def _thinking(plan: MovesPlan, report: Report, progress: Progress) -> None:
     """Measure pairs of players who think: how much later than its commit a move is acknowledged."""
-    matches, think, seconds = plan.matches, plan.think_ms, plan.rounds * plan.seconds
+    matches, think, seconds = plan.matches, THINK_MS, plan.rounds * plan.seconds
     with playing(matches, 1, plan.most_moves, think, plan.folder, plan.profile, store=plan.store) as thinkers:
         thinkers.round(plan.warm_up_s)
         progress(f"{matches} pairs who think {think:g} ms")

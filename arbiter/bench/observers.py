@@ -16,8 +16,7 @@ from collections.abc import Sequence
 from arbiter_protos.v1 import match_pb2 as pb
 
 from arbiter.bench.h2 import RawCall
-from arbiter.bench.processes import answer, give_way, order
-from arbiter.runtime.loop import run_process
+from arbiter.bench.processes import answer, give_way, order, run_part
 
 OBSERVE = "/arbiter.v1.MatchService/Observe"
 STREAM_ENDED = 3  #: exit code
@@ -96,7 +95,4 @@ async def run(address: str, token: str, observers: int) -> None:
 
 
 if __name__ == "__main__":
-    plan = order()
-    assert plan is not None
-    give_way()
-    run_process(run(**plan))
+    run_part(run, priority=give_way)

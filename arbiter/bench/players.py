@@ -32,9 +32,8 @@ from arbiter_protos.v1 import play_pb2 as pb
 
 from arbiter.bench.arrivals import OfferedLoad, arrivals
 from arbiter.bench.h2 import RawCall
-from arbiter.bench.processes import answer, give_way, order
+from arbiter.bench.processes import answer, give_way, order, run_part
 from arbiter.bench.scripts import SEED
-from arbiter.runtime.loop import run_process
 
 STREAM_ENDED = 3  #: exit code
 PLAY = "/arbiter.v1.PlayService/Play"
@@ -270,7 +269,4 @@ async def _offer(
 
 
 if __name__ == "__main__":
-    plan = order()
-    assert plan is not None
-    give_way()
-    run_process(run(**plan))
+    run_part(run, priority=give_way)

@@ -6,17 +6,18 @@ lines of JSON from standard input, and answers each with a line of JSON on stand
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from arbiter.runtime.loop import GRPC_ENVIRONMENT
+from arbiter.runtime.grpc_events import new_loop
+from arbiter.runtime.loop import GRPC_ENVIRONMENT, run_process
 
 TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -95,16 +96,6 @@ class BenchProcess:
         """Return the processor time used so far, of all threads, those that have ended too, user and system."""
         return spent_s(self.id)
 
-    def threads_s(self) -> Mapping[str, float]:
-        """Return the processor time of its threads in seconds, by thread name; threads that have ended are missing."""
-        used: dict[str, float] = {}
-        for task in Path(f"/proc/{self.id}/task").iterdir():
-            with suppress(OSError):  # it has ended just now
-                name, _, fields = (task / "stat").read_text().partition("(")[2].rpartition(")")
-                user, system = fields.split()[11:13]
-                used[name] = used.get(name, 0.0) + (int(user) + int(system)) / TICKS_A_SECOND
-        return used
-
     def resident_bytes(self) -> int:
         """Return its resident memory."""
         return int(Path(f"/proc/{self.id}/statm").read_text().split()[1]) * PAGE_BYTES
@@ -150,3 +141,15 @@ def go_last() -> None:
     """Let every other process go first: this one stands for programs that have machines of their own."""
     give_way()
     os.nice(LEAST_PRIORITY)
+
+
+def run_part(
+    run: Callable[..., Coroutine[Any, Any, None]],
+    loop_factory: Callable[[], asyncio.AbstractEventLoop] = new_loop,
+    priority: Callable[[], object] = int,
+) -> None:
+    """In a part: run its coroutine function with the plan, the first order. priority: `give_way` or `go_last`."""
+    plan = order()
+    assert plan is not None
+    priority()
+    run_process(run(**plan), loop_factory)

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from arbiter_protos.v1 import match_pb2 as pb
 
 from arbiter.bench.h2 import WINDOW, RawCall
-from arbiter.bench.processes import answer, go_last, order
-from arbiter.runtime.loop import run_process
+from arbiter.bench.processes import answer, go_last, order, run_part
 
 OBSERVE = "/arbiter.v1.MatchService/Observe"
 AGAIN_S = 0.5  #: before a stream that has ended is asked for again
@@ -56,7 +55,4 @@ async def run(address: str, tokens: Sequence[str], streams: int, after: str, rea
 
 
 if __name__ == "__main__":
-    plan = order()
-    assert plan is not None
-    go_last()
-    run_process(run(**plan))
+    run_part(run, priority=go_last)

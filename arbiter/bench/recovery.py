@@ -18,7 +18,6 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
@@ -27,6 +26,7 @@ import grpc
 from arbiter_protos.v1 import match_pb2, match_pb2_grpc
 
 from arbiter.bench.live_matches import write_matches
+from arbiter.bench.plans import RecoveryPlan
 from arbiter.bench.processes import BenchError
 from arbiter.bench.report import Bound, Progress, Report
 from arbiter.bench.scripts import GAME, SCRIPTS, scripts
@@ -40,16 +40,6 @@ from arbiter.service.players.accounts import Scope
 GOAL_S: Final = 1.0  #: the most seconds until all matches are served, with up to FEW of them
 FEW: Final = 1_000
 MANY_GOAL_S: Final = 6.0  #: the same with more, up to ten times as many
-
-
-@dataclass(frozen=True, slots=True)
-class RecoveryPlan:
-    """The size of the measurement: live matches in the log, moves in each, number of starts."""
-
-    matches: int = 1_000
-    plies: int = 30
-    rounds: int = 3
-    folder: Path | None = None
 
 
 def bench_recovery(plan: RecoveryPlan, progress: Progress) -> Report:

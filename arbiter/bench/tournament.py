@@ -16,16 +16,15 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
+from arbiter.bench.plans import TournamentPlan
 from arbiter.bench.processes import BenchError, BenchProcess, spent_s
 from arbiter.bench.report import TIMES, Bound, Progress, Report, ratio
 from arbiter.bench.scripts import GAME
 
-AT_ONCE: Final = (1, 2, 8, 32)
 LONG: Final = 60  #: plies of a long game; its rules end none of the usual variant earlier
 SHORT: Final = 12
 CHESS: Final = "chess"
@@ -44,24 +43,8 @@ SERVER: Final = "arbiter.cli.tournament_run.hosting_server"  #: among the words 
 _END: Final = re.compile(r", (\d+) pl(?:y|ies)$")
 
 
-@dataclass(frozen=True, slots=True)
-class TournamentPlan:
-    """Games at once; rounds, and the seconds that are measured of each run; the variant; the folder of the runs.
-
-    uci: the command of a chess engine that searches one node a move, in place of two `random` bots; '' for these.
-    """
-
-    at_once: Sequence[int] = AT_ONCE
-    rounds: int = 3
-    seconds: float = 4.0
-    game: str = ""
-    uci: str = ""
-    folder: Path | None = None
-
-    @property
-    def variant(self) -> str:
-        """The variant that is played."""
-        return self.game or (CHESS if self.uci else GAME)
+def _variant(plan: TournamentPlan) -> str:
+    return plan.game or (CHESS if plan.uci else GAME)
 
 
 class Played(NamedTuple):
@@ -87,7 +70,7 @@ class _Round(NamedTuple):
 def bench_tournament(plan: TournamentPlan, progress: Progress) -> Report:
     """Measure tournaments by `tournament run`, and the same bots directly. Raises BenchError."""
     bots = f"{shlex.split(plan.uci)[0]} at one node" if plan.uci else "random"
-    report = Report("tournament", f"two bots, {bots}, play {plan.variant}: games of {LONG} plies, and of {SHORT}")
+    report = Report("tournament", f"two bots, {bots}, play {_variant(plan)}: games of {LONG} plies, and of {SHORT}")
     found: dict[int, list[_Round]] = {number: [] for number in plan.at_once}
     for number in range(1, plan.rounds + 1):
         for at_once in plan.at_once:
@@ -155,7 +138,7 @@ def specification(plan: TournamentPlan, at_once: int, plies: int) -> str:
     bots = "".join(f'[[bots]]\nname = "{name}"\n{bot}' for name in ("one", "two"))
     opening = f'[openings]\nplies = {OPENING}\nseed = "bench"\n' if plan.uci else ""
     return (
-        f'name = "Bench"\nformat = "round_robin"\ngames = ["{plan.variant}"]\ntime = "10m+10s"\nrated = false\n'
+        f'name = "Bench"\nformat = "round_robin"\ngames = ["{_variant(plan)}"]\ntime = "10m+10s"\nrated = false\n'
         f"at_once = {at_once}\n[options]\ncycles = {CYCLES}\n[adjudication]\nplies = {plies}\n{opening}{bots}"
     )
 
@@ -244,7 +227,7 @@ def _read(process: int, name: str) -> str:
 
 def _direct(plan: TournamentPlan, at_once: int) -> Played:
     """Measure the same bots in a process of their own, with nothing in between."""
-    order = {"variant": plan.variant, "uci": plan.uci, "at_once": at_once, "plies": LONG, "seconds": plan.seconds}
+    order = {"variant": _variant(plan), "uci": plan.uci, "at_once": at_once, "plies": LONG, "seconds": plan.seconds}
     with BenchProcess("arbiter.bench.direct", **order) as process:
         found = process.next_answer()
     return Played(found["moves"], found["games"], found["seconds"], {"bots": found["spent"]})

@@ -13,8 +13,7 @@ import itertools
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from arbiter.bench.processes import answer, go_last, order
-from arbiter.runtime.loop import run_process
+from arbiter.bench.processes import answer, go_last, order, run_part
 
 AGAIN_S = 0.05  #: seconds until a closed connection is opened again
 PIPELINED = 120  #: requests that are sent at once where no answer is read
@@ -76,7 +75,4 @@ async def run(page: str, paths: Sequence[str], addresses: Sequence[str], connect
 
 
 if __name__ == "__main__":
-    plan = order()
-    assert plan is not None
-    go_last()
-    run_process(run(**plan))
+    run_part(run, priority=go_last)

@@ -21,12 +21,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from statistics import median
 from typing import Any, Final, NamedTuple
 
 from arbiter.bench.browser import lacking
+from arbiter.bench.plans import WebPlan
 from arbiter.bench.playing_server import connected
 from arbiter.bench.processes import BenchError, BenchProcess
 from arbiter.bench.report import TIMES, Bound, Progress, Report, percentile
@@ -35,7 +35,7 @@ from arbiter.bench.server_process import ServerProcess, opened
 
 VIEWERS: Final = "arbiter.bench.viewers"
 BROWSER: Final = "arbiter.bench.browser"
-BROWSER_THINK_MS: Final = 100.0  #: how long a player of the match in Chromium thinks
+BROWSER_THINK_S: Final = 0.1  #: how long a player of the match in Chromium thinks
 BROWSER_TIMES: Final = 6  #: as long as another round is that in Chromium, for p99 to be more than the slowest update
 MOST_UPDATE_MS: Final = 5.0  #: may a browser take to show an event
 MOST_RATE: Final = 8_000  #: moves a second, at most, by which the number of matches is reckoned
@@ -49,23 +49,6 @@ LIMITS: Final = {
     "page_connections_of_address": 10_000,
 }
 """All viewers come from one address, which else would count as one visitor."""
-
-
-@dataclass(frozen=True, slots=True)
-class WebPlan:
-    """Viewers of one match, and of a grid of matches; pairs of bots that answer at once; pairs of rounds, in seconds.
-
-    think_ms: how long a player of a watched match thinks.
-    """
-
-    viewers: int = 1_000
-    grid_viewers: int = 200
-    grid: int = 20
-    matches: int = 64
-    think_ms: float = 1_000.0
-    rounds: int = 10
-    seconds: float = 2.0
-    folder: Path | None = None
 
 
 class _Round(NamedTuple):
@@ -121,7 +104,7 @@ def _updates(
         progress(f"left out: a page's update in Chromium, because {why}")
         return {}
     progress("a match in Chromium")
-    alone = replace(plan, grid=0, think_ms=BROWSER_THINK_MS)
+    alone = replace(plan, grid=0, think_s=BROWSER_THINK_S)
     with (
         _watched(alone, server_process, games, plan.rounds) as ((match,), people),
         BenchProcess(BROWSER, page=server_process.page, match=match) as browser,
@@ -145,7 +128,7 @@ def _watched(
     pairs = [(f"one-{number}-{n}", f"other-{number}-{n}") for n in range(1 + plan.grid)]
     tokens = [server_process.tokens([pair[side] for pair in pairs]) for side in (0, 1)]
     matches = server_process.matches(GAME, pairs)
-    with connected([server_process.address], tokens, games, matches, 1, plan.think_ms) as people:
+    with connected([server_process.address], tokens, games, matches, 1, 1_000 * plan.think_s) as people:
         yield matches, people
 
 

@@ -8,21 +8,7 @@ import arbiter_client as arb
 from arbiter_client.values.correction import Decision
 
 from arbiter.games import registry
-from arbiter.tournaments.corrections import (
-    Award,
-    Correction,
-    Disqualify,
-    DrawLots,
-    Forbid,
-    GiveBye,
-    Hold,
-    PairByHand,
-    PairRound,
-    Reinstate,
-    Replay,
-    Results,
-)
-from arbiter.tournaments.corrections import in_words as correction_in_words
+from arbiter.tournaments import corrections
 from arbiter.tournaments.game_ends import GameResult
 from arbiter.tournaments.game_rulings import in_words
 
@@ -152,33 +138,33 @@ def correction(what: arb.TournamentCorrected) -> str:
     decided, why = what.correction.what, f": {what.note}" if what.note else ""
     said = "a decision that is newer than this program"
     if decided is not None:
-        said = correction_in_words(_decision(decided))
+        said = corrections.in_words(_decision(decided))
     return f"{said}; decided by {what.caller}{why}"
 
 
-def _decision(decided: Decision) -> Correction:
+def _decision(decided: Decision) -> corrections.Correction:
     match decided:
         case arb.Disqualification():
-            results = Results[decided.results.name] if decided.results else Results.STAND
-            return Disqualify(decided.player, decided.from_start, results, not decided.games_go_on)
+            results = corrections.Results[decided.results.name] if decided.results else corrections.Results.STAND
+            return corrections.Disqualify(decided.player, decided.from_start, results, not decided.games_go_on)
         case arb.Reinstatement():
-            return Reinstate(decided.player)
+            return corrections.Reinstate(decided.player)
         case arb.Replay():
-            return Replay(decided.game)
+            return corrections.Replay(decided.game)
         case arb.PointsAward():
-            return Award(decided.player, decided.half_points)
+            return corrections.Award(decided.player, decided.half_points)
         case arb.LotDraw():
-            return DrawLots(decided.players, decided.seed)
+            return corrections.DrawLots(decided.players, decided.seed)
         case arb.PairingByHand():
-            return PairByHand(decided.round, tuple((pair.first, pair.second) for pair in decided.pairs))
+            return corrections.PairByHand(decided.round, tuple((pair.first, pair.second) for pair in decided.pairs))
         case arb.ForbiddenPair():
-            return Forbid(decided.first, decided.second, decided.lifted)
+            return corrections.Forbid(decided.first, decided.second, decided.lifted)
         case arb.GivenBye():
-            return GiveBye(decided.player, decided.round, decided.half_points)
+            return corrections.GiveBye(decided.player, decided.round, decided.half_points)
         case arb.RoundPairing():
-            return PairRound(decided.round, decided.afresh)
+            return corrections.PairRound(decided.round, decided.afresh)
         case arb.PauseAfterRound():
-            return Hold(decided.off)
+            return corrections.Hold(decided.off)
 
 
 def _game_happening(event: arb.TournamentEvent, games: Mapping[int, arb.PairedGame]) -> str:

@@ -18,7 +18,6 @@ from arbiter.drawing.shapes import Point, element, label, number, polygon, words
 from arbiter.drawing.skeleton import Skeleton, skeleton, tile
 from arbiter.drawing.symbols import Placed, Symbol, legend, placed, symbols
 from arbiter.games.contract import AnyGame, Piece, Step
-from arbiter.games.playthrough import said_steps
 
 MARGIN: Final = 24.0
 HEADER: Final = 74.0  #: pixels above the board for the caption
@@ -216,3 +215,14 @@ def _described(game: AnyGame, position: Any, last_move: Sequence[Step] | None) -
         f"last move: {said_steps(last_move)}" if last_move else "",
     ]
     return "; ".join(filter(None, parts)) + "."
+
+
+def said_steps(steps: Sequence[Step]) -> str:
+    """Return the visible parts of a move in words: `move e1 e2, hatch F3 at e1`."""
+    return ", ".join(_step_text(step) for step in steps)
+
+
+def _step_text(step: Step) -> str:
+    what = step.piece + (str(step.facing) if step.facing >= 0 else "")
+    where = f"{step.source} to {step.target}" if step.source and step.target else step.source or step.target
+    return " ".join(word for word in (step.action, what, where) if word)

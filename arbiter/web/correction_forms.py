@@ -6,22 +6,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from arbiter.errors import argument_invalid
+from arbiter.tournaments import corrections
 from arbiter.tournaments.commands import Correct, Rule
 from arbiter.tournaments.correction_rules import allowed
-from arbiter.tournaments.corrections import (
-    Award,
-    Correction,
-    Disqualify,
-    DrawLots,
-    Forbid,
-    GiveBye,
-    Hold,
-    PairByHand,
-    PairRound,
-    Reinstate,
-    Replay,
-    Results,
-)
 from arbiter.tournaments.game_rulings import RESULTS
 from arbiter.tournaments.tournament import Tournament
 
@@ -71,36 +58,36 @@ def correction_of(sent: Mapping[str, str], caller: str) -> Correct:
     return Correct(caller, sent.get("request", ""), _what(sent), sent.get("why", "").strip())
 
 
-def _what(sent: Mapping[str, str]) -> Correction:
+def _what(sent: Mapping[str, str]) -> corrections.Correction:
     about, stop = sent.get("about", "").strip(), not sent.get("go_on")
     if not about and sent.get("what", "") not in WITHOUT_PLAYERS:
         raise argument_invalid("", "about", "the player, the players or the game")
     match sent.get("what", ""):
         case "disqualify":
-            return Disqualify(about, stop=stop)
+            return corrections.Disqualify(about, stop=stop)
         case "stand" | "forfeit" | "void" as results:
-            return Disqualify(about, True, Results(results), stop)
+            return corrections.Disqualify(about, True, corrections.Results(results), stop)
         case "reinstate":
-            return Reinstate(about)
+            return corrections.Reinstate(about)
         case "replay":
             if not is_number(about):
                 raise argument_invalid(about, "about", "the number of a game in the list")
-            return Replay(int(about))
+            return corrections.Replay(int(about))
         case "award":
-            return Award(about, _points(sent.get("points", "").strip(), whole=sent.get("unit") == "whole"))
+            return corrections.Award(about, _points(sent.get("points", "").strip(), whole=sent.get("unit") == "whole"))
         case "lots":
-            return DrawLots(tuple(about.replace(",", " ").split()), sent.get("seed", ""))
+            return corrections.DrawLots(tuple(about.replace(",", " ").split()), sent.get("seed", ""))
         case "hold" | "hold-off" as what:
-            return Hold(what == "hold-off")
+            return corrections.Hold(what == "hold-off")
         case "forbid" | "allow" as what:
-            return Forbid(*_two(about), what == "allow")
+            return corrections.Forbid(*_two(about), what == "allow")
         case "pair" | "bye" | "half-bye" | "pair-round" | "afresh" as what:
             return _of_round(what, about, sent.get("round", "").strip())
         case other:
             raise argument_invalid(other, "what", f"one of {', '.join(value for value, _, _ in CHOICES)}")
 
 
-def _of_round(what: str, about: str, text: str) -> Correction:
+def _of_round(what: str, about: str, text: str) -> corrections.Correction:
     if not is_number(text):
         raise argument_invalid(text, "round", "the number of a round")
     round_ = int(text)
@@ -109,11 +96,11 @@ def _of_round(what: str, about: str, text: str) -> Correction:
             players = about.replace(",", " ").split()
             if len(players) % 2:
                 raise argument_invalid(about, "about", "two players for each pair")
-            return PairByHand(round_, tuple(zip(players[::2], players[1::2], strict=True)))
+            return corrections.PairByHand(round_, tuple(zip(players[::2], players[1::2], strict=True)))
         case "bye" | "half-bye":
-            return GiveBye(about, round_, 2 if what == "bye" else 1)
+            return corrections.GiveBye(about, round_, 2 if what == "bye" else 1)
         case _:
-            return PairRound(round_, what == "afresh")
+            return corrections.PairRound(round_, what == "afresh")
 
 
 def _two(about: str) -> tuple[str, str]:

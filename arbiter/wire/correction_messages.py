@@ -8,23 +8,8 @@ from arbiter_protos.v1 import match_pb2
 from arbiter_protos.v1 import tournament_pb2 as pb
 
 from arbiter.errors import argument_invalid
+from arbiter.tournaments import corrections
 from arbiter.tournaments.commands import Correct, Rule
-from arbiter.tournaments.corrections import (
-    CORRECTIONS,
-    Award,
-    Correction,
-    Disqualify,
-    DrawLots,
-    Forbid,
-    GiveBye,
-    Hold,
-    OfPairing,
-    PairByHand,
-    PairRound,
-    Reinstate,
-    Replay,
-    Results,
-)
 from arbiter.tournaments.events import Decision
 from arbiter.tournaments.later_pairings import LaterPairings, RoundPairs
 from arbiter.tournaments.meetings import Pair
@@ -57,83 +42,83 @@ def correct_of(request: pb.CorrectTournamentRequest, caller: str) -> Correct:
     return Correct(caller, request.request_id, _correction(request.correction), request.note, request.revision)
 
 
-def _correction(message: match_pb2.Correction) -> Correction:
+def _correction(message: match_pb2.Correction) -> corrections.Correction:
     match message.WhichOneof("what"):
         case "disqualify":
             out = message.disqualify
-            return Disqualify(out.player, out.from_start, _results(out.results), not out.games_go_on)
+            return corrections.Disqualify(out.player, out.from_start, _results(out.results), not out.games_go_on)
         case "reinstate":
-            return Reinstate(message.reinstate.player)
+            return corrections.Reinstate(message.reinstate.player)
         case "replay":
-            return Replay(message.replay.game)
+            return corrections.Replay(message.replay.game)
         case "award":
-            return Award(message.award.player, message.award.half_points)
+            return corrections.Award(message.award.player, message.award.half_points)
         case "lots":
-            return DrawLots(tuple(message.lots.players), message.lots.seed)
+            return corrections.DrawLots(tuple(message.lots.players), message.lots.seed)
         case _:
             return _of_pairing(message)
 
 
-def _of_pairing(message: match_pb2.Correction) -> Correction:
+def _of_pairing(message: match_pb2.Correction) -> corrections.Correction:
     match message.WhichOneof("what"):
         case "pair":
             pairs = tuple((pair.first, pair.second) for pair in message.pair.pairs)
-            return PairByHand(message.pair.round, pairs)
+            return corrections.PairByHand(message.pair.round, pairs)
         case "forbid":
-            return Forbid(message.forbid.first, message.forbid.second, message.forbid.lifted)
+            return corrections.Forbid(message.forbid.first, message.forbid.second, message.forbid.lifted)
         case "bye":
-            return GiveBye(message.bye.player, message.bye.round, message.bye.half_points)
+            return corrections.GiveBye(message.bye.player, message.bye.round, message.bye.half_points)
         case "pair_round":
-            return PairRound(message.pair_round.round, message.pair_round.afresh)
+            return corrections.PairRound(message.pair_round.round, message.pair_round.afresh)
         case "hold":
-            return Hold(message.hold.off)
+            return corrections.Hold(message.hold.off)
         case _:
-            raise argument_invalid("", "correction", f"one of {', '.join(CORRECTIONS)}")
+            raise argument_invalid("", "correction", f"one of {', '.join(corrections.CORRECTIONS)}")
 
 
-def _results(number: match_pb2.DisqualifiedResults.ValueType) -> Results:
+def _results(number: match_pb2.DisqualifiedResults.ValueType) -> corrections.Results:
     if not number:
-        return Results.STAND
+        return corrections.Results.STAND
     try:
-        return Results[match_pb2.DisqualifiedResults.Name(number).removeprefix("DISQUALIFIED_RESULTS_")]
+        return corrections.Results[match_pb2.DisqualifiedResults.Name(number).removeprefix("DISQUALIFIED_RESULTS_")]
     except (KeyError, ValueError):
         raise argument_invalid(str(number), "results", "stand, forfeit or void") from None
 
 
-def correction_message(what: Correction) -> match_pb2.Correction:
+def correction_message(what: corrections.Correction) -> match_pb2.Correction:
     """Return a correction."""
     match what:
-        case Disqualify():
+        case corrections.Disqualify():
             results = match_pb2.DisqualifiedResults.Value(f"DISQUALIFIED_RESULTS_{what.results.name}")
             return match_pb2.Correction(
                 disqualify=match_pb2.Disqualification(
                     player=what.player, from_start=what.from_start, results=results, games_go_on=not what.stop
                 )
             )
-        case Reinstate():
+        case corrections.Reinstate():
             return match_pb2.Correction(reinstate=match_pb2.Reinstatement(player=what.player))
-        case Replay():
+        case corrections.Replay():
             return match_pb2.Correction(replay=match_pb2.Replay(game=what.game))
-        case Award():
+        case corrections.Award():
             return match_pb2.Correction(award=match_pb2.PointsAward(player=what.player, half_points=what.points))
-        case DrawLots():
+        case corrections.DrawLots():
             return match_pb2.Correction(lots=match_pb2.LotDraw(players=what.players, seed=what.seed))
         case _:
             return _pairing_message(what)
 
 
-def _pairing_message(what: OfPairing) -> match_pb2.Correction:
+def _pairing_message(what: corrections.OfPairing) -> match_pb2.Correction:
     match what:
-        case PairByHand(round_, pairs):
+        case corrections.PairByHand(round_, pairs):
             seated = [match_pb2.SeatedPair(first=first, second=second) for first, second in pairs]
             return match_pb2.Correction(pair=match_pb2.PairingByHand(round=round_, pairs=seated))
-        case Forbid(first, second, lifted):
+        case corrections.Forbid(first, second, lifted):
             return match_pb2.Correction(forbid=match_pb2.ForbiddenPair(first=first, second=second, lifted=lifted))
-        case GiveBye(player, round_, points):
+        case corrections.GiveBye(player, round_, points):
             return match_pb2.Correction(bye=match_pb2.GivenBye(player=player, round=round_, half_points=points))
-        case PairRound(round_, afresh):
+        case corrections.PairRound(round_, afresh):
             return match_pb2.Correction(pair_round=match_pb2.RoundPairing(round=round_, afresh=afresh))
-        case Hold(off):
+        case corrections.Hold(off):
             return match_pb2.Correction(hold=match_pb2.PauseAfterRound(off=off))
 
 

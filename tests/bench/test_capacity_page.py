@@ -12,7 +12,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from arbiter.bench.cluster import ClusterPlan, new_report
+from arbiter.bench.cluster import new_report
+from arbiter.bench.plans import ClusterPlan
 from tests.documents import ROOT
 from tests.studies import capacity_page
 from tests.studies.__main__ import main

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from arbiter.bench.recovery import RecoveryPlan, bench_recovery
+from arbiter.bench.plans import RecoveryPlan
+from arbiter.bench.recovery import bench_recovery
 
 pytestmark = pytest.mark.long
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from arbiter.bench.direct import measure
-from arbiter.bench.tournament import PARTS, SERVER, Played, TournamentPlan, fit, specification, spent_by_part
+from arbiter.bench.plans import TournamentPlan
+from arbiter.bench.tournament import PARTS, SERVER, Played, fit, specification, spent_by_part
 from arbiter.cli.tournament_spec import read_all
 
 SPIN = "import time\nwhile time.process_time() < 0.2: pass\nprint(flush=True)\ninput()"

@@ -9,8 +9,8 @@ import pytest
 
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
-from arbiter.games.playthrough import ScriptError, order_snapshot, playthrough, read_script
 from tests.generators import goldens
+from tests.generators.playthroughs import ScriptError, order_snapshot, playthrough, read_script
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 MANY = 50_000  #: positions, which take too long to count for `make quick`

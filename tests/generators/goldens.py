@@ -21,8 +21,8 @@ from typing import NamedTuple
 from arbiter.errors import Refusal
 from arbiter.games import registry
 from arbiter.games.perft import perft
-from arbiter.games.playthrough import ScriptError, order_snapshot, playthrough, read_script
 from tests.generators import transcripts
+from tests.generators.playthroughs import ScriptError, order_snapshot, playthrough, read_script
 
 
 class Count(NamedTuple):

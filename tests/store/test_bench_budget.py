@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from arbiter.bench.budget import BudgetPlan, bench_budget
+from arbiter.bench.budget import bench_budget
+from arbiter.bench.plans import BudgetPlan
 from arbiter.bench.processes import BenchError
 from tests.store.postgres import Cluster
 

@@ -18,7 +18,7 @@ from arbiter.games import registry
 from arbiter.games.contract import AnyGame
 from arbiter.games.line import Line, follow
 from arbiter.games.perft import perft
-from arbiter.games.playthrough import read_script
+from tests.generators.playthroughs import read_script
 from tests.generators.transcripts import Dice
 from tests.generators.vectors.meals import meals
 from tests.generators.vectors.wrong import ALWAYS_WRONG, WRONG, Wrong

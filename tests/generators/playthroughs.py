@@ -21,8 +21,9 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import Any
 
+from arbiter.drawing.svg import said_steps
 from arbiter.games import registry
-from arbiter.games.contract import AnyGame, Step
+from arbiter.games.contract import AnyGame
 from arbiter.games.line import Line, follow
 
 SHOWN_MOVES = 6  #: maximum number of legal moves that a playthrough lists at each position
@@ -111,17 +112,6 @@ def _legal_moves_lines(game: AnyGame, position: Any) -> Iterator[str]:
         yield "  " + ", ".join(f"{label} {number}" for label, number in counters.items())
     if claim := game.claim(position):
         yield f"  {game.facts.seat_name(position.turn)} may claim a draw: {claim}"
-
-
-def said_steps(steps: Sequence[Step]) -> str:
-    """Return the visible parts of a move in words: `move e1 e2, hatch F3 at e1`."""
-    return ", ".join(_step_text(step) for step in steps)
-
-
-def _step_text(step: Step) -> str:
-    what = step.piece + (str(step.facing) if step.facing >= 0 else "")
-    where = f"{step.source} to {step.target}" if step.source and step.target else step.source or step.target
-    return " ".join(word for word in (step.action, what, where) if word)
 
 
 def digest(moves: Sequence[str]) -> str:
