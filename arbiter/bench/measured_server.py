@@ -19,12 +19,12 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from time import thread_time
+from typing import Any, Final
 
 import structlog
 
 from arbiter.bench.processes import answer, order
-from arbiter.bench.steps import LongestStep
 from arbiter.bootstrap import open_world, serving
 from arbiter.config import load
 from arbiter.matches.match import Match
@@ -115,6 +115,35 @@ async def run(
             stages = stopwatch.read() if stopwatch is not None else {}
             # In a thread: an answer may be long, and to write it is no step of a server.
             await asyncio.to_thread(answer, **notes.take(), stages=stages, longest=longest.take())
+
+
+SHOWN: Final = 200  #: characters of what a step was
+
+
+class LongestStep:
+    """Notes the longest step of `asyncio`'s own event loop; another one has no steps of this kind."""
+
+    def __init__(self) -> None:
+        self._ms, self._what = 0.0, ""
+
+    def install(self) -> None:
+        """Measure all steps from now on."""
+        run = asyncio.Handle._run
+
+        def measured(handle: asyncio.Handle) -> None:
+            began = thread_time()
+            run(handle)
+            took_ms = (thread_time() - began) * 1_000
+            if took_ms > self._ms:
+                self._ms, self._what = took_ms, repr(handle)[:SHOWN]
+
+        asyncio.Handle._run = measured  # type: ignore[assignment, method-assign]
+
+    def take(self) -> tuple[float, str]:
+        """Return the processor time of the longest step, in milliseconds, and what it was; begin anew."""
+        found = self._ms, self._what
+        self._ms, self._what = 0.0, ""
+        return found
 
 
 if __name__ == "__main__":

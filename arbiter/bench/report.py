@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -152,3 +152,35 @@ def percentile(values: Sequence[float], percent: float) -> float:
 def ratio(this: float, that: float) -> float:
     """Return this divided by that; 0 if that is 0."""
     return this / that if that else 0.0
+
+
+RATIOS: Final = (TIMES, "%")
+"""The units of figures that compare two measurements of one run."""
+
+Row = tuple[str, str, str, str, str]
+"""Benchmark, figure, value, unit, goal."""
+
+
+def rows_of(kept: dict[str, Any]) -> list[Row]:
+    """Return the rows of one benchmark from what `Report.json` returned; the last one is the steal of its run.
+
+    Raises LookupError, TypeError or ValueError if it is something else.
+    """
+    name = str(kept["bench"])
+    rows = [(name, figure.title, figure.shown, figure.unit, figure.verdict) for figure in _compared(kept["figures"])]
+    return [*rows, (name, "the machine's steal", f"{float(kept['machine']['stolen']):.1f}", "%", "")]
+
+
+def _compared(figures: list[dict[str, Any]]) -> Iterator[Figure]:
+    """Yield the figures that are ratios or have goals."""
+    for kept in figures:
+        figure = Figure(
+            kept["key"],
+            kept["title"],
+            float(kept["value"]),
+            kept["unit"],
+            None if kept["goal"] is None else float(kept["goal"]),
+            Bound(kept["bound"]),
+        )
+        if figure.unit in RATIOS or figure.goal is not None:
+            yield figure

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from arbiter.matches.signing import CheckSignature
 from arbiter.service.ratings.rating_work import InProcessRating
-from arbiter.service.ratings.ruling_file import RulingsError
-from arbiter.service.ratings.ruling_file import read as read_rulings
+from arbiter.service.ratings.ruling_on_ratings import RulingsError
+from arbiter.service.ratings.ruling_on_ratings import read as read_rulings
 from arbiter.service.tournaments.tournament_verification import TournamentError, Transcripts, VerifiedTournament, verify
 
 __all__ = ["RulingsError", "TournamentError", "read_rulings", "verify_tournament"]

@@ -58,7 +58,7 @@ def moves(
 
     :param svg: A file for a picture of the latency by offered load.
     """
-    from arbiter.bench.load_pictures import loads_svg
+    from arbiter.bench.loads import loads_svg
     from arbiter.bench.moves import bench_moves
     from arbiter.runtime.build import is_compiled
 
@@ -198,7 +198,7 @@ def ratios(*files: Path, output: AnyTableOptions | None = None) -> None:
 
     :param files: The files.
     """
-    from arbiter.bench.ratios import rows_of
+    from arbiter.bench.report import rows_of
 
     kept = []
     for file in files:

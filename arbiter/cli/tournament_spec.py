@@ -8,6 +8,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, fields
+from datetime import date, datetime, time
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -15,7 +16,6 @@ from typing import Any, Final, NamedTuple
 import arbiter_client as arb
 
 from arbiter.cli.failure import Failure
-from arbiter.cli.instants import with_instants
 from arbiter.cli.opening_file import with_lines
 from arbiter.cli.tournament_bots import BOTS, ENGINE, BotEntry, read_bots, read_engines
 from arbiter.errors import Reason, Refusal, parameter_invalid
@@ -180,3 +180,36 @@ def _limits(values: Any) -> ResourceLimits:
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
             raise _invalid(value, f"{SANDBOX}.{name}", f"a whole number from {least} to {most}")
     return ResourceLimits(**values)
+
+
+# Dates and times
+
+_SCHEDULE: Final = "schedule"
+_INSTANTS: Final = ("start", "entry_closes")
+_INSTANT: Final = "a date and time with an offset, without quotes, as 2026-12-01T18:00:00Z or 2026-12-01T19:00:00+01:00"
+
+
+def with_instants(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a specification with each date and time of its schedule in milliseconds since 1970.
+
+    `start` and `start_ms` both take a date and time. Raises Refusal PARAMETER_INVALID for one without an offset, whose
+    instant nobody knows, and if both are there.
+    """
+    schedule = values.get(_SCHEDULE)
+    if not isinstance(schedule, dict):
+        return dict(values)
+    read = dict(schedule)
+    for name in _INSTANTS:
+        for key in (name, f"{name}_ms"):
+            if key == name and name in read and f"{name}_ms" in read:
+                raise parameter_invalid(str(read[name]), f"{_SCHEDULE}.{name}", f"either {name} or {name}_ms")
+            if (key == name and name in read) or isinstance(read.get(key), date | time):
+                read[f"{name}_ms"] = _milliseconds(read.pop(key), f"{_SCHEDULE}.{key}")
+    return {**values, _SCHEDULE: read}
+
+
+def _milliseconds(given: Any, where: str) -> int:
+    if isinstance(given, datetime) and given.tzinfo is not None:
+        return round(given.timestamp() * 1_000)
+    local = ": this one has none, and is another instant in each time zone" if isinstance(given, datetime) else ""
+    raise parameter_invalid(str(given), where, f"{_INSTANT}{local}", of="a tournament")

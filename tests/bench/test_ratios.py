@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-from arbiter.bench.ratios import rows_of
-from arbiter.bench.report import TIMES, Bound, Report
+from arbiter.bench.report import TIMES, Bound, Report, rows_of
 
 
 def test_the_table_has_every_ratio_every_goal_and_the_steal() -> None:

@@ -69,7 +69,7 @@ def test_the_latency_by_offered_load_is_drawn_in_the_file_of_the_option(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("arbiter.bench.moves.bench_moves", lambda plan, progress: _kept())
-    monkeypatch.setattr("arbiter.bench.load_pictures.loads_svg", lambda report: f"<svg>{report.name}</svg>")
+    monkeypatch.setattr("arbiter.bench.loads.loads_svg", lambda report: f"<svg>{report.name}</svg>")
     picture = tmp_path / "loads.svg"
     assert run(["bench", "moves", "--only", "offered", "--svg", str(picture)]) == 0
     assert picture.read_text() == "<svg>moves</svg>\n"

@@ -6,11 +6,13 @@ The log is in the store, and every call reads what is new in it: it is the same 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from arbiter.errors import Reason, Refusal, argument_invalid, limit_reached
 from arbiter.event_json.canonical import RecordError
+from arbiter.matches.signing import CheckSignature, Form, Signature, Statement, read_signature
 from arbiter.ratings.rulings import NO_GAMES, Command, Decision, Ruling, Rulings, ruled
 from arbiter.service.matches.transcripts import Signer
 from arbiter.service.ports.environment import Clock
@@ -24,7 +26,6 @@ from arbiter.service.ports.journal import (
     StoredRecord,
     Subject,
 )
-from arbiter.service.ratings.ruling_file import written
 
 TRIES = 5  #: attempts, each of which fails if another ruling is stored first
 
@@ -161,3 +162,41 @@ def follow(log: Rulings, records: list[StoredRecord]) -> None:
             log.follow(record.body)
         except RecordError as error:
             raise RecordDamaged(RULINGS, record.revision, str(error), "rulings") from None
+
+
+FORM: Final = Form("ratings_signature", b"arbiter ratings v1\n", "log", "rulings")
+
+
+class RulingsError(Exception):
+    """A file of rulings is not what the arbiter has signed. The message says in which line, and what was expected."""
+
+
+def written(log: Rulings, lines: Sequence[bytes], signer: Signer) -> bytes:
+    """Return the file of a log, given its lines; nothing for an empty one."""
+    if not log.all:
+        return b""
+    at = log.all[-1].at
+    key = next(key for key in signer.public_keys() if key.valid_at(at))
+    statement = Statement(RULINGS, log.revision, log.head, key.key_id, form=FORM)
+    signature = Signature(statement, signer.sign(key.key_id, statement.message()))
+    return b"".join(line + b"\n" for line in (*lines, signature.line()))
+
+
+def read(data: bytes, check_signature: CheckSignature) -> Rulings:
+    """Return the log of a file, whose chain and signature hold. Raises RulingsError for the first fault."""
+    log = Rulings()
+    if not data:
+        return log
+    *lines, last = data.removesuffix(b"\n").split(b"\n")
+    try:
+        for line in lines:
+            log.follow(line)
+        signature = read_signature(last, FORM)
+    except RecordError as error:
+        raise RulingsError(f"line {log.revision + 1}: {error}") from None
+    fault = signature.statement.problem(RULINGS, log.revision, log.head)
+    fault = fault or ("" if log.all else "there is no ruling before it")
+    fault = fault or check_signature(signature, log.all[-1].at)
+    if fault:
+        raise RulingsError(f"line {log.revision + 1}: {fault}")
+    return log

@@ -6,11 +6,10 @@ They keep the contracts of `arbiter.service.ports` and pass the same tests as th
 from arbiter.testing.memory.bus import MemoryBroker, MemoryBus
 from arbiter.testing.memory.directory import MemoryDirectory
 from arbiter.testing.memory.ids import CountingIds
-from arbiter.testing.memory.journal import CallsBack, MemoryJournal, lose_basis
+from arbiter.testing.memory.journal import CallsBack, MemoryJournal, MemorySnapshots, lose_basis
 from arbiter.testing.memory.replicas import MemoryReplicas
 from arbiter.testing.memory.rules import PlainRules
 from arbiter.testing.memory.signers import NoKeys, OneKey
-from arbiter.testing.memory.snapshots import MemorySnapshots
 
 __all__ = [
     "CallsBack",

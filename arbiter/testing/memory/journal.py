@@ -30,6 +30,7 @@ from arbiter.service.ports.journal import (
     TournamentSummary,
     UnfinishedMatch,
 )
+from arbiter.service.ports.snapshots import EVERY, Snapshot
 
 
 class CallsBack(ABC):
@@ -363,3 +364,20 @@ def lose_basis(append: Append) -> None:
 def _unless_done(future: asyncio.Future[Any], settle: Callable[[Any], None], value: Any) -> None:
     if not future.done():
         settle(value)
+
+
+class MemorySnapshots:
+    """Snapshots (`arbiter.service.ports.snapshots.Snapshots`) as a dictionary. taken: how many were kept."""
+
+    def __init__(self, every: int = EVERY) -> None:
+        self.every = every
+        self.taken = 0
+        self._kept: dict[str, Snapshot] = {}
+
+    async def newest(self, tournament: str) -> Snapshot | None:
+        """Return the snapshot of a tournament."""
+        return self._kept.get(tournament)
+
+    async def keep(self, snapshot: Snapshot) -> None:
+        self._kept[snapshot.tournament] = snapshot
+        self.taken += 1

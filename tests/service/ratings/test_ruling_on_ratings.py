@@ -17,8 +17,7 @@ from arbiter.ratings.rated_matches import Result
 from arbiter.ratings.rating_list import marks, rating_list
 from arbiter.ratings.rating_results import RatingList
 from arbiter.ratings.rulings import NO_GAMES, Command, Decision, Rulings, Selection
-from arbiter.service.ratings.ruling_file import RulingsError, read
-from arbiter.service.ratings.ruling_on_ratings import RatingRulings
+from arbiter.service.ratings.ruling_on_ratings import RatingRulings, RulingsError, read
 from arbiter.testing.clock import virtually
 from tests.fuzz import effort
 from tests.service.ratings.test_rating_queries import HOUR, RatedArbiter
