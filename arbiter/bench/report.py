@@ -69,7 +69,7 @@ class Report:
     """All figures of a benchmark, and the machine on which they were measured.
 
     stolen: the share of processor time that a virtual machine's host gave to others during the run, in percent. plan:
-    the size of the measurement, for who reads the figures later.
+    the size of the measurement, for whoever reads the figures later.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Who plays in which division of a league: a function of the standings of the last season, and of who has asked.
+"""Who plays in which division of a league: a function of the last season's standings and of the entries.
 
 1. Whoever has withdrawn from its division, or is disqualified there, has left. Whoever has not played a game in
    `LeagueRules.missing` seasons in a row drops out.

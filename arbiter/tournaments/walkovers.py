@@ -9,9 +9,9 @@
 | has had no match yet, and has other games to play | waits for the first of these |
 | has had no match yet, and this is its only game | is won by it |
 
-So who misses its own games wins nothing by the withdrawal of others, and who plays them gets what it was due. A match
-that was void says nothing. In a bracket, a player that does not come to a game of a tie loses its other games
-(`arbiter.tournaments.game_reports`).
+So a player that misses its own games wins nothing by the withdrawal of others, and one that plays them gets what it was
+due. A match that was void says nothing. In a bracket, a player that does not come to a game of a tie loses its other
+games (`arbiter.tournaments.game_reports`).
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class Proxies:
         """Return the address that a call comes from.
 
         peer: the address of the connection. forwarded: the header X-Forwarded-For, to which each proxy has appended
-        the address of who called it. So the last address there that is no trusted proxy is right; anybody may have
+        its caller's address. So the last address there that is no trusted proxy is right; anybody may have
         written what is before it.
         """
         for address in reversed(forwarded.split(",")):

@@ -60,7 +60,7 @@ def cancel(live: LiveMatch) -> None:
 
 
 def awaited_players(match: Match) -> list[str]:
-    """Return the players on whom the end depends that a match's deadline brings: who is to move, and who is absent."""
+    """Return the players for whom a match's deadline waits: the one to move, and those that are absent."""
     if match.phase is Phase.PAUSED:
         return []
     players = match.created.players

@@ -1,4 +1,4 @@
-"""Where the players are who are not on this server: the Play streams on other replicas, and who comes from which."""
+"""Players that are not on this server: their Play streams on other replicas, and from which one each has come."""
 
 from __future__ import annotations
 

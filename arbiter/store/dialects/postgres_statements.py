@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 NUMBERING: Final = "arbiter_numbering"
 LAST: Final = "arbiter_last"  #: a prepared statement
-MOST_BROUGHT: Final = 300  #: records of other servers that come with a number; more are left to who reads the log
+MOST_BROUGHT: Final = 300  #: records of other servers that come with a number; more are left to whoever reads the log
 FROM: Final = "arbiter_from"  #: a prepared statement
 _BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED; "
 NUMBER: Final = f"EXECUTE {NUMBERING}; EXECUTE {LAST}"
