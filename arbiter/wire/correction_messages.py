@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
 
 from arbiter_protos.v1 import match_pb2
 from arbiter_protos.v1 import tournament_pb2 as pb
@@ -14,6 +16,7 @@ from arbiter.tournaments.events import Decision
 from arbiter.tournaments.later_pairings import LaterPairings, RoundPairs
 from arbiter.tournaments.meetings import Pair
 from arbiter.tournaments.standings import PlaceChange
+from arbiter.wire.copied_fields import copied
 
 
 def ruling_of(request: pb.RuleOnGameRequest, caller: str) -> Rule:
@@ -43,37 +46,21 @@ def correct_of(request: pb.CorrectTournamentRequest, caller: str) -> Correct:
 
 
 def _correction(message: match_pb2.Correction) -> corrections.Correction:
-    match message.WhichOneof("what"):
+    name = message.WhichOneof("what")
+    if name is None:
+        raise argument_invalid("", "correction", f"one of {', '.join(corrections.CORRECTIONS)}")
+    form, asked = corrections.CORRECTIONS[name], getattr(message, name)
+    values: dict[str, Any] = {field.name: getattr(asked, field.name, None) for field in fields(form)}
+    match name:
         case "disqualify":
-            out = message.disqualify
-            return corrections.Disqualify(out.player, out.from_start, _results(out.results), not out.games_go_on)
-        case "reinstate":
-            return corrections.Reinstate(message.reinstate.player)
-        case "replay":
-            return corrections.Replay(message.replay.game)
-        case "award":
-            return corrections.Award(message.award.player, message.award.half_points)
+            values |= {"results": _results(asked.results), "stop": not asked.games_go_on}
+        case "award" | "bye":
+            values["points"] = asked.half_points
         case "lots":
-            return corrections.DrawLots(tuple(message.lots.players), message.lots.seed)
-        case _:
-            return _of_pairing(message)
-
-
-def _of_pairing(message: match_pb2.Correction) -> corrections.Correction:
-    match message.WhichOneof("what"):
+            values["players"] = tuple(asked.players)
         case "pair":
-            pairs = tuple((pair.first, pair.second) for pair in message.pair.pairs)
-            return corrections.PairByHand(message.pair.round, pairs)
-        case "forbid":
-            return corrections.Forbid(message.forbid.first, message.forbid.second, message.forbid.lifted)
-        case "bye":
-            return corrections.GiveBye(message.bye.player, message.bye.round, message.bye.half_points)
-        case "pair_round":
-            return corrections.PairRound(message.pair_round.round, message.pair_round.afresh)
-        case "hold":
-            return corrections.Hold(message.hold.off)
-        case _:
-            raise argument_invalid("", "correction", f"one of {', '.join(corrections.CORRECTIONS)}")
+            values["pairs"] = tuple((pair.first, pair.second) for pair in asked.pairs)
+    return form(**values)
 
 
 def _results(number: match_pb2.DisqualifiedResults.ValueType) -> corrections.Results:
@@ -86,40 +73,24 @@ def _results(number: match_pb2.DisqualifiedResults.ValueType) -> corrections.Res
 
 
 def correction_message(what: corrections.Correction) -> match_pb2.Correction:
-    """Return a correction."""
+    """Return a correction. Its message has the name of the correction."""
+    message = match_pb2.Correction()
+    part = getattr(message, what.name)
+    part.CopyFrom(copied(type(part), what, **_others(what)))
+    return message
+
+
+def _others(what: corrections.Correction) -> dict[str, Any]:
+    """Return the values of a correction's message that the correction does not have under the same name."""
     match what:
         case corrections.Disqualify():
             results = match_pb2.DisqualifiedResults.Value(f"DISQUALIFIED_RESULTS_{what.results.name}")
-            return match_pb2.Correction(
-                disqualify=match_pb2.Disqualification(
-                    player=what.player, from_start=what.from_start, results=results, games_go_on=not what.stop
-                )
-            )
-        case corrections.Reinstate():
-            return match_pb2.Correction(reinstate=match_pb2.Reinstatement(player=what.player))
-        case corrections.Replay():
-            return match_pb2.Correction(replay=match_pb2.Replay(game=what.game))
-        case corrections.Award():
-            return match_pb2.Correction(award=match_pb2.PointsAward(player=what.player, half_points=what.points))
-        case corrections.DrawLots():
-            return match_pb2.Correction(lots=match_pb2.LotDraw(players=what.players, seed=what.seed))
-        case _:
-            return _pairing_message(what)
-
-
-def _pairing_message(what: corrections.OfPairing) -> match_pb2.Correction:
-    match what:
-        case corrections.PairByHand(round_, pairs):
-            seated = [match_pb2.SeatedPair(first=first, second=second) for first, second in pairs]
-            return match_pb2.Correction(pair=match_pb2.PairingByHand(round=round_, pairs=seated))
-        case corrections.Forbid(first, second, lifted):
-            return match_pb2.Correction(forbid=match_pb2.ForbiddenPair(first=first, second=second, lifted=lifted))
-        case corrections.GiveBye(player, round_, points):
-            return match_pb2.Correction(bye=match_pb2.GivenBye(player=player, round=round_, half_points=points))
-        case corrections.PairRound(round_, afresh):
-            return match_pb2.Correction(pair_round=match_pb2.RoundPairing(round=round_, afresh=afresh))
-        case corrections.Hold(off):
-            return match_pb2.Correction(hold=match_pb2.PauseAfterRound(off=off))
+            return {"results": results, "games_go_on": not what.stop}
+        case corrections.Award() | corrections.GiveBye():
+            return {"half_points": what.points}
+        case corrections.PairByHand():
+            return {"pairs": [match_pb2.SeatedPair(first=first, second=second) for first, second in what.pairs]}
+    return {}
 
 
 def later_message(later: LaterPairings) -> pb.LaterPairings:

@@ -146,7 +146,7 @@ def fill_clocks(
         message.available_ms = min(available(control, clock), policy.move_cap_ms)
 
 
-def result_message(end: MatchEnd) -> pb.Result:
+def result_message(end: MatchEnd | ev.Ended) -> pb.Result:
     """Return the end of a match."""
     return pb.Result(
         kind=pb.ResultKind.Value(f"RESULT_KIND_{end.result.upper()}"),
@@ -154,21 +154,8 @@ def result_message(end: MatchEnd) -> pb.Result:
         reason=end.reason,
         cause=pb.Cause.Value(f"CAUSE_{end.cause.upper()}"),
         party=pb.Party.Value(f"PARTY_{end.party.upper()}"),
-        responsible_seat=end.seat,
+        responsible_seat=end.seat or 0,
         note=end.note,
-    )
-
-
-def ended_message(ended: ev.Ended) -> pb.Result:
-    """Return the event that ended a match."""
-    return pb.Result(
-        kind=pb.ResultKind.Value(f"RESULT_KIND_{ended.result.value.upper()}"),
-        winner=ended.winner,
-        reason=ended.reason,
-        cause=pb.Cause.Value(f"CAUSE_{ended.cause.value.upper()}"),
-        party=pb.Party.Value(f"PARTY_{ended.party.value.upper()}"),
-        responsible_seat=ended.seat or 0,
-        note=ended.note,
     )
 
 
@@ -192,7 +179,7 @@ def fill_receipt(message: pb.Receipt, request_id: str, match_id: str, receipt: R
     if receipt.ledger is not None:
         fill_ledger(message.ledger, receipt.ledger)
     if receipt.result is not None:
-        message.result.CopyFrom(ended_message(receipt.result))
+        message.result.CopyFrom(result_message(receipt.result))
 
 
 def receipt_message(request_id: str, match_id: str, receipt: Receipt) -> pb.Receipt:
@@ -307,7 +294,7 @@ def _interrupted(event: ev.Interrupted, message: pb.MatchEvent, match: Match) ->
 
 
 def _ended(event: ev.Ended, message: pb.MatchEvent, match: Match) -> None:
-    message.ended.CopyFrom(ended_message(event))
+    message.ended.CopyFrom(result_message(event))
     message.plies = match.ply
 
 

@@ -20,7 +20,7 @@ from arbiter.matches.time_control import Unlimited
 from arbiter.service.play.session import Extras, TurnItem
 from arbiter.wire.encoding import key, number, part, text
 from arbiter.wire.game_messages import contents, move_messages
-from arbiter.wire.match_messages import ended_message
+from arbiter.wire.match_messages import result_message
 from arbiter.wire.refusal_messages import refusal_message
 
 _TURN: Final = play_pb2.Turn
@@ -145,7 +145,7 @@ def answer_bytes(request_id: str, match_id: str, answer: Receipt | Refusal) -> b
         number(_RECEIPT_REVISION, answer.revision),
         number(_RECEIPT_PLY, answer.ply),
         part(_RECEIPT_LEDGER, _ledger(ledger)) if ledger is not None else b"",
-        part(_RECEIPT_RESULT, ended_message(result).SerializeToString()) if result is not None else b"",
+        part(_RECEIPT_RESULT, result_message(result).SerializeToString()) if result is not None else b"",
     )
     return known + part(_ANSWER_RECEIPT, b"".join(receipt))
 

@@ -11,6 +11,7 @@ from arbiter.service.gate.player_calls import PlayerView
 from arbiter.service.play.challenges import Terms
 from arbiter.service.players.accounts import Scope
 from arbiter.service.ports.directory import Challenge, Token
+from arbiter.wire.copied_fields import copied
 
 _SCOPES = {
     Scope.PLAY: pb.SCOPE_PLAY,
@@ -68,32 +69,12 @@ def scopes_of(messages: Iterable[int]) -> list[Scope | int]:
 
 def token_message(token: Token) -> pb.Token:
     """Return a token without its secret."""
-    return pb.Token(
-        token_id=token.token_id,
-        player=token.player,
-        scopes=scope_messages(token.scopes),
-        note=token.note,
-        created_ms=token.created_ms,
-        revoked=token.revoked,
-    )
+    return copied(pb.Token, token, scopes=scope_messages(token.scopes))
 
 
 def challenge_message(challenge: Challenge) -> pb.Challenge:
     """Return a challenge or a seek."""
-    return pb.Challenge(
-        challenge_id=challenge.challenge_id,
-        challenger=challenge.challenger,
-        opponent=challenge.opponent,
-        terms=pb.Terms(
-            game=challenge.game,
-            time_control=challenge.time_control,
-            rated=challenge.rated,
-            seat=challenge.seat,
-            position=challenge.position,
-            abandon_ms=challenge.abandon_ms,
-        ),
-        created_ms=challenge.created_ms,
-    )
+    return copied(pb.Challenge, challenge, terms=copied(pb.Terms, challenge))
 
 
 def terms_of(message: pb.Terms) -> Terms:

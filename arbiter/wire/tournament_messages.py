@@ -25,6 +25,7 @@ from arbiter.tournaments.spec_text import read_spec, write_spec
 from arbiter.tournaments.standings import StandingsRow, Table
 from arbiter.tournaments.team_standings import TeamTable
 from arbiter.tournaments.tournament import Entrant, RunningGame, Tournament, TournamentPhase
+from arbiter.wire.copied_fields import copied
 
 _FORMATS: Final[Mapping[str, pb.TournamentFormat.ValueType]] = {
     format_.value: pb.TournamentFormat.Value(f"TOURNAMENT_FORMAT_{format_.name}") for format_ in Format
@@ -196,17 +197,7 @@ def tournament_message(tournament: Tournament, cautions: Sequence[str] = ()) -> 
 
 def entrant_message(entrant: Entrant) -> pb.Entrant:
     """Return a player of a tournament."""
-    return pb.Entrant(
-        player=entrant.player,
-        version=entrant.version,
-        rating=entrant.rating,
-        joined=entrant.joined,
-        byes=entrant.byes,
-        withdrawn=entrant.withdrawn,
-        disqualified=entrant.disqualified,
-        team=entrant.team,
-        category=entrant.category,
-    )
+    return copied(pb.Entrant, entrant)
 
 
 def _game_message(tournament: Tournament, number: int, running: RunningGame) -> pb.TournamentGame:
@@ -228,16 +219,7 @@ def phase_message(phase: str) -> pb.TournamentPhase.ValueType:
 
 def summary_message(row: TournamentSummary) -> pb.TournamentSummary:
     """Return a tournament's list entry."""
-    return pb.TournamentSummary(
-        tournament_id=row.tournament_id,
-        name=row.name,
-        format=_FORMATS[row.format],
-        creator=row.creator,
-        phase=phase_message(row.phase),
-        created_ms=row.created_ms,
-        started_ms=row.started_ms,
-        ended_ms=row.ended_ms,
-    )
+    return copied(pb.TournamentSummary, row, format=_FORMATS[row.format], phase=phase_message(row.phase))
 
 
 # Standings
@@ -255,24 +237,10 @@ def standings_message(tournament_id: str, table: Table) -> pb.GetStandingsRespon
 
 
 def _teams_message(table: TeamTable) -> pb.TeamStandings:
-    return pb.TeamStandings(
-        tie_breaks=[_TIE_BREAKS[tie_break] for tie_break in table.tie_breaks],
-        rows=[
-            pb.TeamRow(
-                place=row.place,
-                team=row.team,
-                match_points=row.match_points,
-                board_half_points=row.board_points,
-                tie_break_quarters=row.values,
-                matches=row.matches,
-                wins=row.wins,
-                draws=row.draws,
-                losses=row.losses,
-                players=row.players,
-            )
-            for row in table.rows
-        ],
-    )
+    rows = [
+        copied(pb.TeamRow, row, board_half_points=row.board_points, tie_break_quarters=row.values) for row in table.rows
+    ]
+    return pb.TeamStandings(tie_breaks=[_TIE_BREAKS[tie_break] for tie_break in table.tie_breaks], rows=rows)
 
 
 def series_message(series: Series) -> pb.GetSeriesResponse:
@@ -304,27 +272,16 @@ def series_message(series: Series) -> pb.GetSeriesResponse:
 
 
 def _row_message(row: StandingsRow) -> pb.StandingsRow:
-    return pb.StandingsRow(
-        place=row.place,
-        player=row.player,
+    return copied(
+        pb.StandingsRow,
+        row,
         half_points=row.points,
         tie_break_quarters=row.values,
         meeting_half_points=row.meeting_points,
         game_half_points=row.game_points,
-        games=row.games,
-        wins=row.wins,
-        draws=row.draws,
-        losses=row.losses,
         faults=pb.Faults(**row.faults._asdict()),
-        withdrawn=row.withdrawn,
-        arena_points=row.arena_points,
-        reached=row.reached,
         rating=None if row.rating is None else _rating_message(row.rating),
-        left_early=row.left_early,
-        disqualified=row.disqualified,
         awarded_half_points=row.awarded,
-        prize_place=row.prize_place,
-        team=row.team,
     )
 
 
