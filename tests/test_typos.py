@@ -60,13 +60,8 @@ TYPOS: Final = (
         SHARING,
         "note:     revoke_token",
     ),
-    Typo("arbiter/service/sharing/reporting.py", "self.head: Final", "self.haed: Final", SHARING, "note:     head"),
     Typo(
-        "arbiter/observability/traced_moves.py",
-        "self.summary: Final",
-        "self.sumary: Final",
-        "arbiter/observability/traced_moves.py",
-        "note:     summary",
+        "arbiter/service/sharing/reporting.py", "def append_then(", "def append_thn(", SHARING, "note:     append_then"
     ),
     Typo(
         "arbiter/bootstrap/traced_messages.py",

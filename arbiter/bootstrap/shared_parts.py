@@ -85,7 +85,7 @@ class SharingParts:
         long_s, is_alone = limits.stall_ms / 1_000, self.membership.is_alone
         self.follower = Follower(store.journal, log_listeners, log("arbiter.store"), long_s, is_alone, self.news)
         report = self.follower.stored if self.news is None else self.news.stored
-        self.appends = ReportingAppends(store.journal, self.follower, report)
+        self.appends: Appends = ReportingAppends(store.journal, self.follower, report)
         self.held_back = HeldBack(limits.observer_items)
         self.others = Sharing(
             store.journal, self.directory, connections, clock, self.membership, self.follower, self.held_back
