@@ -32,6 +32,8 @@ class RulingOptions:
         Parameter(help="Refuse if there is a newer ruling than this one; 0 if there was none."),
     ] = None
     preview: Annotated[bool, Parameter(negative=(), help="Only show which games would count otherwise.")] = False
+    output: AnyTableOptions | None = None
+    connection: Connection | None = None
 
 
 @app.command
@@ -45,8 +47,6 @@ def rule(
     since: datetime | None = None,
     until: datetime | None = None,
     how: RulingOptions | None = None,
-    output: AnyTableOptions | None = None,
-    connection: Connection | None = None,
 ) -> None:
     """Make rated games unrated, or rated again, and list the matches that count otherwise from now on.
 
@@ -64,23 +64,16 @@ def rule(
     games = arb.GameSelection(
         tuple(player or ()), label, game, _milliseconds(since), _milliseconds(until), tuple(match_ids)
     )
-    _rule(arb.RatingDecision[decision.upper()], games, 0, how, output, connection)
+    _rule(arb.RatingDecision[decision.upper()], games, 0, how)
 
 
 @app.command
-def take_back(
-    ruling: int,
-    /,
-    *,
-    how: RulingOptions | None = None,
-    output: AnyTableOptions | None = None,
-    connection: Connection | None = None,
-) -> None:
+def take_back(ruling: int, /, *, how: RulingOptions | None = None) -> None:
     """Take a ruling on ratings back, as after an appeal: its games are as if it had not been made.
 
     :param ruling: The number of the ruling, as `arbiter ratings rulings` shows it.
     """
-    _rule(arb.RatingDecision.TAKEN_BACK, None, ruling, how, output, connection)
+    _rule(arb.RatingDecision.TAKEN_BACK, None, ruling, how)
 
 
 @app.command
@@ -94,21 +87,16 @@ def rulings(*, output: AnyTableOptions | None = None, connection: Connection | N
 
 
 def _rule(
-    decision: arb.RatingDecision,
-    games: arb.GameSelection | None,
-    ruling: int,
-    how: RulingOptions | None,
-    output: AnyTableOptions | None,
-    connection: Connection | None,
+    decision: arb.RatingDecision, games: arb.GameSelection | None, ruling: int, how: RulingOptions | None
 ) -> None:
     how = how or RulingOptions()
-    with connected(connection) as client:
+    with connected(how.connection) as client:
         made = client.rule_on_ratings(
             decision, games, ruling=ruling, note=how.note, revision=how.revision, preview=how.preview
         )
     number = counted(len(made.match_ids), "game")
-    remark(f"It would change {number}." if how.preview else f"Ruling {made.ruling} changes {number}.", output)
-    table(("match",), [(match_id,) for match_id in made.match_ids], "No game counts otherwise than before.", output)
+    remark(f"It would change {number}." if how.preview else f"Ruling {made.ruling} changes {number}.", how.output)
+    table(("match",), [(match_id,) for match_id in made.match_ids], "No game counts otherwise than before.", how.output)
 
 
 def _row(number: int, ruling: Ruling, by: int) -> tuple[str, ...]:

@@ -36,19 +36,12 @@ class DecisionOptions:
         Parameter(help="Refuse if what it is about has changed since this revision of the tournament."),
     ] = 0
     preview: Annotated[bool, Parameter(negative=(), help="Only show what would change.")] = False
+    output: AnyTableOptions | None = None
+    connection: Connection | None = None
 
 
 @app.command
-def rule(
-    tournament_id: TournamentId,
-    game: int,
-    result: str,
-    /,
-    *,
-    decision: DecisionOptions | None = None,
-    output: AnyTableOptions | None = None,
-    connection: Connection | None = None,
-) -> None:
+def rule(tournament_id: TournamentId, game: int, result: str, /, *, how: DecisionOptions | None = None) -> None:
     """Rule on a game that has a result, also after the end of its tournament, and show which places change.
 
     The match stays as it was played. The ruling is an event of the tournament's log; `stands` takes back earlier ones.
@@ -59,8 +52,8 @@ def rule(
     if result not in RESULTS:
         raise Failure(f"{result} is no ruling: say one of {', '.join(RESULTS)}")
     ruling, points = RESULTS[result]
-    how = decision or DecisionOptions()
-    with connected(connection) as client:
+    how = how or DecisionOptions()
+    with connected(how.connection) as client:
         ruled = client.rule_on_game(
             short_ids.tournament_id(client, tournament_id),
             game,
@@ -70,7 +63,7 @@ def rule(
             revision=how.revision,
             preview=how.preview,
         )
-    view.show_changes(ruled.changes, ruled.later, output, preview=how.preview)
+    view.show_changes(ruled.changes, ruled.later, how.output, preview=how.preview)
 
 
 @app.command
@@ -83,9 +76,7 @@ def disqualify(
     results: ResultsName = "stand",
     games_go_on: Annotated[bool, Parameter(negative=())] = False,
     ratings_too: Annotated[bool, Parameter(negative=())] = False,
-    decision: DecisionOptions | None = None,
-    output: AnyTableOptions | None = None,
-    connection: Connection | None = None,
+    how: DecisionOptions | None = None,
 ) -> None:
     """Disqualify a player, and show which places change. `reinstate` takes it back.
 
@@ -100,7 +91,7 @@ def disqualify(
     :param ratings_too: Its rated games of this tournament until now are made unrated, for the operator alone.
     """
     what = arb.Disqualification(player, from_start, arb.DisqualifiedResults[results.upper()], games_go_on)
-    _correct(tournament_id, what, decision, output, connection, ratings_too=ratings_too)
+    _correct(tournament_id, what, how, ratings_too=ratings_too)
 
 
 @app.command
@@ -110,35 +101,25 @@ def reinstate(
     /,
     *,
     ratings_too: Annotated[bool, Parameter(negative=())] = False,
-    decision: DecisionOptions | None = None,
-    output: AnyTableOptions | None = None,
-    connection: Connection | None = None,
+    how: DecisionOptions | None = None,
 ) -> None:
     """Take the disqualification of a player back. Walkovers in between stand: `replay` lets such a game be played.
 
     :param player: The player.
     :param ratings_too: Take back the ruling by which the disqualification made its games unrated, too.
     """
-    _correct(tournament_id, arb.Reinstatement(player), decision, output, connection, ratings_too=ratings_too)
+    _correct(tournament_id, arb.Reinstatement(player), how, ratings_too=ratings_too)
 
 
 @app.command
-def replay(
-    tournament_id: TournamentId,
-    game: int,
-    /,
-    *,
-    decision: DecisionOptions | None = None,
-    output: AnyTableOptions | None = None,
-    connection: Connection | None = None,
-) -> None:
+def replay(tournament_id: TournamentId, game: int, /, *, how: DecisionOptions | None = None) -> None:
     """Let a game that has a result be played again in its round, also if later rounds are paired.
 
     Pairings that exist stay; it shows which would be others by each result that the game may have.
 
     :param game: The number of the game, as `arbiter tournament watch` and the page show it.
     """
-    _correct(tournament_id, arb.Replay(game), decision, output, connection)
+    _correct(tournament_id, arb.Replay(game), how)
 
 
 @app.command
@@ -148,9 +129,7 @@ def points(
     points: Annotated[float, Parameter(allow_leading_hyphen=True)],
     /,
     *,
-    decision: DecisionOptions | None = None,
-    output: AnyTableOptions | None = None,
-    connection: Connection | None = None,
+    how: DecisionOptions | None = None,
 ) -> None:
     """Give a player points in the standings, or take some.
 
@@ -159,26 +138,19 @@ def points(
     """
     if 2 * points != int(2 * points):
         raise Failure(f"{points:g} is no number of points: say a whole one, or a half")
-    _correct(tournament_id, arb.PointsAward(player, int(2 * points)), decision, output, connection)
+    _correct(tournament_id, arb.PointsAward(player, int(2 * points)), how)
 
 
 @app.command
 def lot(
-    tournament_id: TournamentId,
-    players: tuple[str, ...],
-    /,
-    *,
-    seed: str = "",
-    decision: DecisionOptions | None = None,
-    output: AnyTableOptions | None = None,
-    connection: Connection | None = None,
+    tournament_id: TournamentId, players: tuple[str, ...], /, *, seed: str = "", how: DecisionOptions | None = None
 ) -> None:
     """Order players who share a place by lot.
 
     :param players: All players who share the place.
     :param seed: The seed of the lot; it is on record, so that anybody can draw it again. [default: the server draws it]
     """
-    _correct(tournament_id, arb.LotDraw(players, seed), decision, output, connection)
+    _correct(tournament_id, arb.LotDraw(players, seed), how)
 
 
 # Pairings of rounds to come
@@ -186,14 +158,7 @@ def lot(
 
 @app.command
 def pair(
-    tournament_id: TournamentId,
-    number: int,
-    players: tuple[str, ...],
-    /,
-    *,
-    decision: DecisionOptions | None = None,
-    output: AnyTableOptions | None = None,
-    connection: Connection | None = None,
+    tournament_id: TournamentId, number: int, players: tuple[str, ...], /, *, how: DecisionOptions | None = None
 ) -> None:
     """Pair players by hand in a round that has not begun, and show which rules that breaks.
 
@@ -206,7 +171,7 @@ def pair(
     if len(players) % 2:
         raise Failure(f"{len(players)} players are no pairs: name two players for each")
     pairs = tuple(arb.PlayerPair(*each) for each in zip(players[::2], players[1::2], strict=True))
-    _correct(tournament_id, arb.PairingByHand(number, pairs), decision, output, connection)
+    _correct(tournament_id, arb.PairingByHand(number, pairs), how)
 
 
 @app.command
@@ -217,9 +182,7 @@ def bye(
     /,
     *,
     half: Annotated[bool, Parameter(negative=())] = False,
-    decision: DecisionOptions | None = None,
-    output: AnyTableOptions | None = None,
-    connection: Connection | None = None,
+    how: DecisionOptions | None = None,
 ) -> None:
     """Let a player sit out a round of a Swiss that has not begun, with a point.
 
@@ -227,7 +190,7 @@ def bye(
     :param number: The number of the round.
     :param half: With half a point.
     """
-    _correct(tournament_id, arb.GivenBye(player, number, 1 if half else 2), decision, output, connection)
+    _correct(tournament_id, arb.GivenBye(player, number, 1 if half else 2), how)
 
 
 @app.command
@@ -237,9 +200,7 @@ def pair_round(
     /,
     *,
     afresh: Annotated[bool, Parameter(negative=())] = False,
-    decision: DecisionOptions | None = None,
-    output: AnyTableOptions | None = None,
-    connection: Connection | None = None,
+    how: DecisionOptions | None = None,
 ) -> None:
     """Pair the next round of a Swiss while it is paused, or pair a round again that has not begun.
 
@@ -248,7 +209,7 @@ def pair_round(
     :param number: The number of the round.
     :param afresh: By the rules alone, without the pairs and byes that were asked for it by hand.
     """
-    _correct(tournament_id, arb.RoundPairing(number, afresh), decision, output, connection)
+    _correct(tournament_id, arb.RoundPairing(number, afresh), how)
 
 
 @app.command
@@ -257,67 +218,39 @@ def hold(
     /,
     *,
     off: Annotated[bool, Parameter(negative=())] = False,
-    decision: DecisionOptions | None = None,
-    output: AnyTableOptions | None = None,
-    connection: Connection | None = None,
+    how: DecisionOptions | None = None,
 ) -> None:
     """Let a Swiss pause once the round under way is over, so that the next one can be paired by hand.
 
     :param off: It does not pause.
     """
-    _correct(tournament_id, arb.PauseAfterRound(off), decision, output, connection)
+    _correct(tournament_id, arb.PauseAfterRound(off), how)
 
 
 @app.command
-def forbid(
-    tournament_id: TournamentId,
-    first: str,
-    second: str,
-    /,
-    *,
-    decision: DecisionOptions | None = None,
-    output: AnyTableOptions | None = None,
-    connection: Connection | None = None,
-) -> None:
+def forbid(tournament_id: TournamentId, first: str, second: str, /, *, how: DecisionOptions | None = None) -> None:
     """Keep two players apart in all pairings to come. `allow` takes it back.
 
     :param first: A player.
     :param second: The other player.
     """
-    _correct(tournament_id, arb.ForbiddenPair(first, second), decision, output, connection)
+    _correct(tournament_id, arb.ForbiddenPair(first, second), how)
 
 
 @app.command
-def allow(
-    tournament_id: TournamentId,
-    first: str,
-    second: str,
-    /,
-    *,
-    decision: DecisionOptions | None = None,
-    output: AnyTableOptions | None = None,
-    connection: Connection | None = None,
-) -> None:
+def allow(tournament_id: TournamentId, first: str, second: str, /, *, how: DecisionOptions | None = None) -> None:
     """Let two players be paired again who were kept apart, by `forbid` or by the tournament's specification.
 
     :param first: A player.
     :param second: The other player.
     """
-    _correct(tournament_id, arb.ForbiddenPair(first, second, lifted=True), decision, output, connection)
+    _correct(tournament_id, arb.ForbiddenPair(first, second, lifted=True), how)
 
 
-def _correct(
-    tournament_id: str,
-    what: Decision,
-    options: DecisionOptions | None,
-    output: AnyTableOptions | None,
-    connection: Connection | None,
-    *,
-    ratings_too: bool = False,
-) -> None:
+def _correct(tournament_id: str, what: Decision, how: DecisionOptions | None, *, ratings_too: bool = False) -> None:
     """Make a correction, and print what it changes."""
-    how = options or DecisionOptions()
-    with connected(connection) as client:
+    how = how or DecisionOptions()
+    with connected(how.connection) as client:
         made = client.correct_tournament(
             short_ids.tournament_id(client, tournament_id),
             what,
@@ -326,12 +259,12 @@ def _correct(
             preview=how.preview,
             ratings_too=ratings_too,
         )
-    view.show_changes(made.changes, made.later, output, preview=how.preview)
+    view.show_changes(made.changes, made.later, how.output, preview=how.preview)
     if ratings_too:
         would = "would count" if how.preview else "count"
         games = ", ".join(made.ratings_changed) or "none"
-        remark(f"Matches that {would} for ratings otherwise: {games}.", output)
+        remark(f"Matches that {would} for ratings otherwise: {games}.", how.output)
     if made.paired is not None:
-        remark(view.pairs_in_words(made.paired), output)
+        remark(view.pairs_in_words(made.paired), how.output)
     for each in made.breaks:
-        remark(f"That breaks a rule: {each}.", output)
+        remark(f"That breaks a rule: {each}.", how.output)

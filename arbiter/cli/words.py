@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from typing import Final
 
 import arbiter_client as arb
 from arbiter_client.values.correction import Decision
@@ -142,29 +144,27 @@ def correction(what: arb.TournamentCorrected) -> str:
     return f"{said}; decided by {what.caller}{why}"
 
 
+_CORRECTIONS: Final[Mapping[type[Decision], Callable[..., corrections.Correction]]] = {
+    arb.Reinstatement: corrections.Reinstate,
+    arb.Replay: corrections.Replay,
+    arb.PointsAward: corrections.Award,
+    arb.LotDraw: corrections.DrawLots,
+    arb.ForbiddenPair: corrections.Forbid,
+    arb.GivenBye: corrections.GiveBye,
+    arb.RoundPairing: corrections.PairRound,
+    arb.PauseAfterRound: corrections.Hold,
+}
+"""The corrections whose fields are those of the client's value, in the same order."""
+
+
 def _decision(decided: Decision) -> corrections.Correction:
     match decided:
         case arb.Disqualification():
             results = corrections.Results[decided.results.name] if decided.results else corrections.Results.STAND
             return corrections.Disqualify(decided.player, decided.from_start, results, not decided.games_go_on)
-        case arb.Reinstatement():
-            return corrections.Reinstate(decided.player)
-        case arb.Replay():
-            return corrections.Replay(decided.game)
-        case arb.PointsAward():
-            return corrections.Award(decided.player, decided.half_points)
-        case arb.LotDraw():
-            return corrections.DrawLots(decided.players, decided.seed)
         case arb.PairingByHand():
             return corrections.PairByHand(decided.round, tuple((pair.first, pair.second) for pair in decided.pairs))
-        case arb.ForbiddenPair():
-            return corrections.Forbid(decided.first, decided.second, decided.lifted)
-        case arb.GivenBye():
-            return corrections.GiveBye(decided.player, decided.round, decided.half_points)
-        case arb.RoundPairing():
-            return corrections.PairRound(decided.round, decided.afresh)
-        case arb.PauseAfterRound():
-            return corrections.Hold(decided.off)
+    return _CORRECTIONS[type(decided)](*(getattr(decided, field.name) for field in fields(decided)))
 
 
 def _game_happening(event: arb.TournamentEvent, games: Mapping[int, arb.PairedGame]) -> str:
