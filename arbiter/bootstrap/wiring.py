@@ -374,13 +374,5 @@ def wire(settings: Settings, world: World) -> Arbiter:
 def _policy(settings: Settings) -> Policy:
     matches = settings.matches
     time_control.parse(matches.time_control)
-    return Policy(
-        illegal_moves=matches.illegal_moves,
-        kept_refusals=matches.kept_refusals,
-        no_show_ms=matches.no_show_ms,
-        abandon_ms=matches.abandon_ms,
-        move_cap_ms=matches.move_cap_ms,
-        resume_ms=matches.resume_ms,
-        ready_ms=matches.ready_ms,
-        credit=CreditRules(**settings.credit.model_dump()),
-    )
+    said = matches.model_dump(exclude={"time_control"})
+    return Policy(**said, credit=CreditRules(**settings.credit.model_dump()))

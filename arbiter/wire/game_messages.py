@@ -13,6 +13,7 @@ from arbiter.games import registry
 from arbiter.games.contract import AnyGame, Basis, Facts, Parameter, value_text
 from arbiter.service.gate.game_calls import At, LineAt, MatchAt
 from arbiter.service.ports.rules import ListedMove, Listing, PlayedLine
+from arbiter.wire.copied_fields import copied
 
 _TILES = {
     Tile.HEX_ROWS: pb.TILE_HEX_ROWS,
@@ -52,16 +53,8 @@ def game_message(variant: str) -> pb.GetGameResponse:
 
 
 def _parameter(game: AnyGame, parameter: Parameter) -> pb.Parameter:
-    return pb.Parameter(
-        name=parameter.name,
-        text=parameter.text,
-        default_value=value_text(parameter.default),
-        value=value_text(game.values[parameter.name]),
-        allowed=parameter.allowed,
-        minimum=parameter.minimum,
-        maximum=parameter.maximum,
-        choices=parameter.choices,
-    )
+    default, value = value_text(parameter.default), value_text(game.values[parameter.name])
+    return copied(pb.Parameter, parameter, default_value=default, value=value)
 
 
 def board_message(board: Board) -> pb.Board:

@@ -26,6 +26,7 @@ from arbiter.service.gate.rating_calls import Leaderboard
 from arbiter.service.ratings.rating_ports import ComparisonRequest
 from arbiter.service.ratings.rating_queries import PlayerRatings
 from arbiter.service.ratings.ruling_on_ratings import Ruled
+from arbiter.wire.copied_fields import copied
 
 _VERDICTS: Mapping[Verdict, pb.Verdict.ValueType] = {
     verdict: pb.Verdict.Value(f"VERDICT_{verdict.name}") for verdict in Verdict
@@ -41,6 +42,7 @@ REPEATED: Final = (
     "Pairs of games that only repeat earlier ones, with the same opening, seats and moves, are no evidence and do not "
     "count: {} here. By ratings, repeated games of these two add no certainty either. A leaderboard counts every game."
 )
+
 """The note of a comparison with repeated pairs."""
 
 
@@ -70,15 +72,12 @@ def board_message(page: Leaderboard) -> pb.GetLeaderboardResponse:
 def row_message(row: Row) -> pb.LeaderboardRow:
     """Return a line of a leaderboard."""
     player, version = named(row.player)
-    return pb.LeaderboardRow(
-        place=row.place,
-        group=row.group,
+    return copied(
+        pb.LeaderboardRow,
+        row,
         player=player,
         version=version,
         rating=pb.Estimate(value=row.rating, low=row.low, high=row.high),
-        games=row.games,
-        provisional=row.provisional,
-        above_next=row.above_next,
         forfeits=pb.Forfeits(**row.forfeits._asdict()),
     )
 
@@ -178,18 +177,16 @@ def _rated(fitted: Fitted) -> pb.RatedDifference:
 
 
 def _paired(comparison: Comparison) -> pb.PairedGames:
-    paired, standing, hypotheses = comparison.paired, comparison.standing, comparison.hypotheses
+    paired, standing = comparison.paired, comparison.standing
     return pb.PairedGames(
         pairs=comparison.pairs,
         unpaired=comparison.unpaired,
         score=paired.score,
         elo=pb.Estimate(value=paired.elo, low=paired.low, high=paired.high),
         superiority=paired.superiority,
-        test=pb.SequentialTest(
-            elo0=hypotheses.elo0,
-            elo1=hypotheses.elo1,
-            alpha=hypotheses.alpha,
-            beta=hypotheses.beta,
+        test=copied(
+            pb.SequentialTest,
+            comparison.hypotheses,
             ratio=standing.ratio,
             lower=standing.lower,
             upper=standing.upper,

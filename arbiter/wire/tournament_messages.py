@@ -292,15 +292,10 @@ def _rating_message(rating: Rating) -> pb.StandingsRating:
 
 def web_hook_message(hook: WebHook) -> pb.WebHook:
     """Return the message of a web hook, without its secret."""
-    return pb.WebHook(
+    return copied(
+        pb.WebHook,
+        hook,
         web_hook_id=hook.hook_id,
-        tournament_id=hook.tournament_id,
-        url=hook.url,
-        created_ms=hook.created_ms,
         delivered_revision=hook.revision,
-        delivered_ms=hook.delivered_ms,
-        tries=hook.tries,
         next_try_ms=0 if hook.stopped else hook.due_ms,
-        error=hook.error,
-        stopped=hook.stopped,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 import pytest
+from arbiter_protos.v1.game_pb2 import Parameter as ParameterMessage
 from arbiter_protos.v1.match_pb2 import (
     Correction,
     Disqualification,
@@ -21,16 +22,22 @@ from arbiter_protos.v1.match_pb2 import (
 )
 from arbiter_protos.v1.player_pb2 import Challenge, Terms
 from arbiter_protos.v1.player_pb2 import Token as TokenMessage
+from arbiter_protos.v1.rating_pb2 import LeaderboardRow, SequentialTest
 from arbiter_protos.v1.tournament_pb2 import Entrant as EntrantMessage
 from arbiter_protos.v1.tournament_pb2 import StandingsRow, TeamRow
 from arbiter_protos.v1.tournament_pb2 import TournamentSummary as TournamentSummaryMessage
+from arbiter_protos.v1.tournament_pb2 import WebHook as WebHookMessage
 from google.protobuf.message import Message
 
+from arbiter.games.contract import Parameter
 from arbiter.matches import events
+from arbiter.ratings.rating_results import Row
+from arbiter.ratings.sprt import Hypotheses
 from arbiter.service.play import session
 from arbiter.service.ports import directory
 from arbiter.service.ports.directory import Token
 from arbiter.service.ports.journal import TournamentSummary
+from arbiter.service.ports.web_hooks import WebHook
 from arbiter.tournaments import events as tournaments
 from arbiter.tournaments import standings, team_standings
 from arbiter.tournaments.corrections import CORRECTIONS
@@ -83,6 +90,10 @@ ELSEWHERE = {
     Disqualification: {"games_go_on"},
     PointsAward: {"half_points"},
     GivenBye: {"half_points"},
+    WebHookMessage: {"web_hook_id", "delivered_revision", "next_try_ms"},
+    ParameterMessage: {"default_value", "value"},
+    SequentialTest: {"ratio", "lower", "upper", "verdict"},
+    LeaderboardRow: {"version", "rating", "forfeits"},
 }
 """Fields of messages that a value does not have under the same name: they are named where the message is made."""
 
@@ -92,6 +103,7 @@ COPIED = [
     *((EntrantMessage, Entrant), (TournamentSummaryMessage, TournamentSummary)),
     *((StandingsRow, standings.StandingsRow), (TeamRow, team_standings.TeamRow)),
     *((TokenMessage, Token), (Challenge, directory.Challenge), (Terms, directory.Challenge)),
+    *((WebHookMessage, WebHook), (ParameterMessage, Parameter), (SequentialTest, Hypotheses), (LeaderboardRow, Row)),
 ]
 
 
