@@ -146,7 +146,7 @@ def go_last() -> None:
 def run_part(
     run: Callable[..., Coroutine[Any, Any, None]],
     loop_factory: Callable[[], asyncio.AbstractEventLoop] = new_loop,
-    priority: Callable[[], object] = int,
+    priority: Callable[[], None] = lambda: None,
 ) -> None:
     """In a part: run its coroutine function with the plan, the first order. priority: `give_way` or `go_last`."""
     plan = order()
