@@ -72,7 +72,6 @@ Store = Annotated[
         "allowed to create databases, which are removed afterwards. [default: SQLite]"
     ),
 ]
-Rounds = Annotated[Count, Parameter(help="Number of rounds. The result is their median.")]
 Length = Annotated[Seconds, Parameter(help="Length of a round.")]
 
 WARM_UP_S: Final = 1.0
@@ -326,7 +325,7 @@ class TournamentPlan:
     """The size of `arbiter bench tournament`."""
 
     at_once: Annotated[Numbers, Parameter(help="Numbers of games at once, separated by commas.")] = AT_ONCE
-    rounds: Rounds = 3
+    rounds: Annotated[Count, Parameter(help="Number of rounds. The result is their median.")] = 3
     seconds: Annotated[Seconds, Parameter(help="How long is measured of each run.")] = 4.0
     game: Annotated[str, Parameter(help="The variant. [default: circle-of-life(target=60), with --uci chess]")] = ""
     uci: Annotated[

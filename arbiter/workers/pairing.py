@@ -65,19 +65,16 @@ class PairingProcess:
         return proposal
 
     async def snapshot(self, tournament: Tournament, chain: Chain) -> Snapshot:
-        """Return a snapshot of what the worker keeps of a tournament; see the port."""
         snapshot: Snapshot = await self._ask("snapshot", tournament.id)
         return snapshot
 
     async def opening(self, openings: Openings, game: str, turn: Turn) -> Opening:
-        """Return the opening of a meeting's games; see the port."""
         if not openings.plies and not openings.book:  # choosing from a list is fast enough for the event loop
             return opening_of(NoBooks(), openings, game, turn)
         found: Opening = _found(await self._jobs.ask("opening", (self._books, openings, game, turn)))
         return found
 
     async def book(self, name: str, game: str, plies: int) -> BookFacts:
-        """Return the facts of an opening book; see the port."""
         facts: BookFacts = _found(await self._jobs.ask("book", (self._books, name, game, plies)))
         return facts
 

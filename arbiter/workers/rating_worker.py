@@ -31,19 +31,16 @@ class RatingProcess:
         await self._jobs.close()
 
     async def rating_list(self, tallies: Sequence[Tally], anchors: Mapping[str, float]) -> RatingList:
-        """Compute the ratings from a record; see the port."""
         listed: RatingList = await self._jobs.ask("rating_list", (await packed(tallies), dict(anchors)))
         return listed
 
     async def fit(self, results: Sequence[Result]) -> RatingList:
-        """Compute the ratings from a record of its own; see the port."""
         listed: RatingList = await self._jobs.ask("fit", (await packed(results),))
         return listed
 
     async def history(
         self, tallies: Sequence[tuple[int, Tally]], period_ms: int, periods: Sequence[int], anchors: Mapping[str, float]
     ) -> Mapping[int, Mapping[str, RatingPoint]]:
-        """Return the past ratings of all players; see the port."""
         arguments = (await packed(tallies), period_ms, tuple(periods), dict(anchors))
         marks: Mapping[int, Mapping[str, RatingPoint]] = await self._jobs.ask("history", arguments)
         return marks
@@ -55,7 +52,6 @@ class RatingProcess:
         encounters: Sequence[tuple[MatchSummary, bytes]],
         anchors: Mapping[str, float],
     ) -> Comparison:
-        """Compare two players; see the port."""
         arguments = (contest, await packed(tallies), await packed(encounters), dict(anchors))
         comparison: Comparison = await self._jobs.ask("comparison", arguments)
         return comparison

@@ -124,17 +124,14 @@ class InProcessRating:
     """Computes ratings in the current process, where waiting does no harm, as in a simulation."""
 
     async def rating_list(self, tallies: Sequence[Tally], anchors: Anchors) -> RatingList:
-        """Return the ratings of all players; see the port."""
         return rating_list_of(tallies, anchors)
 
     async def fit(self, results: Sequence[Result]) -> RatingList:
-        """Return the ratings from some results; see the port."""
         return rating_list(results, {})
 
     async def history(
         self, tallies: Sequence[tuple[int, Tally]], period_ms: int, periods: Sequence[int], anchors: Anchors
     ) -> Mapping[int, Mapping[str, RatingPoint]]:
-        """Return the ratings of all players at some instants; see the port."""
         return history_of(tallies, period_ms, periods, anchors)
 
     async def comparison(
@@ -144,5 +141,4 @@ class InProcessRating:
         encounters: Sequence[tuple[MatchSummary, bytes]],
         anchors: Anchors,
     ) -> Comparison:
-        """Compare two players; see the port."""
         return comparison_of(contest, tallies, encounters, anchors)

@@ -88,41 +88,33 @@ class InProcessPairing:
         self._books = books or NoBooks()
 
     async def propose(self, tournament: Tournament, field: FreePlayers) -> Arrange | None:
-        """Return the pairing that a tournament's format proposes; see the port."""
         return of(tournament.spec).propose(tournament, field)
 
     async def opening(self, openings: Openings, game: str, turn: Turn) -> Opening:
-        """Return the opening of a meeting's games; see the port."""
         try:
             return opening_of(self._books, openings, game, turn)
         except BookProblem as problem:
             raise PairingFailed(str(problem)) from None
 
     async def book(self, name: str, game: str, plies: int) -> BookFacts:
-        """Return the facts of an opening book; see the port."""
         try:
             return checked_facts(self._books, name, game, plies)
         except BookProblem as problem:
             raise PairingFailed(str(problem)) from None
 
     async def load(self, tournament: str, records: Sequence[StoredRecord], *, folded: bool) -> StoredLog:
-        """Return the log of a tournament; see the port."""
         return tournament_log.load(tournament, records, folded=folded)
 
     async def go_on_from(self, snapshot: Snapshot, records: Sequence[StoredRecord]) -> StoredLog | None:
-        """Return the log of a tournament from a snapshot; see the port."""
         return go_on_from(snapshot, [record.body for record in records])
 
     async def follow(self, log: StoredLog, records: Sequence[StoredRecord]) -> StoredLog | None:
-        """Return a log with its next records; see the port."""
         return follow(log, [record.body for record in records])
 
     async def first_snapshot(self, log: StoredLog) -> Snapshot:
-        """Return a snapshot of a log; see the port."""
         return take_snapshot(log.tournament, log.chain)
 
     async def snapshot(self, tournament: Tournament, chain: Chain) -> Snapshot:
-        """Return a snapshot of a tournament; see the port."""
         return take_snapshot(tournament, chain)
 
 
