@@ -225,7 +225,7 @@ class _Call:
 def _writing(behaviour: Callable[[Any, Any], AsyncIterator[Any]]) -> Callable[[Any, Any], Awaitable[None]]:
     """Return a handler that writes what a handler of the library yields. A message that is none asks for nothing."""
 
-    async def answer(requests: AsyncIterator[Any], context: Any) -> None:
+    async def write_all(requests: AsyncIterator[Any], context: Any) -> None:
         async def asked() -> AsyncIterator[Any]:
             async for request in requests:
                 yield ServerReflectionRequest() if isinstance(request, Unreadable) else request
@@ -233,7 +233,7 @@ def _writing(behaviour: Callable[[Any, Any], AsyncIterator[Any]]) -> Callable[[A
         async for answer in behaviour(asked(), context):
             await context.write(answer)
 
-    return answer
+    return write_all
 
 
 def _too_large(size: int, unit: str, most: int) -> Unreadable:
