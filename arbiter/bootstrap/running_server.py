@@ -53,8 +53,7 @@ HERE = "localhost:1"  #: where clients in this process believe that the server i
 DRAIN_GRACE_S = 2.0  #: time for streams to finish
 
 ClientHere: TypeAlias = "Callable[[str, str], arb.Client]"
-"""Makes a client for a token, whose calls and Play sessions stay in this process, with the address that it calls from.
-"""
+"""Makes a client whose calls and sessions stay in this process, for a token and the address that it calls from."""
 
 
 class RunningServer(NamedTuple):

@@ -17,7 +17,7 @@ from arbiter.cli.tournament_bots import BotEntry, EngineEntry
 from arbiter.cli.tournament_run import folder as folders
 from arbiter.cli.tournament_run.command import ONCE, once, remarks
 from arbiter.cli.tournament_run.export import file_name
-from arbiter.cli.tournament_run.host import cautions, check_versions, program, shared_out
+from arbiter.cli.tournament_run.host import at_most, cautions, check_versions, program, shared_out
 from arbiter.cli.tournament_run.running_tournament import RunningTournament, TournamentState
 from arbiter.cli.tournament_run.screen import PlainOutput, elapsed, end, picture, unusual, void_matches
 from arbiter.cli.tournament_spec import read_all
@@ -87,6 +87,15 @@ def test_an_organiser_hears_of_too_few_cores() -> None:
         "In 2 games at once, up to 2 threads each, more threads think than 2 cores can run: bots take time from each "
         "other."
     ]
+
+
+def test_an_organiser_hears_of_games_at_once_that_the_bots_cannot_play() -> None:
+    assert list(at_most(2, 1, 1)) == list(at_most(2, 8, 8)) == list(at_most(5, 1, 2)) == []
+    assert list(at_most(2, 1, 8)) == [
+        "Of 8 games at once no more than 1 can be under way: 2 bots play 1 each at a time. The file says how many, as "
+        "`at_once`."
+    ]
+    assert len(list(at_most(5, 1, 3))) == 1
 
 
 # Progress

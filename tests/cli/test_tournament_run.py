@@ -203,9 +203,10 @@ def test_a_crashed_bot_is_restarted_and_its_output_is_kept_for_its_author(
     file = written(tmp_path, ONE_MEETING, ("ben",))
     (tmp_path / "crashing.py").write_text(CRASHING)
     file.write_text(f"{file.read_text()}\n[[bots]]\nname = 'ann'\ncommand = '{sys.executable} crashing.py'\n")
-    run = begin(runs, file, "--no-sandbox", "--directory", "runs", "--export", "out", "--concurrency", "1")
+    run = begin(runs, file, "--no-sandbox", "--directory", "runs", "--export", "out", "--concurrency", "2")
     said, complaint = run.communicate(timeout=WAIT_S)
     assert (run.returncode, complaint) == (0, "")
+    assert "Of 2 games at once no more than 1 can be under way" in " ".join(said.split())
     assert "Bots run without a sandbox, as you asked: they have all of your rights.\n" in said
     assert said.count("Bots run ") == 1
     assert said.count("ann ended by itself (exit code 3), is started again in 0.5 s; see runs/run-1/bots/ann\n") == 1

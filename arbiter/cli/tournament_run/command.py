@@ -17,7 +17,7 @@ from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import counted, on_terminal, say, tables
 from arbiter.cli.tournament_run.export import export, export_hits
 from arbiter.cli.tournament_run.folder import Folder, begin, newest, shown
-from arbiter.cli.tournament_run.host import Host, RunSettings, cautions, console, cores, logged, until_signal
+from arbiter.cli.tournament_run.host import Host, RunSettings, at_most, cautions, console, cores, logged, until_signal
 from arbiter.cli.tournament_run.progress import Progress
 from arbiter.cli.tournament_run.run_processes import now_ms
 from arbiter.cli.tournament_run.running_tournament import RunningTournament, TournamentState
@@ -70,7 +70,8 @@ def run(
     if len(file.bots) < 2:
         number = "one bot" if file.bots else "no bots"
         raise Failure(f"{specification} names {number}: add a table [[bots]] for each, at least two")
-    for caution in (*file.cautions, *cautions(file.bots, games, cores())):
+    asked = at_most(len(file.bots), file.tournament.at_once, games) if concurrency is not None else ()
+    for caution in (*file.cautions, *cautions(file.bots, games, cores()), *asked):
         say(caution, "yellow")
     walls, remark = chosen("off" if no_sandbox else sandbox, file.limits)
     runs = directory or RUNS / specification.stem

@@ -340,6 +340,19 @@ def cautions(bots: Sequence[BotEntry], games: int, usable: int) -> Iterator[str]
         )
 
 
+def at_most(bots: int, at_once: int, games: int) -> Iterator[str]:
+    """Yield what whoever asks for so many games at once should know, if the bots can't play as many.
+
+    at_once: how many each of them plays at a time.
+    """
+    most = bots * at_once // 2
+    if most < games:
+        yield (
+            f"Of {games} games at once no more than {most} can be under way: {counted(bots, 'bot')} play {at_once} "
+            "each at a time. The file says how many, as `at_once`."
+        )
+
+
 def _thinking(one: BotEntry, other: BotEntry) -> int:
     """Return how many threads think at once in a game of two bots."""
     ponders = any(bot.engine is not None and bot.engine.ponder for bot in (one, other))
