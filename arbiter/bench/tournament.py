@@ -29,6 +29,7 @@ LONG: Final = 60  #: plies of a long game; its rules end none of the usual varia
 SHORT: Final = 12
 CHESS: Final = "chess"
 OPENING: Final = 4  #: plies of the openings of engines
+BASE_MB, GAME_MB = 1_024, 128  #: memory that a bot may take, and more of it for each game: its engines are processes
 WARM_UP_GAMES: Final = 2  #: games for each one that is played at once, before the measurement
 START_S: Final = 120.0  #: time for a run to play these
 CYCLES: Final = 1_000  #: each is two games: more than are played
@@ -139,7 +140,8 @@ def specification(plan: TournamentPlan, at_once: int, plies: int) -> str:
     opening = f'[openings]\nplies = {OPENING}\nseed = "bench"\n' if plan.uci else ""
     return (
         f'name = "Bench"\nformat = "round_robin"\ngames = ["{_variant(plan)}"]\ntime = "10m+10s"\nrated = false\n'
-        f"at_once = {at_once}\n[options]\ncycles = {CYCLES}\n[adjudication]\nplies = {plies}\n{opening}{bots}"
+        f"at_once = {at_once}\n[options]\ncycles = {CYCLES}\n[adjudication]\nplies = {plies}\n{opening}"
+        f"[sandbox]\nmemory_mb = {BASE_MB + at_once * GAME_MB}\n{bots}"
     )
 
 

@@ -34,6 +34,7 @@ def test_the_file_of_the_benchmark_is_a_tournament(uci: str, tmp_path: Path) -> 
     assert [bot.name for bot in read.bots] == ["one", "two"]
     assert (read.bots[0].engine is not None) == bool(uci)
     assert (read.tournament.at_once, read.tournament.adjudication.plies) == (32, 12)
+    assert read.limits.memory_mb >= 32 * 100, "an engine of each game"
     assert read.tournament.games == ("chess" if uci else "circle-of-life(target=60)",)
 
 
