@@ -21,8 +21,8 @@ BEFORE_MS: Final = 100  #: that a player who prepares arrives, at the latest, be
 class Attendance:
     """Lets matches decide that their players are there, or not, and interrupts them. others: servers of the store.
 
-    Where an arrival may start a clock, it waits until the bots of both players that are connected here are ready, for
-    at most the `ready_ms` of the match's policy.
+    An arrival waits until the player's bot is ready. One that would resume a match also waits for the opponent's bot,
+    if that is connected, to whichever server. It waits for at most the `ready_ms` of the match's policy.
     """
 
     def __init__(
@@ -46,6 +46,7 @@ class Attendance:
         for live in self._live.of_player(player):
             self._waits_no_more(live, player)
             self._decisions.note_presence(live, player, Leave)
+            self.note_present_players(live)  # the opponent need not wait for it any more
 
     def note_present_players(self, live: LiveMatch) -> None:
         """Let a match decide that those of its players have arrived who are present now."""
@@ -71,10 +72,18 @@ class Attendance:
 
     def _is_premature(self, match: Match, player: str) -> bool:
         """Return whether an arrival may start a clock before the connected bots are ready."""
-        starts = match.phase is Phase.PENDING or (
-            match.phase is Phase.PAUSED and match.players[match.turn - 1] == player
-        )
-        return starts and any(self._presence.is_preparing(each, match.id) for each in match.holders)
+        if match.phase not in (Phase.PENDING, Phase.PAUSED):
+            return False
+        if match.phase is Phase.PAUSED and match.players[match.turn - 1] == player:
+            return any(self._is_awaited(match, each) for each in match.holders)
+        return self._presence.is_preparing(player, match.id)
+
+    def _is_awaited(self, match: Match, player: str) -> bool:
+        """Return whether a player's bot is connected and not ready yet: on another server, has not arrived yet."""
+        if self._presence.is_present(player):
+            return self._presence.is_preparing(player, match.id)
+        arrived = any(match.present[seat - 1] for seat in seats_of(match, player))
+        return not arrived and self._others.elsewhere(player) is not None
 
     def _waited(self, live: LiveMatch, player: str) -> None:
         """Let a player arrive that has had its time to get ready."""

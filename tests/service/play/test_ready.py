@@ -42,10 +42,10 @@ async def test_the_first_clock_starts_once_both_are_ready() -> None:
     await asyncio.sleep(2)
     alice.ready(match.id)
     await asyncio.sleep(1)
-    assert await happened(server, match, Arrived, Started) == []
+    assert await happened(server, match, Arrived, Started) == [(Arrived, 2_000)]
     bob.ready(match.id)
     await settle()
-    assert await happened(server, match, Arrived, Started) == [(Arrived, 3_000), (Arrived, 3_000), (Started, 3_000)]
+    assert await happened(server, match, Arrived, Started) == [(Arrived, 2_000), (Arrived, 3_000), (Started, 3_000)]
     assert (await alice.turn()).match.clocks[0].remaining_ms == 60_000
 
 
@@ -109,6 +109,23 @@ async def test_after_an_outage_the_clock_waits_again(first: str) -> None:
     await settle()
     assert [kind for kind, _ in await happened(server, match, Started, Resumed)] == [Started, Resumed]
     assert (await happened(server, match, Resumed))[0][1] >= 2_000
+
+
+@virtually
+async def test_after_an_outage_the_clock_waits_no_longer_for_a_player_who_leaves() -> None:
+    server = InMemoryArbiter()
+    match, *bots = await both(server)
+    for bot in bots:
+        bot.ready(match.id)
+    await settle()
+    await server.restart()
+    alice, bob = [await server.connect(name, says_ready=True) for name in ("alice", "bob")]
+    alice.ready(match.id)
+    await settle()
+    assert await happened(server, match, Resumed) == []
+    bob.leave()
+    await settle()
+    assert [kind for kind, _ in await happened(server, match, Resumed)] == [Resumed]
 
 
 @virtually

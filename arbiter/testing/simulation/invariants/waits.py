@@ -263,7 +263,7 @@ def no_match_starts_before_its_players_are_ready(case: RunEvidence) -> Iterator[
 
     A player who has made a request in the match is there in any case. The first clock alone is checked.
     """
-    if case.has_jumps or case.plan.replicas > 1:
+    if case.has_jumps:
         return
     preparing = {each.name for each in case.plan.players if each.prepares_ms is not None}
     said = {(each.player, each.match_id, each.true_ms) for each in case.history.ready}
@@ -273,7 +273,7 @@ def no_match_starts_before_its_players_are_ready(case: RunEvidence) -> Iterator[
         policy = created["policy"]
         if started is None or policy["start"] == "at_once":
             continue
-        lasts_ms = min(policy.get("ready_ms", 0), policy["no_show_ms"] - BEFORE_MS)
+        lasts_ms = min(policy.get("ready_ms", 0), policy["no_show_ms"] - BEFORE_MS) - SLACK_MS
         if started["at"] >= created["at"] + lasts_ms:
             continue
         for player in preparing & set(created["players"]):
