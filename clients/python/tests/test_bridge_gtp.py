@@ -41,6 +41,21 @@ def test_a_match_from_a_position_is_put_up_stone_by_stone() -> None:
     assert asked[3:7] == ["play w e5", "play b d4", "play w a1", "play w b2"]
 
 
+def put_up(*moves: str) -> list[str]:
+    """Return the lines that put up moves in a match of Go, without those of the empty board."""
+    match = arb.LiveMatch("m1", "go", 1, "bob", "none", moves=moves)
+    turn = arb.Turn("go", 1, len(moves), "", (), (), 0, 0, "", False, "bob", (), None, (), 0, 1, match)
+    return GTP.question(bridge.Question(turn, None, None, None))[3:-2]
+
+
+def test_an_engine_need_not_play_a_move_that_takes_its_own_stones() -> None:
+    taken = ("b1", "a1", "a3", "j9", "b2")
+    played = ["play b b1", "play w a1", "play b a3", "play w j9", "play b b2"]
+    assert put_up(*taken, "a2") == ["play b b1", "play b a3", "play w j9", "play b b2"]
+    assert put_up(*taken, "a2", "e5", "pass")[-3:] == ["play b b2", "play b e5", "play w pass"]
+    assert put_up(*taken, "pass", "a2", "c3") == [*played, "play w pass", "play b a2", "play w c3"]
+
+
 ONE_EYE = "/".join(["........."] * 5 + ["SSSS.....", "sssS.....", ".ssS...s.", "sssS...s."])
 CORNER = ONE_EYE.replace("sss", "xxx").replace(".ss", ".xx")
 BOTH = CORNER.replace("s", "x")

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import cache
 from typing import Final
 
 from arbiter_client.bot import Choice, Move, Resign
@@ -72,10 +73,7 @@ class Gtp(Language):
         self._asked, self._dead = question, None
         turn = question.turn
         colour = COLOURS[turn.seat - 1]
-        first, stones = _start(turn.match.start_position)
-        lines = [*_board(turn.match), *(f"play {COLOURS[seat]} {vertex}" for seat, vertex in stones)]
-        played = [move for move in turn.match.moves if not _answers(move)]
-        lines += [f"play {COLOURS[(first + number) % 2]} {move}" for number, move in enumerate(played)]
+        lines = [*_board(turn.match), *_plays(turn.match)]
         if _agreeing(turn.position):
             return [*lines, f"{DEAD} final_status_list dead"]
         if question.left_ms is None:
@@ -127,8 +125,62 @@ class Gtp(Language):
 
 def _board(match: LiveMatch) -> list[str]:
     """Return the lines that put up the empty board of a match."""
-    given = dict(_PARAMETER.findall(match.game))
-    return [f"boardsize {given.get('size', SIZE)}", f"komi {given.get('komi', KOMI)}", "clear_board"]
+    return [f"boardsize {_parameter(match, 'size', SIZE)}", f"komi {_parameter(match, 'komi', KOMI)}", "clear_board"]
+
+
+def _parameter(match: LiveMatch, name: str, otherwise: str) -> str:
+    given: dict[str, str] = dict(_PARAMETER.findall(match.game))
+    return given.get(name, otherwise)
+
+
+def _plays(match: LiveMatch) -> list[str]:
+    """Return the lines that put up the moves of a match.
+
+    Up to the last move that took its own stones off the board, the stones that were left are put up in place of the
+    moves: most engines refuse such a move.
+    """
+    size = int(_parameter(match, "size", SIZE))
+    first, stones = _start(match.start_position)
+    board = {vertex: seat for seat, vertex in stones}
+    moves = [move for move in match.moves if not _answers(move)]
+    done = 0
+    for number, move in enumerate(moves):
+        if move != "pass" and _takes_itself(board, move, (first + number) % 2, size):
+            stones, done = [(seat, vertex) for vertex, seat in board.items()], number + 1
+    played = [((first + number) % 2, move) for number, move in enumerate(moves) if number >= done]
+    return [f"play {COLOURS[seat]} {vertex}" for seat, vertex in (*stones, *played)]
+
+
+def _takes_itself(board: dict[str, int], vertex: str, seat: int, size: int) -> bool:
+    """Place a stone on a board of stones by vertex, take what it takes, and return whether it took its own chain."""
+    board[vertex] = seat
+    for near in _beside(vertex, size):
+        if board.get(near, seat) != seat:
+            _take(board, near, size)
+    return _take(board, vertex, size)
+
+
+def _take(board: dict[str, int], vertex: str, size: int) -> bool:
+    """Take a chain off a board if it has no liberty; return whether it was taken."""
+    chain, left = {vertex}, [vertex]
+    while left:
+        for near in _beside(left.pop(), size):
+            if near not in board:
+                return False
+            if board[near] == board[vertex] and near not in chain:
+                chain.add(near)
+                left.append(near)
+    for each in chain:
+        del board[each]
+    return True
+
+
+@cache
+def _beside(vertex: str, size: int) -> tuple[str, ...]:
+    """Return the vertices beside one."""
+    column, rank = COLUMNS.index(vertex[0]), int(vertex[1:])
+    near = ((column - 1, rank), (column + 1, rank), (column, rank - 1), (column, rank + 1))
+    return tuple(f"{COLUMNS[file]}{row}" for file, row in near if 0 <= file < size and 1 <= row <= size)
 
 
 def _answers(move: str) -> bool:
