@@ -276,7 +276,7 @@ class Testbed:
 
     def game(self, suits: Callable[[str], bool] = lambda game: True) -> str:
         """Return a game that the bot plays, the quickest first. Raises NotApplicable if none suits."""
-        for game in SHORT_GAME:
+        for game in (*SHORT_GAME, *registry.classes()):
             if self.plays(game) and suits(game):
                 return game if not self.games else next(n for n in self.games if n.partition("(")[0] == game)
         raise NotApplicable(f"this bot plays {', '.join(self.games)}")

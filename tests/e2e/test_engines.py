@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import shlex
 import signal
 import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -17,7 +19,10 @@ from arbiter_client.blocking import BlockingClient
 from arbiter_client.local_match import play_local_match
 
 from arbiter.cli.bot import Engine
+from arbiter.conformance.catalogue import chosen
+from arbiter.conformance.kit import ClauseVerdict, Kit
 from arbiter.runtime.loopback import free_port
+from tests.clients.table import SCALE, failures
 from tests.clients.toolchains import require
 from tests.documents import block
 from tests.e2e.processes import BIN, Server
@@ -99,6 +104,23 @@ async def test_an_engine_thinks_in_its_opponents_time(caplog: pytest.LogCaptureF
     assert "ponderer < ponderhit" in caplog.messages
     assert "ponderer < go ponder depth 6" in caplog.messages
     assert not any("ponder" in line for line in caplog.messages if line.startswith("other < "))
+
+
+@pytest.mark.timeout(3_600)
+@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    ("engine", "words", "clause"),
+    [
+        (STOCKFISH, f"--uci {STOCKFISH} --nodes 1", "games.chess"),
+        (GNUGO, f"--gtp '{GNUGO} --mode gtp --level 1 --chinese-rules --capture-all-dead'", "games.go"),
+    ],
+)
+def test_an_engine_passes_the_clause_of_its_game(engine: str, words: str, clause: str, whole: bool) -> None:
+    require(engine, why="an engine plays with the conformance kit")
+    kit = Kit(f"{sys.executable} -m arbiter bot run --sandbox off {words}", SCALE)
+    outcomes = asyncio.run(kit.run(chosen([] if whole else [clause])))
+    assert failures(outcomes) == []
+    assert ClauseVerdict.PASSED in {one.verdict for one in outcomes if one.clause.id == clause}
 
 
 CASTLING_MATES = {

@@ -12,6 +12,7 @@ from arbiter.conformance.waiting import REACT_S
 from arbiter.games import registry
 
 TIMES_S = (40, 160, 640)  #: on each clock for a complete game, plus 50 ms a move: more if the bot's flag fell before
+WHOLE = (*registry.SEED, "chess", "go")  #: that are played to their ends: the last two are what engines play
 LONG_LINE = 25  #: random moves after which Elevation has thousands of legal moves
 HUGE_LINE = 40
 
@@ -64,7 +65,7 @@ def _register(game: str) -> None:
     register(situation)
 
 
-for _game in registry.SEED:
+for _game in WHOLE:
     _register(_game)
 
 

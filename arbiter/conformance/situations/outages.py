@@ -8,7 +8,7 @@ from arbiter_protos.v1 import play_pb2
 
 from arbiter.conformance.bot_match import BotMatch
 from arbiter.conformance.clauses import CLIENTS, clause
-from arbiter.conformance.failures import Failed
+from arbiter.conformance.failures import Failed, NotApplicable
 from arbiter.conformance.testbed import START_S, Testbed
 from arbiter.errors import Reason, Refusal
 
@@ -113,6 +113,8 @@ async def _charged_little(testbed: Testbed, outage: Callable[[Testbed, BotMatch]
         before.append(await match.charged_ms(match.now.ply - 1))
         now_s = testbed.trace.now_s
         await outage(testbed, match)
+        if match.now.players[match.now.turn - 1] != testbed.player:
+            raise NotApplicable("this bot asks the server nothing at its turn, and has moved before the outage")
         ply = match.now.ply
         await testbed.connected(after_s=now_s)
         await match.goes_on(1, START_S)
