@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from subprocess import PIPE
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from arbiter.runtime.loopback import free_port
 
@@ -102,9 +102,13 @@ def page(said: str) -> str:
     return found[1]
 
 
-def begin(runs: list[subprocess.Popen[str]], file: Path, *options: str) -> subprocess.Popen[str]:
+def begin(
+    runs: list[subprocess.Popen[str]], file: Path, *options: str, output: IO[str] | int = PIPE
+) -> subprocess.Popen[str]:
     """Begin `arbiter tournament run` in the folder of its file; the fixture `runs` kills it at the end."""
     command = [*COMMAND, "tournament", "run", str(file), *options]
-    process = subprocess.Popen(command, cwd=file.parent, stdout=PIPE, stderr=PIPE, env=clean_environment(), text=True)
+    process = subprocess.Popen(
+        command, cwd=file.parent, stdout=output, stderr=output, env=clean_environment(), text=True
+    )
     runs.append(process)
     return process

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
-from contextlib import suppress
+from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,7 +19,7 @@ from arbiter.cli.tournament_run.run_processes import SERVER_MODULE
 from arbiter.sandbox.bubblewrap import SPAWNER
 from tests.cli.command import WAIT_S, Arbiter, begin
 from tests.clients.toolchains import require
-from tests.processes import descendants, wait_for_end
+from tests.processes import descendants, until, wait_for_end
 
 pytestmark = [pytest.mark.long, pytest.mark.toolchain]
 
@@ -69,12 +72,17 @@ def heard(process: subprocess.Popen[str], words: str) -> None:
     raise AssertionError(f"{words!r} was not said: {said}{process.stderr.read()}")
 
 
-def kill(run: subprocess.Popen[str], what: str) -> None:
-    """Kill one process of a run whose command line contains a text, and wait for its end."""
-    process = next(number for number, command in descendants(run.pid).items() if what in command.split())
-    with suppress(ProcessLookupError):  # a process that was not needed any more
-        os.kill(process, signal.SIGKILL)
-    wait_for_end(process)
+def kill(run: subprocess.Popen[str], what: str, which: int = 0) -> bool:
+    """Kill one process of a run whose command line contains a word, and wait for its end; return whether there was one.
+
+    which: of those that there are, parents first; -1 for a program, whose parents have its name as an argument.
+    """
+    there = [number for number, command in descendants(run.pid).items() if what in command.split()]
+    if there:
+        with suppress(ProcessLookupError):  # a process that was not needed any more
+            os.kill(there[which], signal.SIGKILL)
+        wait_for_end(there[which])
+    return bool(there)
 
 
 @pytest.mark.parametrize(
@@ -102,12 +110,12 @@ def test_a_tournament_goes_on_whichever_of_its_processes_is_killed(
     options = ("--concurrency", "2", "--export", "out", *walls)
     run = begin(runs, file, "--directory", "runs", *options)
     heard(run, " 1/16  chess: ")
-    kill(run, program)
+    assert kill(run, program, -1)
     heard(run, " 4/16  chess: ")
-    kill(run, SERVER_MODULE)
+    assert kill(run, SERVER_MODULE)
     heard(run, "the arbiter ended by itself (signal SIGKILL), is started again in ")
     heard(run, " 7/16  chess: ")
-    kill(run, "arbiter.sandbox.guard" if sandboxed else str(SPAWNER))
+    assert kill(run, "arbiter.sandbox.guard" if sandboxed else str(SPAWNER))
     heard(run, "ended by itself (signal SIGKILL), is started again in ")
     heard(run, " 10/16  chess: ")
     run.kill()
@@ -121,6 +129,60 @@ def test_a_tournament_goes_on_whichever_of_its_processes_is_killed(
     assert set(ends) <= {"adjudicated length"}, "no game is lost by a clock, absence or resignation"
     verified = arbiter("verify", str(tmp_path / "out"), "--key", str(tmp_path / "out/keys.json"))
     assert (verified.code, "16 games with " in verified.out) == (0, True), verified.complaint
+
+
+SHARE = 10  #: of the kills of a server alone, one in this many
+MOST_RECORDS = 400  #: between two kills, and one at least
+
+
+def records(folder: Path) -> int:
+    """Return how many records the store of the first run in a folder has."""
+    place = f"file:{folder}/runs/run-1/arbiter.db?mode=ro"
+    with suppress(sqlite3.OperationalError), closing(sqlite3.connect(place, uri=True)) as store:
+        return int(store.execute("SELECT max(sequence) FROM event").fetchone()[0] or 0)
+    return 0  # it has no store yet
+
+
+def goes_on(run: subprocess.Popen[str], folder: Path, by: int) -> None:
+    """Wait until a run has stored so many further records. Raises AssertionError if it ends before."""
+    before = records(folder)
+    until(lambda: records(folder) >= before + by or run.poll() is not None)
+    assert run.poll() is None, (folder / "said").read_text()
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(0)  # many kills take long; each step has a limit of its own
+@pytest.mark.parametrize("sandboxed", [True, False])
+def test_a_tournament_goes_on_whatever_is_killed_whenever(
+    tmp_path: Path, runs: list[subprocess.Popen[str]], arbiter: Arbiter, kills: int, sandboxed: bool
+) -> None:
+    """Again and again: the run, its server, the parent of an engine, or an engine. The run alone is resumed by hand."""
+    require(STOCKFISH, why="a chess engine plays")
+    dice, count = random.Random(kills), max(kills // SHARE, 1)
+    file = written(tmp_path, *ENGINES, cup=CUP.replace("cycles = 8", f"cycles = {2 * count}"))
+    walls, parent = (
+        (("--sandbox", "require"), "arbiter.sandbox.guard") if sandboxed else (("--no-sandbox",), str(SPAWNER))
+    )
+    options = ("--directory", "runs", "--concurrency", "2", "--export", "out", *walls)
+    with (tmp_path / "said").open("a") as said:
+        run = begin(runs, file, *options, output=said)
+        victims = ((STOCKFISH, -1), (SERVER_MODULE, 0), (parent, 0), None)
+        for victim in dice.choices(victims, (4, 2, 2, 1), k=count):
+            goes_on(run, tmp_path, dice.randint(1, MOST_RECORDS))
+            if victim is not None:
+                until(partial(kill, run, *victim))
+                continue
+            run.kill()
+            run.wait()
+            run = begin(runs, file, *options, "--resume", output=said)
+        assert run.wait() == 0, (tmp_path / "said").read_text()
+    games = 4 * count
+    text = (tmp_path / "said").read_text()
+    assert f"over (complete): {games} of {games} games played" in text
+    ends = {line.split(", ")[1] for line in text.splitlines() if line.startswith("  chess: ")}
+    assert ends <= {"adjudicated length", "checkmate"}, "no game is lost by a clock, absence or resignation"
+    verified = arbiter("verify", str(tmp_path / "out"), "--key", str(tmp_path / "out/keys.json"))
+    assert (verified.code, f"{games} games with " in verified.out) == (0, True), verified.complaint
 
 
 @pytest.mark.parametrize(
