@@ -171,10 +171,14 @@ async def test_expected_scores_are_shown_once_the_match_is_over(page: Site) -> N
     await page.server.arbiter.matches.request("alice", match.id, lambda seat: Resign(seat, "enough"))
     over = Elements((await page.get(path)).text)
     assert "Expected score: alice 51 %, bob 12 %" in over.words
+    assert "The score of alice, as expected by alice bob." in " ".join(over.words.split())
     assert "Expected score: alice 51 %, bob 40 %" in Elements((await page.get(f"{path}?ply=3")).text).words
     labels = [attributes.get("aria-label") for _, attributes in over.found]
     said = "alice expected 51 % at first and 51 % in the end; bob expected 40 % at first and 12 % in the end"
     assert f"What each player expected: {said}" in labels
+    one = await played(page.server, "hop-it", 2, comments=[Comment(510), None], resign=True)
+    words = " ".join(Elements((await page.get(f"/matches/{one.id}")).text).words.split())
+    assert "The score of alice, as expected by alice." in words
     silent = await played(page.server, "hop-it", 2, resign=True)
     assert "What each player expected" not in (await page.get(f"/matches/{silent.id}")).text
 
