@@ -112,9 +112,24 @@ void Runner::on_match(const v1::Match& match) {
     }
     const int played = match.ply() - match.opening_plies();
     seat->goes_on = played > 1 || (played == 1 && match.turn() != number);  // the bot has moved in it
-    if (match.phase() == v1::PHASE_ACTIVE || match.phase() == v1::PHASE_PAUSED) begin(seat);
+    seat->awaited = match.phase() == v1::PHASE_PENDING || match.phase() == v1::PHASE_PAUSED;
+    begin(seat);
     if (match.draw_offered_by() != 0 && match.draw_offered_by() != number) answer_offer(seat);
   }
+  say_ready(match.match_id());
+}
+
+// Says that the bot is ready for a match that waits for it, once `started` has returned for each of its seats: no clock
+// of the match starts before.
+void Runner::say_ready(const std::string& match_id) {
+  const auto found = seats_.find(match_id);
+  if (found == seats_.end()) return;
+  const auto is_ready = [](const auto& entry) { return entry.second->awaited && entry.second->told; };
+  if (!std::ranges::all_of(found->second, is_ready)) return;
+  v1::PlayAct act;
+  act.set_match_id(match_id);
+  act.mutable_ready();
+  outbox_.say(std::move(act));
 }
 
 Runner::SeatPointer Runner::seat_of(const std::string& match_id, const std::string& game, int number,
@@ -134,7 +149,12 @@ void Runner::begin(const SeatPointer& seat) {
   const LiveMatch& about = *seat->match;
   log(Level::info, about.id() + (seat->goes_on ? " goes on: " : " begins: ") + about.game() + " as seat " +
                        std::to_string(about.seat()) + " against " + about.opponent());
-  post(seat, threads_, [this, match = seat->match] { callbacks_.tell("started", [&] { bot_.started(*match); }); });
+  post(seat, threads_, [this, seat] {
+    callbacks_.tell("started", [&] { bot_.started(*seat->match); });
+    const std::lock_guard lock(mutex_);
+    seat->told = true;
+    say_ready(seat->match->id());
+  });
 }
 
 void Runner::on_ended(const v1::MatchEnded& message) {

@@ -63,6 +63,7 @@ class Runner {
   void end_if_done();
   SeatPointer seat_of(const std::string& match_id, const std::string& game, int number, const std::string& opponent);
   void begin(const SeatPointer& seat);
+  void say_ready(const std::string& match_id);
   static void end(Seat& seat);
   void promise(const std::string& match_id);
   void count_matches();

@@ -25,6 +25,8 @@ struct Seat {
 
   std::shared_ptr<LiveMatch> match;  ///< null for a result of a match that was never seen live
   bool begun = false;                ///< whether `started` is called, or will be
+  bool told = false;                 ///< whether it has returned
+  bool awaited = false;              ///< whether the match waits for the bot to be ready
   bool thinking = false;             ///< whether a choice for `thought_ply` is awaited
   int thought_ply = -1;
   std::shared_ptr<std::atomic<bool>> gone;  ///< told to that thought once it no longer matters

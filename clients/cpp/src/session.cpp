@@ -224,7 +224,8 @@ v1::ClientHello Session::hello() const {
   hello.set_software_version(ARBITER_CLIENT_VERSION);
   hello.set_bot_name(bot_.name);
   hello.set_bot_version(bot_.version);
-  hello.mutable_capabilities()->Assign(bot_.capabilities.begin(), bot_.capabilities.end());
+  hello.add_capabilities("ready");  // the client says when the bot is ready for a match
+  for (const std::string& each : bot_.capabilities) hello.add_capabilities(each);
   hello.mutable_games()->Assign(bot_.games.begin(), bot_.games.end());
   hello.set_most_matches(bot_.most_matches);
   hello.mutable_extras()->set_board(bot_.extras.board);

@@ -56,6 +56,43 @@ TEST(Session, AnOutageIsOneLineWhenItBeginsAndOneWhenItIsOverAndHooksAreCalled) 
   EXPECT_NE(lines[5].find(" as alice again, after "), std::string::npos) << lines[5];
 }
 
+// Prepares for each match until it is told that it may begin.
+class Preparing : public FixedBot {
+ public:
+  void started(const LiveMatch& match) override {
+    FixedBot::started(match);
+    prepared.wait();
+  }
+
+  Door prepared;
+};
+
+TEST(Session, TheServerHearsOnceTheBotIsReadyForAMatchThatWaits) {
+  Peer peer;
+  Preparing bot;
+  Playing playing(bot, peer);
+  const auto stream = peer.stream();
+  EXPECT_EQ(stream->meet().capabilities(0), "ready");
+  const auto against = [](const std::string& opponent, v1::Phase phase) {
+    return match_item("m" + opponent, [&](v1::Match& match) {
+      match.set_players(1, opponent);
+      match.set_phase(phase);
+    });
+  };
+  stream->say({against("bob", v1::PHASE_PENDING)});
+  bot.told.take("a start");
+  stream->say({ping_item(7)});
+  stream->read(Act::kPong);  // and nothing else before it
+  bot.prepared.open();
+  EXPECT_EQ(stream->read(Act::kReady).match_id(), "mbob");
+  stream->say({against("bob", v1::PHASE_PAUSED)});
+  EXPECT_EQ(stream->read(Act::kReady).match_id(), "mbob");
+  stream->say({against(PLAYER, v1::PHASE_PENDING)});  // against itself: once for both seats
+  EXPECT_EQ(stream->read(Act::kReady).match_id(), std::string("m") + PLAYER);
+  stream->say({against("bob", v1::PHASE_ACTIVE), turn_item(0, "mbob")});
+  stream->read(Act::kMove);
+}
+
 TEST(Session, AMatchInWhichTheBotHasMovedGoesOn) {
   Peer peer;
   FixedBot bot;

@@ -42,8 +42,9 @@ pub trait Bot: Send + Sync + 'static {
         ready(Ok(None))
     }
 
-    /// Called when a match has started, or when the bot continues one after a restart; before its first turn. For a
-    /// match of the bot against itself it is called twice, once for each seat.
+    /// Called when a match has started, or when the bot continues one after a restart; before its first turn. No clock
+    /// of the match starts before it has returned, or at most `Policy.ready_ms` later. For a match of the bot against
+    /// itself it is called twice, once for each seat.
     fn started(&self, live: &Arc<LiveMatch>) {
         let _ = live;
     }

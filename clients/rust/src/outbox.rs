@@ -67,9 +67,9 @@ impl Outbox {
         request_id
     }
 
-    /// Sends an act that is not answered; it is lost if the stream breaks.
-    pub(crate) fn say(&self, what: Act) {
-        self.push(&mut self.state(), act("", what));
+    /// Sends an act that is not answered; it is lost if the stream breaks. `match_id` is empty for an act of no match.
+    pub(crate) fn say(&self, match_id: &str, what: Act) {
+        self.push(&mut self.state(), act(match_id, what));
     }
 
     /// Sends an act that is not answered before all others, also before the server's hello.
@@ -184,7 +184,7 @@ mod tests {
         outbox.hold(ClientHello::default());
         outbox.release();
         let ids: Vec<_> = (0..12).map(|ply| outbox.request("m1", play(ply))).collect();
-        outbox.say(Act::Acknowledge(Acknowledgement { cursor: "c".into() }));
+        outbox.say("", Act::Acknowledge(Acknowledgement { cursor: "c".into() }));
         assert_eq!(said(&outbox).await.len(), 14);
         outbox.answered(&ids[3]);
         outbox.hold(ClientHello::default());

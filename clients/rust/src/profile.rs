@@ -6,6 +6,7 @@ use crate::time_control::{canonical, same};
 use crate::values::{Challenge, Terms, TournamentCall};
 
 const SEATS: i32 = 2;
+const READY: &str = "ready"; // the capability of a client that says when its bot is ready for a match
 
 /// Optional content of each turn; it costs time on both sides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -122,7 +123,7 @@ impl Profile {
             software_version: env!("CARGO_PKG_VERSION").to_owned(),
             bot_name: self.name.clone(),
             bot_version: self.version.clone(),
-            capabilities: self.capabilities.clone(),
+            capabilities: [READY].into_iter().map(str::to_owned).chain(self.capabilities.iter().cloned()).collect(),
             games: self.games.clone(),
             most_matches: i32::try_from(self.most_matches).unwrap_or(0),
             extras: Some(extras),

@@ -21,7 +21,7 @@ use crate::policies::Policies;
 use crate::proto;
 use crate::proto::play_act::Act;
 use crate::proto::play_item::Item;
-use crate::proto::{AnswerDrawAct, ClaimDrawAct, MoveAct, OfferDrawAct, ResignAct};
+use crate::proto::{AnswerDrawAct, ClaimDrawAct, MoveAct, OfferDrawAct, ReadyAct, ResignAct};
 use crate::slots::MatchSlots;
 use crate::turn::{Told, Turn};
 use crate::values::{DrawOffer, FinishedMatch};
@@ -125,6 +125,7 @@ impl Runner {
         if over || message.players.len() != 2 {
             return;
         }
+        let mut begun = Vec::new();
         for (number, opponent) in [(1, 1), (2, 0)] {
             if message.players[number - 1] != self.player {
                 continue;
@@ -134,13 +135,27 @@ impl Runner {
             let seat = self.sit(&place, &message.game, &message.players[opponent]);
             seat.live.learn(message);
             seat.goes_on = played > 1 || (played == 1 && message.turn != place.seat); // the bot has moved in it
-            if matches!(message.phase(), Phase::Active | Phase::Paused) {
-                self.begin(&place);
-            }
+            begun.extend(self.begin(&place));
             if message.draw_offered_by != 0 && message.draw_offered_by != place.seat {
                 self.answer_offer(&place);
             }
         }
+        if !begun.is_empty() && matches!(message.phase(), Phase::Pending | Phase::Paused) {
+            self.say_ready(&message.match_id, begun);
+        }
+    }
+
+    /// Says that the bot is ready for a match, once `started` has returned: no clock of the match starts before.
+    fn say_ready(&mut self, match_id: &str, begun: Vec<watch::Receiver<bool>>) {
+        let (outbox, slots, match_id) = (self.outbox.clone(), self.slots.clone(), match_id.to_owned());
+        self.tasks.spawn(async move {
+            for mut told in begun {
+                let _ = told.wait_for(|told| *told).await; // or the callback is gone, and with it the run
+            }
+            if !slots.is_over(&match_id) {
+                outbox.say(&match_id, Act::Ready(ReadyAct {}));
+            }
+        });
     }
 
     fn sit(&mut self, place: &Place, game: &str, opponent: &str) -> &mut Seat {

@@ -104,7 +104,8 @@ class Bot {
   virtual Choice refused(const Turn& turn, const ArbiterError& error);
 
   /// A match has started, or the bot continues one after a restart. Called before its first turn; twice, once for each
-  /// seat, in a match of the bot against itself.
+  /// seat, in a match of the bot against itself. No clock of the match starts before it has returned, or at most
+  /// `Policy.ready_ms` later.
   virtual void started(const LiveMatch& match);
 
   /// A match has ended. After this returns, the client acknowledges the result to the server.

@@ -94,7 +94,7 @@ impl Runner {
 
     pub(super) fn on_end_told(&mut self, number: u64) {
         if let Some(cursor) = self.ends.done(number) {
-            self.outbox.say(Act::Acknowledge(Acknowledgement { cursor }));
+            self.outbox.say("", Act::Acknowledge(Acknowledgement { cursor }));
         }
     }
 }

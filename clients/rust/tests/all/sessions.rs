@@ -1,11 +1,12 @@
 //! The session: connecting, pings, reconnects with resend, and the ends of a stream.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use arbiter_client::proto::play_act::Act;
 use arbiter_client::proto::play_item::Item;
-use arbiter_client::proto::{Match, MoveAnswer, Ping, PlayItem, PlayResponse};
-use arbiter_client::{AnyBot, Choice, Code, Error, Extras, Options, Reason};
+use arbiter_client::proto::{Match, MoveAnswer, Phase, Ping, PlayAct, PlayItem, PlayResponse, ReadyAct};
+use arbiter_client::{AnyBot, Bot, BotError, Choice, Code, Error, Extras, LiveMatch, Options, Profile, Reason, Turn};
 use prost::Message;
 use tonic::Status;
 
@@ -32,7 +33,7 @@ async fn a_bot_says_who_it_is_and_plays_a_match() {
     assert_eq!((hello.protocol_version.as_str(), hello.software.as_str()), ("1.0", "arbiter-client-rust"));
     assert_eq!((hello.bot_name.as_str(), hello.bot_version.as_str()), ("noted", "7"));
     assert_eq!((hello.games, hello.most_matches), (vec!["pods".to_owned()], 3));
-    assert_eq!(hello.capabilities, ["tricks"]);
+    assert_eq!(hello.capabilities, ["ready", "tricks"]);
     assert_eq!((hello.seeks, hello.tournaments), (false, true));
     let extras = hello.extras.expect("extras");
     assert_eq!((extras.board, extras.legal_moves_up_to, extras.steps), (true, 9, false));
@@ -51,6 +52,43 @@ async fn a_bot_says_who_it_is_and_plays_a_match() {
     playing.ended().await.expect("the run has done what it was to do");
     let told = ["started m1 in seat 1", "turn 0 of m1 in seat 1", "turn 2 of m1 in seat 1", "ended m1 with Some(1.0)"];
     assert_eq!(notes.all(), told);
+}
+
+struct Preparing(Arc<Gate>);
+
+impl Bot for Preparing {
+    fn profile(&self) -> Profile {
+        Profile::named("preparing")
+    }
+
+    async fn choose(&self, turn: &Turn) -> Result<Choice, BotError> {
+        Ok(letter(turn.ply).into())
+    }
+
+    fn started(&self, live: &Arc<LiveMatch>) {
+        self.0.pass(&live.match_id);
+    }
+}
+
+#[tokio::test]
+async fn the_server_hears_once_the_bot_is_ready_for_a_match_that_waits() {
+    let mut peer = Peer::start().await;
+    let (gate, mut key) = Gate::new();
+    let _playing = Playing::start(Preparing(gate), peer.options());
+    let mut stream = peer.stream().await;
+    assert_eq!(stream.meet().await.capabilities, ["ready"]);
+    let waits = |phase: Phase| Item::Match(Match { phase: phase.into(), ..running("m1") });
+    let said = |act: PlayAct| (act.match_id, act.act);
+    let ready = ("m1".to_owned(), Some(Act::Ready(ReadyAct {})));
+    stream.say([waits(Phase::Pending)]).await;
+    key.ring().await;
+    stream.ping(1).await; // and nothing else before it
+    key.let_through();
+    assert_eq!(said(stream.read().await), ready);
+    stream.say([waits(Phase::Paused)]).await;
+    assert_eq!(said(stream.read().await), ready);
+    stream.say([Item::Match(running("m1")), Item::Turn(turn("m1", 0))]).await;
+    stream.hear_move().await;
 }
 
 #[tokio::test]

@@ -39,8 +39,9 @@ public interface Bot {
     }
 
     /**
-     * Called when a match has started, or when the bot continues one after a restart; before its first turn. For a
-     * match of the bot against itself it is called twice, once for each seat.
+     * Called when a match has started, or when the bot continues one after a restart; before its first turn. No clock
+     * of the match starts before it has returned, or at most {@code Policy.ready_ms} later. For a match of the bot
+     * against itself it is called twice, once for each seat.
      */
     default void started(LiveMatch match) throws Exception {}
 

@@ -49,6 +49,7 @@ public record Profile(
         Extras extras) {
     private static final int SEATS = 2;
     private static final String PROTOCOL_VERSION = "1.0";
+    private static final String READY = "ready"; // the client says when its bot is ready for a match
     private static final String SOFTWARE = "arbiter-client-java";
     private static final String SOFTWARE_VERSION = "0.1.0";
 
@@ -164,6 +165,7 @@ public record Profile(
                 .setSoftwareVersion(SOFTWARE_VERSION)
                 .setBotName(name)
                 .setBotVersion(version)
+                .addCapabilities(READY)
                 .addAllCapabilities(capabilities)
                 .addAllGames(games)
                 .setMostMatches(mostMatches)

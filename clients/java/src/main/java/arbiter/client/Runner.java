@@ -8,6 +8,7 @@ import arbiter.v1.MoveAnswer;
 import arbiter.v1.Phase;
 import arbiter.v1.PlayAct;
 import arbiter.v1.PlayItem;
+import arbiter.v1.ReadyAct;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.ArrayDeque;
@@ -106,6 +107,7 @@ final class Runner {
         if (over || match.getPlayersCount() != SEATS) {
             return;
         }
+        List<CompletableFuture<Void>> begun = new ArrayList<>();
         for (int number = 1; number <= SEATS; number++) {
             if (!match.getPlayers(number - 1).equals(player)) {
                 continue;
@@ -114,12 +116,24 @@ final class Runner {
             seat.match.learn(match);
             int played = match.getPly() - match.getOpeningPlies();
             seat.goesOn = played > 1 || (played == 1 && match.getTurn() != number); // the bot has moved in it
-            if (match.getPhase() == Phase.PHASE_ACTIVE || match.getPhase() == Phase.PHASE_PAUSED) {
-                begin(seat);
-            }
+            begun.add(begin(seat));
             if (match.getDrawOfferedBy() != 0 && match.getDrawOfferedBy() != number) {
                 answerOffer(seat);
             }
+        }
+        if (!begun.isEmpty() && (match.getPhase() == Phase.PHASE_PENDING || match.getPhase() == Phase.PHASE_PAUSED)) {
+            CompletableFuture.allOf(begun.toArray(CompletableFuture[]::new))
+                    .thenRun(() -> sayReady(match.getMatchId()));
+        }
+    }
+
+    /** Says that the bot is ready for a match, after {@code started}: no clock of the match starts before. */
+    private void sayReady(String matchId) {
+        if (seats.containsKey(matchId)) {
+            outbox.say(PlayAct.newBuilder()
+                    .setMatchId(matchId)
+                    .setReady(ReadyAct.getDefaultInstance())
+                    .build());
         }
     }
 

@@ -13,6 +13,7 @@ import arbiter.v1.MatchEvent;
 import arbiter.v1.MoveAnswer;
 import arbiter.v1.ObserveItem;
 import arbiter.v1.ObserveResponse;
+import arbiter.v1.Phase;
 import arbiter.v1.Ping;
 import arbiter.v1.PlayAct;
 import arbiter.v1.PlayItem;
@@ -25,6 +26,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -41,10 +43,20 @@ class SessionTest {
         final BlockingQueue<Choice> choices = new LinkedBlockingQueue<>();
         final BlockingQueue<FinishedMatch> ends = new LinkedBlockingQueue<>();
         final BlockingQueue<Client> clients = new LinkedBlockingQueue<>();
+        final BlockingQueue<String> started = new LinkedBlockingQueue<>();
+        final CountDownLatch prepared = new CountDownLatch(1);
 
         @Override
         public void playing(Client client) {
             clients.add(client);
+        }
+
+        @Override
+        public void started(LiveMatch match) throws InterruptedException {
+            started.add(match.matchId());
+            if (match.matchId().equals("prepared")) {
+                prepared.await();
+            }
         }
 
         @Override
@@ -120,6 +132,35 @@ class SessionTest {
 
     private static PlayItem.Builder ping(long number) {
         return PlayItem.newBuilder().setPing(Ping.newBuilder().setNumber(number));
+    }
+
+    private static PlayItem.Builder waiting(Phase phase) {
+        PlayItem.Builder item = match("prepared");
+        item.getMatchBuilder().setPhase(phase);
+        return item;
+    }
+
+    private static void readReady(Peer.Stream stream) throws Exception {
+        PlayAct act = stream.read();
+        assertTrue(act.hasReady(), act.toString());
+        assertEquals("prepared", act.getMatchId());
+    }
+
+    @Test
+    void theServerHearsOnceTheBotIsReadyForAMatchThatWaits() throws Exception {
+        Peer.Stream stream = peer.stream();
+        assertEquals(List.of("ready"), stream.meet().getHello().getCapabilitiesList());
+        stream.say(waiting(Phase.PHASE_PENDING));
+        soon(bot.started);
+        stream.say(ping(7));
+        assertEquals(7, stream.read().getPong().getNumber());
+        bot.prepared.countDown();
+        readReady(stream);
+        stream.say(waiting(Phase.PHASE_PAUSED));
+        readReady(stream);
+        stream.say(waiting(Phase.PHASE_ACTIVE), turn("prepared", 0));
+        bot.choices.add(new Move("a"));
+        assertEquals("a", stream.read().getMove().getMove());
     }
 
     @Test
