@@ -86,12 +86,12 @@ def kill(run: subprocess.Popen[str], what: str, which: int = 0) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("program", "bots", "sandboxed"),
+    ("program", "bots", "games", "sandboxed"),  # those of programs that speak lines are short
     [
-        pytest.param(STOCKFISH, ENGINES, True, id="engines"),
-        pytest.param(STOCKFISH, ENGINES, False, marks=pytest.mark.soak, id="engines without a sandbox"),
-        pytest.param(LINES_BOT.name, LINES, True, marks=pytest.mark.soak, id="lines"),
-        pytest.param(LINES_BOT.name, LINES, False, id="lines without a sandbox"),
+        pytest.param(STOCKFISH, ENGINES, 16, True, id="engines"),
+        pytest.param(STOCKFISH, ENGINES, 16, False, marks=pytest.mark.soak, id="engines without a sandbox"),
+        pytest.param(LINES_BOT.name, LINES, 40, True, marks=pytest.mark.soak, id="lines"),
+        pytest.param(LINES_BOT.name, LINES, 40, False, id="lines without a sandbox"),
     ],
 )
 def test_a_tournament_goes_on_whichever_of_its_processes_is_killed(
@@ -100,35 +100,36 @@ def test_a_tournament_goes_on_whichever_of_its_processes_is_killed(
     arbiter: Arbiter,
     program: str,
     bots: tuple[str, str],
+    games: int,
     sandboxed: bool,
 ) -> None:
     require(STOCKFISH, why="a chess engine plays")
     (tmp_path / JSON_BOT).write_text(JSON_LINES)
     shutil.copy(LINES_BOT, tmp_path)
-    file = written(tmp_path, *bots)
+    file = written(tmp_path, *bots, cup=CUP.replace("cycles = 8", f"cycles = {games // 2}"))
     walls = ("--sandbox", "require") if sandboxed else ("--no-sandbox",)
     options = ("--concurrency", "2", "--export", "out", *walls)
     run = begin(runs, file, "--directory", "runs", *options)
-    heard(run, " 1/16  chess: ")
+    heard(run, f" 1/{games}  chess: ")
     assert kill(run, program, -1)
-    heard(run, " 4/16  chess: ")
+    heard(run, f" 4/{games}  chess: ")
     assert kill(run, SERVER_MODULE)
     heard(run, "the arbiter ended by itself (signal SIGKILL), is started again in ")
-    heard(run, " 7/16  chess: ")
+    heard(run, f" 7/{games}  chess: ")
     assert kill(run, "arbiter.sandbox.guard" if sandboxed else str(SPAWNER))
     heard(run, "ended by itself (signal SIGKILL), is started again in ")
-    heard(run, " 10/16  chess: ")
+    heard(run, f"/{games}  chess: ")
     run.kill()
     run.communicate()
 
     run = begin(runs, file, "--directory", "runs", *options, "--resume")
     said, complaint = run.communicate(timeout=WAIT_S)
     assert (run.returncode, complaint) == (0, "")
-    assert "over (complete): 16 of 16 games played" in said
+    assert f"over (complete): {games} of {games} games played" in said
     ends = [line.split(", ")[1] for line in said.splitlines() if line.startswith("  chess: ")]
     assert set(ends) <= {"adjudicated length"}, "no game is lost by a clock, absence or resignation"
     verified = arbiter("verify", str(tmp_path / "out"), "--key", str(tmp_path / "out/keys.json"))
-    assert (verified.code, "16 games with " in verified.out) == (0, True), verified.complaint
+    assert (verified.code, f"{games} games with " in verified.out) == (0, True), verified.complaint
 
 
 SHARE = 10  #: of the kills of a server alone, one in this many
