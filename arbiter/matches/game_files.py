@@ -26,7 +26,7 @@ class FileGame(NamedTuple):
     """A game of a file.
 
     number: of the game in the file, and its first line, from 1. heading: who played. play: plays its moves, at most so
-    many (0: all); raises NotationError, naming the line.
+    many (0: all; of PGN also `pgn.TO_COMMENT`); raises NotationError, naming the line.
     """
 
     number: int

@@ -17,8 +17,8 @@ An engine says its score in pawns (`+M3`: it mates in 3 moves) and its depth; th
 charged, and how many positions the engine has looked at. Where a bot says only what score it expects, pawns follow from
 it by the Elo formula, in which a pawn is worth 100 points.
 
-`read` takes a file of any size line by line. Comments, variations and glyphs are left out; moves may be in Standard
-Algebraic Notation or as the record has them. One bad game does not spoil the next.
+`read` takes a file of any size line by line. Variations, glyphs and the texts of comments are left out; moves may be in
+Standard Algebraic Notation or as the record has them. One bad game does not spoil the next.
 """
 
 from __future__ import annotations
@@ -55,6 +55,8 @@ SCALE: Final = 400.0  #: centipawns for a score of 10 to 1
 MOST_CENTIPAWNS: Final = 10_000
 LONGEST_LINE: Final = 100_000  #: characters; longer ones are no PGN
 MOST_LINES: Final = 100_000  #: of one game
+COMMENT: Final = "{"  #: the word that stands for a comment among the moves
+TO_COMMENT: Final = -1  #: in place of a number of moves: those before the first comment behind a move
 
 _TERMINATIONS: Final = {
     Cause.TIME: "time forfeit",
@@ -78,14 +80,14 @@ _BEGINS: Final = re.compile(r"\s*1\s*\.")
 
 
 class Word(NamedTuple):
-    """A word of the moves, and its line, from 1."""
+    """A word of the moves, or `COMMENT`, and its line, from 1."""
 
     line: int
     text: str
 
 
 class PgnGame(NamedTuple):
-    """A game as text: its first line, its tags, and the words of its moves and its result.
+    """A game as text: its first line, its tags, and the words of its moves and its result, with its comments.
 
     number: of the game in the file, from 1. fault: what is wrong with it as PGN, or None.
     """
@@ -317,7 +319,7 @@ def _parsed(number: int, first: int, part: Sequence[str]) -> PgnGame:
 
 
 def _words(lines: Sequence[str], first: int) -> Iterator[Word]:
-    """Yield moves and results, without comments, variations, glyphs and numbers."""
+    """Yield moves, results and comments, without variations, glyphs and numbers."""
     brace = 0  # the line of an open comment
     opened: list[int] = []  # the lines of open variations
     for number, line in enumerate(lines, first):
@@ -330,7 +332,9 @@ def _words(lines: Sequence[str], first: int) -> Iterator[Word]:
             found = _TOKEN.match(line, at)
             if found is None:
                 raise NotationError(number, f"{line[at]!r} is out of place")
-            at, (_, bracket, word) = found.end(), found.groups()
+            at, (skipped, bracket, word) = found.end(), found.groups()
+            if not opened and (bracket == "{" or (skipped or "").startswith(";")):
+                yield Word(number, COMMENT)
             if bracket == "{":
                 brace = number
             elif bracket == "(":
@@ -346,7 +350,7 @@ def _words(lines: Sequence[str], first: int) -> Iterator[Word]:
 
 
 def play(game: PgnGame, most: int = 0, games: Games = registered_game) -> PlayedGame:
-    """Play the moves of a game, at most `most` of them (0: all).
+    """Play the moves of a game, at most `most` of them (0: all), or `TO_COMMENT`.
 
     Raises NotationError, naming the line, for a game that is no chess by the rules or contradicts itself.
     """
@@ -364,6 +368,10 @@ def play(game: PgnGame, most: int = 0, games: Games = registered_game) -> Played
     moves: list[str] = []
     result = ""
     for line, word in game.words:
+        if word == COMMENT:
+            if moves and most == TO_COMMENT:
+                break
+            continue
         if result:
             raise NotationError(line, f"{shortened(word)!r} comes after the result")
         if word in {*RESULTS.values(), GOES_ON}:

@@ -101,6 +101,13 @@ class Openings:
     book_plies: Annotated[
         int, Option("At most so many moves of each of the book's games or lines; 0: all of them.", bounds=(0, 1_000))
     ] = 0
+    book_to_comment: Annotated[
+        bool,
+        Option(
+            "A book in PGN: only the moves of each game up to its first comment behind a move, for books that mark so "
+            "where they end."
+        ),
+    ] = False
     book_hash: Annotated[
         str,
         Option(

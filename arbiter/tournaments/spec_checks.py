@@ -11,11 +11,13 @@ from arbiter.games import registry
 from arbiter.tournaments import formats
 from arbiter.tournaments.league_rules import LeagueRules
 from arbiter.tournaments.schedule import SeriesRules
-from arbiter.tournaments.spec import LEAGUES, OpeningOrder, Spec, TieBreak
+from arbiter.tournaments.spec import LEAGUES, OpeningOrder, Openings, Spec, TieBreak
 
 _invalid: Final = partial(parameter_invalid, of="a tournament")
 
 BOOK_NAME: Final = re.compile(r"[A-Za-z0-9_+-][A-Za-z0-9._+-]{0,99}", re.ASCII)
+OF_BOOKS: Final = ("book_first", "book_plies", "book_to_comment", "book_hash", "book_size")
+WITHOUT_BOOK: Final = Openings()
 MOST_OF_AUTHOR: Final = 10  #: maximum bots of one author
 
 
@@ -112,10 +114,10 @@ def _check_book(spec: Spec) -> None:
     """Raise Refusal PARAMETER_INVALID for a book beside other openings or for several games, or parts of no book."""
     openings = spec.openings
     if not openings.book:
-        for name, default in (("book_first", 1), ("book_plies", 0), ("book_hash", ""), ("book_size", 0)):
+        for name in OF_BOOKS:
             value = getattr(openings, name)
-            if value != default:
-                raise _invalid(str(value), f"openings.{name}", "left out where no openings.book is given")
+            if value != getattr(WITHOUT_BOOK, name):
+                raise _invalid(str(value).lower(), f"openings.{name}", "left out where no openings.book is given")
         return
     if not BOOK_NAME.fullmatch(openings.book):
         allowed = "the name of a file: letters, digits, `.`, `_`, `+` and `-`, and none of `.` at the beginning"
@@ -124,5 +126,7 @@ def _check_book(spec: Spec) -> None:
         raise _invalid(openings.book, "openings.book", "left out where plies or lines are given")
     if len(spec.games) != 1:
         raise _invalid(openings.book, "openings.book", "a tournament of one game")
+    if openings.book_to_comment and (openings.book_plies or not openings.book.lower().endswith(".pgn")):
+        raise _invalid("true", "openings.book_to_comment", "left out with book_plies, and where the book is no PGN")
     if openings.book_hash and not re.fullmatch("[0-9a-f]{64}", openings.book_hash):
         raise _invalid(openings.book_hash, "openings.book_hash", "64 hexadecimal digits in lower case")

@@ -143,7 +143,7 @@ def test_a_full_specification_is_converted_and_back() -> None:
     spec = read(FULL)
     message = spec_message(spec)
     # these exclude a third place, opening lines and a league; a server alone fills in its seasons
-    openings = ["plies", "seed", "book", "book_plies", "book_hash", "book_size"]
+    openings = ["plies", "seed", "book", "book_plies", "book_hash", "book_size", "book_to_comment"]
     season = ["before", "division", "first", "places", "moves"]
     assert unset(message) == ["double", *openings, "capacity", *season]
     assert spec_of(message) == spec
@@ -160,8 +160,9 @@ def test_a_season_of_a_league_is_shown_and_not_taken() -> None:
         spec_of(message)
 
 
-def test_an_opening_book_is_converted_and_back() -> None:
-    book = {"book": "a.epd", "book_first": 7, "book_plies": 4, "book_hash": "0f" * 32, "book_size": 9}
+@pytest.mark.parametrize("part", [{"book_plies": 4}, {"book_to_comment": True}])
+def test_an_opening_book_is_converted_and_back(part: dict[str, Any]) -> None:
+    book = {"book": "a.pgn", "book_first": 7, "book_hash": "0f" * 32, "book_size": 9, **part}
     spec = read(
         {"name": "cup", "format": "swiss", "games": ["chess"], "time": "1m", "openings": book, "options": {"rounds": 3}}
     )
@@ -181,6 +182,9 @@ def test_omitted_fields_have_the_defaults_of_a_file(format_: specs.Format) -> No
     assert spec_of(spec_message(spec_of(message))) == spec_of(message)
 
 
+TO_COMMENT = "openings.book_to_comment"
+
+
 @pytest.mark.parametrize(
     ("wrong", "where"),
     [
@@ -190,6 +194,10 @@ def test_omitted_fields_have_the_defaults_of_a_file(format_: specs.Format) -> No
         (pb.TournamentSpec(tie_breaks=[99]), "tie_breaks"),  # type: ignore[list-item]
         (pb.TournamentSpec(options=pb.TournamentOptions(rounds=101)), "options.rounds"),
         (pb.TournamentSpec(openings=pb.Openings(plies=2)), "openings.seed"),
+        *(
+            (pb.TournamentSpec(openings=pb.Openings(book=book, book_plies=plies, book_to_comment=True)), TO_COMMENT)
+            for book, plies in (("", 0), ("a.epd", 0), ("a.pgn", 2))
+        ),
         (pb.TournamentSpec(openings=pb.Openings(lines=[pb.OpeningLine(game="pods")] * 1_001)), "openings.lines.pods"),
         (
             pb.TournamentSpec(openings=pb.Openings(lines=[pb.OpeningLine(game="pods", moves=["a"] * 101)])),

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from arbiter.games import registry
+from arbiter.matches.pgn import TO_COMMENT
 from arbiter.service.tournaments.books import (
     MOST_WRONG,
     BookFacts,
@@ -66,6 +67,20 @@ def test_games_of_chess_are_cut(books: BookFiles) -> None:
         Opening(("f2f3", "e7e5", "g2g4"), "", 3),  # without the move that ends it
     ]
     assert [each.moves for each in all_of(books, "games.pgn", "chess", 1)] == [("e2e4",), ("g1f3",), ("f2f3",)]
+
+
+def test_games_of_chess_are_cut_at_a_comment(books: BookFiles, tmp_path: Path) -> None:
+    assert [each.moves for each in all_of(books, "games.pgn", "chess", TO_COMMENT)] == [
+        ("e2e4",),
+        ("g1f3", "b8c6"),
+        ("f2f3", "e7e5", "g2g4"),
+    ]
+    (tmp_path / "marked.pgn").write_text(
+        '[White "A"]\n\n{ by A } 1. e4 (1. d4 {closed}) e5 ; the book ends\n2. Nf3 Nc6 1-0 {and so on}\n'
+        '\n[White "B"]\n\n1. c4 $1 {[%eval 0.1]} 1... e5 {x} *\n'
+    )
+    assert [each.moves for each in all_of(books, "marked.pgn", "chess", TO_COMMENT)] == [("e2e4", "e7e5"), ("c2c4",)]
+    assert len(all_of(books, "marked.pgn", "chess")[0].moves) == 4
 
 
 def test_a_book_of_chess_serves_chess960_too(tmp_path: Path) -> None:
@@ -191,6 +206,8 @@ async def test_the_process_of_pairing_reads_books(books: BookFiles, tmp_path: Pa
             for times in range(3):
                 turn = Turn(times, times)
                 assert await pairing.opening(openings, game, turn) == await alone.opening(openings, game, turn)
+        openings = _openings(books, "games.pgn", "chess", book_to_comment=True)
+        assert (await pairing.opening(openings, "chess", Turn(0, 0))).moves == ("e2e4",)
         for each in (pairing, alone, PairingProcess(MemoryJournal()), InProcessPairing()):
             with pytest.raises(PairingFailed, match=r"no book none\.epd|no folder of opening books"):
                 await each.book("none.epd", "chess", 0)

@@ -8,7 +8,8 @@
 | others | a line with a variant, a position in brackets if it is not the initial one, and moves: `pods a1 b2` | all |
 
 In lines, `#` begins a comment, and empty lines are no entries. Entries are numbered from 1 in the order of the file,
-for each variant on its own. Of a game the first `plies` moves are taken.
+for each variant on its own. Of a game the first `plies` moves are taken (0: all), or those before its first comment
+(`TO_COMMENT`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from arbiter.games.contract import AnyGame
 from arbiter.games.line import follow
 from arbiter.matches.game_files import games_of
 from arbiter.matches.notation import NotationError, PlayedGame
+from arbiter.matches.pgn import TO_COMMENT
 from arbiter.matches.pgn import parts as pgn_parts
 from arbiter.tournaments.book_order import Opening, entry_number
 from arbiter.tournaments.openings import Turn, opening, start
@@ -75,7 +77,7 @@ class Books(Protocol):
         """Return the facts of a book for a variant. Reads the whole file when it is new, or has changed."""
 
     def opening(self, name: str, digest: str, game: str, number: int, plies: int) -> Opening:
-        """Return an entry by its number, from 1, with at most so many of its moves (0: all). Raises WrongEntry."""
+        """Return an entry by its number, from 1, with so many of its moves; see above. Raises WrongEntry."""
 
 
 class NoBooks:
@@ -195,6 +197,11 @@ def variant_of(game: str, variant: str, form: BookForm) -> bool:
     return registry.game(game).variant == variant
 
 
+def plies_of(openings: Openings) -> int:
+    """Return how many moves of each entry of its book a tournament takes; see above."""
+    return TO_COMMENT if openings.book_to_comment else openings.book_plies
+
+
 def opening_of(books: Books, openings: Openings, game: str, turn: Turn) -> Opening:
     """Return the opening of a meeting's games: of the book, or as `arbiter.tournaments.openings` chooses it.
 
@@ -207,7 +214,7 @@ def opening_of(books: Books, openings: Openings, game: str, turn: Turn) -> Openi
     for tried in range(MOST_WRONG):
         entry = 1 + (first - 1 + tried) % openings.book_size
         try:
-            return books.opening(openings.book, openings.book_hash, game, entry, openings.book_plies)
+            return books.opening(openings.book, openings.book_hash, game, entry, plies_of(openings))
         except WrongEntry as wrong:
             if tried == MOST_WRONG - 1 or openings.book_size == 1:
                 raise BookProblem(str(wrong)) from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from arbiter.errors import parameter_invalid
+from arbiter.service.tournaments.books import plies_of
 from arbiter.service.tournaments.rhythm import next_start
 from arbiter.service.tournaments.tournament_ports import PairingFailed, PairingWorker
 from arbiter.tournaments.spec import OpeningOrder, Spec
@@ -21,7 +22,7 @@ async def filled_in(spec: Spec, pairing: PairingWorker, now_ms: int) -> Spec:
 async def _with_book(spec: Spec, pairing: PairingWorker) -> Spec:
     openings = spec.openings
     try:
-        facts = await pairing.book(openings.book, spec.games[0], openings.book_plies)
+        facts = await pairing.book(openings.book, spec.games[0], plies_of(openings))
     except PairingFailed as failure:
         allowed = f"an opening book of {spec.games[0]} ({failure})"
         raise parameter_invalid(openings.book, "openings.book", allowed, of="a tournament") from None

@@ -42,7 +42,7 @@ class PairingWorker(Protocol):
     async def book(self, name: str, game: str, plies: int) -> BookFacts:
         """Return the facts of an opening book for a variant. Raises PairingFailed, also if a first entry is wrong.
 
-        plies: at most so many moves of an entry are read by the rules; 0: all.
+        plies: so many moves of an entry are read by the rules; see `books`.
         """
 
     async def load(self, tournament: str, records: Sequence[StoredRecord], *, folded: bool) -> StoredLog:

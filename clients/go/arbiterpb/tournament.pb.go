@@ -1042,7 +1042,9 @@ type Openings struct {
 	// of the file with which the tournament was created.
 	BookHash string `protobuf:"bytes,8,opt,name=book_hash,json=bookHash,proto3" json:"book_hash,omitempty"`
 	// In an answer the number of the book's entries. In a request it has no effect.
-	BookSize      int64 `protobuf:"varint,9,opt,name=book_size,json=bookSize,proto3" json:"book_size,omitempty"`
+	BookSize int64 `protobuf:"varint,9,opt,name=book_size,json=bookSize,proto3" json:"book_size,omitempty"`
+	// Of a book in PGN only the moves of each game up to its first comment behind a move. Not with `book_plies`.
+	BookToComment bool `protobuf:"varint,10,opt,name=book_to_comment,json=bookToComment,proto3" json:"book_to_comment,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1138,6 +1140,13 @@ func (x *Openings) GetBookSize() int64 {
 		return x.BookSize
 	}
 	return 0
+}
+
+func (x *Openings) GetBookToComment() bool {
+	if x != nil {
+		return x.BookToComment
+	}
+	return false
 }
 
 // An opening line.
@@ -6175,7 +6184,7 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"_elo_partsB\f\n" +
 	"\n" +
 	"_match_winB\r\n" +
-	"\v_match_draw\"\xb3\x02\n" +
+	"\v_match_draw\"\xdb\x02\n" +
 	"\bOpenings\x12\x14\n" +
 	"\x05plies\x18\x01 \x01(\x05R\x05plies\x12\x12\n" +
 	"\x04seed\x18\x02 \x01(\tR\x04seed\x12-\n" +
@@ -6187,7 +6196,9 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\n" +
 	"book_plies\x18\a \x01(\x05R\tbookPlies\x12\x1b\n" +
 	"\tbook_hash\x18\b \x01(\tR\bbookHash\x12\x1b\n" +
-	"\tbook_size\x18\t \x01(\x03R\bbookSizeB\r\n" +
+	"\tbook_size\x18\t \x01(\x03R\bbookSize\x12&\n" +
+	"\x0fbook_to_comment\x18\n" +
+	" \x01(\bR\rbookToCommentB\r\n" +
 	"\v_book_first\"7\n" +
 	"\vOpeningLine\x12\x12\n" +
 	"\x04game\x18\x01 \x01(\tR\x04game\x12\x14\n" +

@@ -140,8 +140,8 @@ class Openings:
     """How games begin: with random plies from a seed, with lines, or from a book; each pair goes through them alone.
 
     book: a file in the server's folder of books. book_first: its entry to begin with, in sequential order. book_plies:
-    at most so many moves of each, 0 for all. book_hash: its SHA-256, which the server fills in; book_size: as many
-    entries it has, which only the server says.
+    at most so many moves of each, 0 for all. book_to_comment: of a book in PGN only those before the first comment.
+    book_hash: its SHA-256, which the server fills in; book_size: as many entries it has, which only the server says.
     """
 
     plies: int = 0
@@ -151,6 +151,7 @@ class Openings:
     book: str = ""
     book_first: int = 1
     book_plies: int = 0
+    book_to_comment: bool = False
     book_hash: str = ""
     book_size: int = 0
 

@@ -7500,6 +7500,9 @@ pub struct Openings {
     /// In an answer the number of the book's entries. In a request it has no effect.
     #[prost(int64, tag = "9")]
     pub book_size: i64,
+    /// Of a book in PGN only the moves of each game up to its first comment behind a move. Not with `book_plies`.
+    #[prost(bool, tag = "10")]
+    pub book_to_comment: bool,
 }
 /// An opening line.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

@@ -681,6 +681,7 @@ class Openings(_message.Message):
     BOOK_PLIES_FIELD_NUMBER: _builtins.int
     BOOK_HASH_FIELD_NUMBER: _builtins.int
     BOOK_SIZE_FIELD_NUMBER: _builtins.int
+    BOOK_TO_COMMENT_FIELD_NUMBER: _builtins.int
     plies: _builtins.int
     """The number of random plies before the clocks start, 0 to 100."""
     seed: _builtins.str
@@ -703,6 +704,8 @@ class Openings(_message.Message):
     """
     book_size: _builtins.int
     """In an answer the number of the book's entries. In a request it has no effect."""
+    book_to_comment: _builtins.bool
+    """Of a book in PGN only the moves of each game up to its first comment behind a move. Not with `book_plies`."""
     @_builtins.property
     def lines(self) -> _containers.RepeatedCompositeFieldContainer[Global___OpeningLine]:
         """Opening lines instead, at most 1,000 for all games together."""
@@ -719,10 +722,11 @@ class Openings(_message.Message):
         book_plies: _builtins.int = ...,
         book_hash: _builtins.str = ...,
         book_size: _builtins.int = ...,
+        book_to_comment: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_book_first", b"_book_first", "book_first", b"book_first"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_book_first", b"_book_first", "book", b"book", "book_first", b"book_first", "book_hash", b"book_hash", "book_plies", b"book_plies", "book_size", b"book_size", "lines", b"lines", "order", b"order", "plies", b"plies", "seed", b"seed"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_book_first", b"_book_first", "book", b"book", "book_first", b"book_first", "book_hash", b"book_hash", "book_plies", b"book_plies", "book_size", b"book_size", "book_to_comment", b"book_to_comment", "lines", b"lines", "order", b"order", "plies", b"plies", "seed", b"seed"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__book_first: _TypeAlias = _typing.Literal["book_first"]  # noqa: Y015
     _WhichOneofArgType__book_first: _TypeAlias = _typing.Literal["_book_first", b"_book_first"]  # noqa: Y015
