@@ -98,6 +98,7 @@ DARK: Final = Palette(
     rack="#2c4a78",
 )
 
+NAMES: Final = 0.7  #: opacity of the names of cells, which stand on tiles and on territories
 SHADES: Final = 12  #: heights from here on have the same shade and the same bricks, and differ by their number
 
 
@@ -130,7 +131,8 @@ def css(palette: Palette) -> str:
         ".shut": f"fill:none;stroke:{palette.text};stroke-width:7;stroke-linecap:round;opacity:.75",
         ".line": f"fill:none;stroke:{palette.line};stroke-width:1.5",
         ".star": f"fill:{palette.line}",
-        ".name,.quiet": f"fill:{palette.quiet}",
+        ".quiet": f"fill:{palette.quiet}",
+        ".name": f"fill:{palette.text};fill-opacity:{NAMES}",
         ".mark": f"fill:{palette.leaf};stroke:{palette.leaf_edge};stroke-width:2;stroke-linejoin:round",
         ".land1": f"fill:{first}",
         ".land2": f"fill:{second}",

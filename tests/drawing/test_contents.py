@@ -177,6 +177,20 @@ def test_pieces_have_enough_contrast_with_the_board(palette: Palette) -> None:
 
 
 @pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
+def test_names_of_cells_have_enough_contrast_with_what_they_stand_on(palette: Palette) -> None:
+    rules = dict(rule.removesuffix("}").split("{") for rule in css(palette).splitlines())
+    fill, opacity = (part.partition(":")[2] for part in rules[".name"].split(";"))
+    for ground in (palette.paper, palette.tile, *palette.territory):
+        assert contrast(mixed(fill, ground, float(opacity)), ground) >= 3, ground
+
+
+def mixed(colour: str, ground: str, opacity: float) -> str:
+    """Return a colour as it looks on a ground."""
+    pairs = [(int(colour[n : n + 2], 16), int(ground[n : n + 2], 16)) for n in (1, 3, 5)]
+    return "#" + "".join(f"{round(opacity * over + (1 - opacity) * under):02x}" for over, under in pairs)
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
 def test_all_heights_have_different_shades(palette: Palette) -> None:
     rules = dict(rule.removesuffix("}").split("{") for rule in css(palette).splitlines())
     shades = [luminance(rules[f".h{n}"].removeprefix("fill:")) for n in range(SHADES + 1)]
