@@ -104,7 +104,8 @@ def forget_a_match(evidence: Evidence) -> None:
 
 def swap_events(evidence: Evidence) -> None:
     part = longest_part(evidence)
-    part[1], part[2] = part[2], part[1]
+    one, other = [at for at, item in enumerate(part) if not isinstance(item, Bookmarked)][1:3]
+    part[one], part[other] = part[other], part[one]
 
 
 def double_an_event(evidence: Evidence) -> None:
