@@ -6,8 +6,9 @@ import ast
 import json
 import re
 import sys
-from inspect import signature
+from collections.abc import Callable
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
 from rich.table import Table
@@ -103,9 +104,16 @@ def test_every_command_that_asks_a_server_is_here() -> None:
         command = app
         for word in words:
             command = command[word]
-        if command.default_command and "connection" in signature(command.default_command).parameters:
+        if command.default_command and _asks_a_server(command.default_command):
             found.add(" ".join(words))
     assert found == COMMANDS.keys() | ELSEWHERE
+
+
+def _asks_a_server(command: Callable[..., object]) -> bool:
+    """Return whether a command has the options of a connection, by themselves or in a class of options."""
+    hints = get_type_hints(command)
+    kinds = {kind for hint in hints.values() for kind in (hint, *get_args(hint))}
+    return "connection" in hints or any("connection" in getattr(kind, "__dataclass_fields__", ()) for kind in kinds)
 
 
 def _outlets() -> None:

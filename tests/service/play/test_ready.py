@@ -50,6 +50,24 @@ async def test_the_first_clock_starts_once_both_are_ready() -> None:
 
 
 @virtually
+async def test_a_bot_that_connects_while_its_match_is_being_stored_is_waited_for_too() -> None:
+    server = InMemoryArbiter()
+    bob = await server.connect("bob", says_ready=True)
+    server.journal.hold = True
+    creating = asyncio.create_task(server.create(policy=POLICY))
+    await settle()
+    alice = await server.connect("alice", says_ready=True)
+    server.journal.release()
+    match = await creating
+    bob.ready(match.id)
+    await asyncio.sleep(2)
+    assert await happened(server, match, Started) == []
+    alice.ready(match.id)
+    await settle()
+    assert await happened(server, match, Started) == [(Started, 2_000)]
+
+
+@virtually
 async def test_a_match_does_not_wait_longer_than_its_policy_says() -> None:
     server = InMemoryArbiter()
     match, alice, _ = await both(server)
