@@ -354,7 +354,7 @@ def challenges(plan: Plan) -> Plan | None:
         (begins_no_late_turn_again, {Fault.LOCKED: 10.0}, 4, {WAIT}, anything),
         (counts_a_wait_from_the_last_request, OFTEN_HELD, 69, {WAIT}, anything),
         (takes_who_waits_elsewhere_for_absent, OFTEN_HELD, 10, {WAIT}, anything),
-        (takes_who_has_come_elsewhere_for_absent, HELD, 79, {WAIT}, anything),
+        (takes_who_has_come_elsewhere_for_absent, HELD, 93, {WAIT}, anything),
         (completes_no_challenge, {Fault.ACCEPTING: 1.0}, 1, {"A challenge ends in one way"}, challenges),
         (remembers_no_correction, {Fault.CORRECTING: 0.1}, 16, {ONCE}, corrected),
         (acknowledges_before_it_stores, {Fault.CORRECTING: 0.1}, 16, {ONCE}, corrected),
