@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from arbiter.cli.entrant_file import FileEntrant, read_entrants
 from arbiter.cli.failure import Failure
+from arbiter.plain_text import plain
 from arbiter.table_text import Columns, TableForm, table_text
 from tests.cli.command import Arbiter, Server
 
@@ -69,7 +70,9 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         read_entrants(tmp_path / "none.csv")
 
 
-CHARACTERS = st.characters(exclude_categories=("C", "Z"), exclude_characters="'")
+CHARACTERS = st.characters(exclude_categories=("C", "Z"), exclude_characters="'").filter(
+    lambda char: plain(char) == char
+)
 NAMES = st.text(CHARACTERS, min_size=1, max_size=10)
 ENTRANTS = st.builds(FileEntrant, NAMES, st.integers(0, 4_000), st.lists(st.integers(1, 99)).map(tuple), NAMES, NAMES)
 

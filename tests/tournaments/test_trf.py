@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arbiter.plain_text import plain
 from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments.dutch import Entry
 from arbiter.tournaments.dutch import pair_round as dutch_round
@@ -22,7 +23,7 @@ from arbiter.tournaments.trf_report import report_of
 from tests.tournaments.reports import POINTS, result_of
 
 REPORTS: Final = sorted((Path(__file__).parent / "swiss_2026").glob("*.trf"))
-PLAIN: Final = st.characters(exclude_categories=("C", "Z"))
+PLAIN: Final = st.characters(exclude_categories=("C", "Z")).filter(lambda char: plain(char) == char)
 
 
 @st.composite
