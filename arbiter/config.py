@@ -90,6 +90,9 @@ class Limits(_Section):
     page_connections_of_address: Count = Field(
         default=100, ge=1, description="the same, from one address; those of `web_proxies` do not count"
     )
+    metrics_connections: Count = Field(
+        default=100, ge=1, description="connections that ask for metrics; further ones are closed at once"
+    )
     page_requests_a_second: Count = Field(
         default=50,
         ge=1,
@@ -164,8 +167,8 @@ class Limits(_Section):
     acts_a_second: Count = Field(
         default=2_000,
         ge=1,
-        description="acts on a Play stream other than moves in live matches; more end the stream, and so do more "
-        "requests without an answer than these and one for each open match",
+        description="acts on a Play stream other than moves in live matches; more end the stream, and so do requests "
+        "without an answer beyond this number and `open_matches_of_player` together",
     )
     play_streams_a_minute: Count = Field(
         default=300,

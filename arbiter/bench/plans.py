@@ -65,13 +65,11 @@ Folder = Annotated[
     Path | None,
     Parameter(help="The folder for the database; the speed of its disk counts. [default: the temporary folder]"),
 ]
-Store = Annotated[
-    str,
-    Parameter(
-        help="A database on the PostgreSQL server to measure on, `postgresql://USER@HOST/DATABASE`; its user must be "
-        "allowed to create databases, which are removed afterwards. [default: SQLite]"
-    ),
-]
+_ON: Final = (
+    "A database on the PostgreSQL server to measure on, `postgresql://USER@HOST/DATABASE`; its user must be allowed to "
+    "create databases, which are removed afterwards."
+)
+Store = Annotated[str, Parameter(help=f"{_ON} [default: SQLite]")]
 Length = Annotated[Seconds, Parameter(help="Length of a round.")]
 
 WARM_UP_S: Final = 1.0
@@ -296,13 +294,7 @@ class ClusterPlan:
             help="The same, for the processor time of the same load on one and two replicas and on the single process."
         ),
     ] = 1_500
-    store: Annotated[
-        str,
-        Parameter(
-            help="A database on the PostgreSQL server to measure on, `postgresql://USER@HOST/DATABASE`; its user must "
-            "be allowed to create databases, which are removed afterwards. [default: one of its own is run]"
-        ),
-    ] = ""
+    store: Annotated[str, Parameter(help=f"{_ON} [default: one of its own is run]")] = ""
     folder: Folder = None
     bus: Annotated[bool, Parameter(help="Also measure each number of replicas above 1 with NATS.")] = True
 

@@ -33,7 +33,6 @@ from arbiter.service.gate.addresses import host_and_port
 from arbiter.service.matches.live_match import MatchListener
 from arbiter.service.ports.environment import Clock
 
-MOST_AT_ONCE: int = 100  #: connections that ask for metrics
 WAITING: Final = 128  #: connections that wait to be accepted
 
 
@@ -154,8 +153,8 @@ def shown(metrics: Metrics, settings: Settings, served: ServedCertificate | None
     """Show metrics over HTTP at `settings.metrics` (HTTPS where the server has a certificate); give the port.
 
     Each connection has a thread of its own, in which it shakes hands too, and is closed if its request does not arrive
-    within `limits.request_ms`: one that sends nothing keeps nobody waiting. Those beyond `MOST_AT_ONCE` are closed at
-    once. Raises OperatorError if the address can't be bound.
+    within `limits.request_ms`: one that sends nothing keeps nobody waiting. Those beyond
+    `limits.metrics_connections` are closed at once. Raises OperatorError if the address can't be bound.
     """
     host, port = host_and_port(settings.metrics, "for metrics", "127.0.0.1:9464")
     try:
@@ -187,7 +186,7 @@ def _bound(host: str, port: int, registry: CollectorRegistry, limits: Limits) ->
     class Server(ThreadingWSGIServer):
         address_family = found[0]
         request_queue_size = WAITING
-        slots = threading.Semaphore(MOST_AT_ONCE)
+        slots = threading.Semaphore(limits.metrics_connections)
 
         def process_request(self, request: Any, client_address: Any) -> None:
             if self.slots.acquire(blocking=False):

@@ -1,9 +1,10 @@
-"""Work that is not play, in turn: one step of the event loop at a time, so that a move waits for one step at most.
+"""Work that is not play, in turn: one step of the event loop at a time.
 
 All calls but those of players' moves, all pages and all reads of past events take their steps here. A step is whatever
 a coroutine does until it waits again. After a step, the next one begins as soon as the event loop has nothing else to
 do. If there is always something else, it begins when all steps together have had no more than their part of the time.
-So it makes no difference to those who play how many players and addresses ask for something else.
+A move takes several turns of the event loop, and each may wait for one step, however many players and addresses ask
+for something else.
 """
 
 from __future__ import annotations

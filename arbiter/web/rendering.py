@@ -92,8 +92,7 @@ class Templates:
         return self._environment.get_template(template).render(viewer=viewer, path=path, **values)
 
     def _compile(self, name: str) -> None:
-        """Compile a template and those that it names."""
-        self._compiled.add(name)
+        """Compile a template and those that it names, which never name it. A second thread may do the same."""
         environment = self._environment
         assert environment.loader is not None
         source, _, _ = environment.loader.get_source(environment, name)
@@ -101,6 +100,7 @@ class Templates:
             if named is not None and named not in self._compiled:
                 self._compile(named)
         environment.get_template(name)
+        self._compiled.add(name)
 
     def named(self, match: Match) -> Match:
         """Return a match with its players under the names that pages show."""

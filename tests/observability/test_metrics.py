@@ -26,7 +26,6 @@ from arbiter.errors import OperatorError
 from arbiter.games.registry import game
 from arbiter.matches.events import Moved
 from arbiter.matches.record import check_chain
-from arbiter.observability import metrics
 from arbiter.observability.metrics import Metrics, shown
 from arbiter.observability.move_counts import SECONDS, Distribution
 from arbiter.runtime.build import is_compiled
@@ -188,11 +187,8 @@ def test_with_tls_an_idle_connection_keeps_nobody_from_the_metrics_and_is_closed
         assert idle.recv(1) == b""
 
 
-def test_whoever_reaches_the_metrics_has_no_more_than_some_threads_of_the_server(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(metrics, "MOST_AT_ONCE", 2)
-    settings = load(None, metrics="127.0.0.1:0", limits={"request_ms": 240_000})
+def test_whoever_reaches_the_metrics_has_no_more_than_some_threads_of_the_server() -> None:
+    settings = load(None, metrics="127.0.0.1:0", limits={"request_ms": 240_000, "metrics_connections": 2})
     with ExitStack() as stack:
         port = stack.enter_context(shown(Metrics(), settings))
         first, second, third = (

@@ -37,7 +37,7 @@ class Attendance:
         self._preparing: dict[tuple[str, str], asyncio.TimerHandle] = {}  # arrivals that wait, by match and player
 
     def player_present(self, player: str) -> None:
-        """Let a player's matches decide that it has arrived. One that is being created does so once it is stored."""
+        """Let a player's matches decide that it has arrived. A match that is being created does so once stored."""
         for live in self._live.of_player(player):
             if live.durable is not None:  # before, its bot does not know that there is anything to get ready for
                 self._note_arrival(live, player)

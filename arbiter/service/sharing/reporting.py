@@ -25,19 +25,19 @@ Report = Callable[[Sequence[Record], int], None]
 class ReportingAppends:
     """Appends that are reported once they are durable. Their caller is told first."""
 
-    def __init__(self, journal: Appends, follower: Follower, report: Report) -> None:
-        self._journal = journal
+    def __init__(self, appends: Appends, follower: Follower, report: Report) -> None:
+        self._appends = appends
         self._follower = follower
         self._report = report
 
     def append(self, append: Append) -> asyncio.Future[int]:
-        stored = self._journal.append(append)
+        stored = self._appends.append(append)
         self._follower.began()
         stored.add_done_callback(partial(self._done, append))
         return stored
 
     def append_then(self, append: Append, then: Stored) -> None:
-        self._journal.append_then(append, partial(self._stored, append, then))
+        self._appends.append_then(append, partial(self._stored, append, then))
         self._follower.began()
 
     def _done(self, append: Append, stored: asyncio.Future[int]) -> None:

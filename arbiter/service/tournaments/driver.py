@@ -50,10 +50,11 @@ HAS_JUST_ENDED: Final = Refusal(
     Reason.TOURNAMENT_CLOSED, "the tournament has just ended: send the request again", phase="ended", why="it is over"
 )
 """The answer to a ruling or correction that came with the end; the registry makes it then."""
-HAS_OTHERS: Final = Refusal(
+NOT_PLACED: Final = Refusal(
     Reason.TOURNAMENT_CLOSED, "players have entered: send the request again", phase="entry", why="they have no division"
 )
-"""The answer to a start that came after an entry for which no division was found yet; it is asked for again then."""
+"""The answer to the start of a league's season while a player has no division."""
+PLACINGS: Final = 10  #: how often players are placed for one request: others may enter each time
 MOST_PATIENCE_S: Final = 60.0  #: longest pause before a game is played again that was void several times
 
 
@@ -126,10 +127,12 @@ class TournamentDriver:
 
     async def request(self, command: do.Request) -> Refusal | None:
         """Prepare and decide a request; return its refusal, or None once its events are durable. Raises Refusal."""
-        refusal: Refusal | None = HAS_OTHERS
-        while refusal is HAS_OTHERS:
+        refusal: Refusal | None = None
+        for _ in range(PLACINGS):
             await self._prepare(command)
             refusal = await self.submit(command)
+            if refusal is not NOT_PLACED:
+                break
         return refusal
 
     def submit(self, command: do.Command) -> asyncio.Future[Refusal | None]:
@@ -316,7 +319,7 @@ class TournamentDriver:
 
     def _decide(self, command: do.Command, at: int | None = None) -> Refusal | None:
         if isinstance(command, do.Start) and self._succession.lacks_places(self._newest):
-            return HAS_OTHERS
+            return NOT_PLACED
         decision = self._state.decide(command, at)
         for event in decision.events:
             self._note_event(event)
