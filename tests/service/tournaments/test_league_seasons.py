@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from arbiter.errors import Reason, Refusal
+from arbiter.service.tournaments.driver import PLACINGS
 from arbiter.service.tournaments.league_seasons import SeasonStart
 from arbiter.service.tournaments.series_tables import Series
 from arbiter.testing.clock import virtually
@@ -248,6 +249,27 @@ async def test_whoever_enters_between_the_placement_and_a_start_by_hand_is_not_i
     assert (started.phase, len(started.seeds)) == (TournamentPhase.RUNNING, 2)
     assert sorted(player for each in places(await season(contest.server, first)) for player in each) == contest.names
     assert (await contest.act(first, do.Start("org", "now"))).phase is TournamentPhase.RUNNING, "a repeated request"
+
+
+@virtually
+async def test_a_start_is_refused_if_somebody_enters_after_each_placement(monkeypatch: pytest.MonkeyPatch) -> None:
+    contest, entered = Contest(4), 0
+    first = await contest.open(league(divisions=("First", "Second"), size=2))
+    place_players = SeasonStart.place
+
+    async def then_enter(self: SeasonStart, tournament: Tournament) -> None:
+        nonlocal entered
+        await place_players(self, tournament)
+        if tournament.id == first:
+            entered += 1
+            await contest.act(first, do.Enter("late", "late", f"me too {entered}"))
+
+    monkeypatch.setattr(SeasonStart, "place", then_enter)
+    with pytest.raises(Refusal, match="players have entered: send the request again"):
+        await contest.act(first, do.Start("org", "now"))
+    assert entered == PLACINGS
+    monkeypatch.setattr(SeasonStart, "place", place_players)
+    assert (await contest.act(first, do.Start("org", "now"))).phase is TournamentPhase.RUNNING
 
 
 @virtually
