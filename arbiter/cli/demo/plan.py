@@ -30,7 +30,7 @@ machine), so that no flag falls. The main time is short, because searching bots 
 
 ROUNDS: Final = 3
 LADDER: Final = "15s"
-LONGEST: Final = 160
+LONGEST: Final = 120
 """Plies after which a game is drawn: weak bots can go on for long, and a round waits for its last game."""
 TIE_BREAKS: Final = ("buchholz_cut_1", "sonneborn_berger")
 LADDER_GAMES: Final = ("circle-of-life", "hop-it")

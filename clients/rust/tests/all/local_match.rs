@@ -47,8 +47,8 @@ async fn reaches_its_end(game: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_local_match_of_each_game_is_played_to_its_end() {
-    for game in ["pods(size=4)", "hop-it", "pondlife", "circle-of-life", "elevation(tiles=0)"] {
+async fn a_local_match_is_played_to_its_end() {
+    for game in ["pods(size=4)", "hop-it"] {
         reaches_its_end(game).await;
     }
 }
