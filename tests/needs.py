@@ -45,6 +45,8 @@ NEEDS = (
     Need("debootstrap", "debootstrap", "the Debian below the image of the server"),
     Need("lua5.4", "lua5.4", "the sample of a bot in Lua that reads and writes lines"),
     Need("/usr/games/stockfish", "stockfish", "a chess engine that plays by UCI"),
+    Need("/usr/games/gnuchess", "gnuchess", "a second chess engine, in a gauntlet"),
+    Need("/usr/games/ethereal-chess", "ethereal-chess", "a third one"),
     Need("/usr/games/pgn-extract", "pgn-extract", "the matches of chess that are written as PGN"),
     Need("/usr/games/gnugo", "gnugo", "a Go engine that plays by GTP"),
     Need("openssl", "openssl", "the certificates for the clients' tests of TLS"),

@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from contextvars import copy_context
+from functools import partial
 from typing import Final
 
 from arbiter_protos.v1 import play_pb2 as pb
@@ -42,10 +44,16 @@ class LocalSession:
         self._messages = messages
         self._clock = clock
         self._take = take
+        self._context = copy_context()  # the bot's; items come from anybody's
 
-    def act(self, act: pb.PlayAct) -> None:
-        """Do what the bot asks, unless the session has ended."""
+    def act(self, act: pb.PlayAct, way_s: float = 0.0) -> None:
+        """Do what the bot asks, unless the session has ended.
+
+        way_s: how much of the time since the turn came was the way to a program and back, in seconds: in this process
+        that is the round trip of the network.
+        """
         if self._session.ended is None and not self._session.left:
+            self._session.round_trip_ms = round(1_000 * way_s)
             self._messages.act(self._session, act, self._clock.now_ms())
 
     def begin(self) -> None:
@@ -62,7 +70,7 @@ class LocalSession:
         except Exception as error:  # for the bot's task
             self.over.set_exception(error)
         else:
-            session.call_with_items(self.begin)
+            session.call_with_items(partial(self._context.run, self.begin))
 
 
 class LocalSessions:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
+import re
 import shlex
 import signal
+import sqlite3
 import subprocess
 import sys
 from functools import partial
@@ -19,6 +22,7 @@ from arbiter_client.blocking import BlockingClient
 from arbiter_client.local_match import play_local_match
 
 from arbiter.cli.bot import Engine
+from arbiter.cli.tournament_run.host import STALL_MS
 from arbiter.conformance.catalogue import chosen
 from arbiter.conformance.kit import ClauseVerdict, Kit
 from arbiter.runtime.loopback import free_port
@@ -30,6 +34,8 @@ from tests.processes import WAIT_S, until
 
 pytestmark = [pytest.mark.long, pytest.mark.toolchain]
 
+ETHEREAL = "/usr/games/ethereal-chess"
+GNUCHESS = "/usr/games/gnuchess"
 GNUGO = "/usr/games/gnugo"
 STOCKFISH = "/usr/games/stockfish"  #: where Debian puts it
 EXAMPLES = Path(__file__).parents[2] / "deploy" / "examples"
@@ -200,23 +206,46 @@ def test_two_go_engines_agree_on_dead_stones(tmp_path: Path) -> None:
     server.stop()
 
 
+SHORT = {
+    "example-chess.toml": {"cycles = 2": "cycles = 1", '"two-plies"': '"last"'},
+    "example-go.toml": {"--level 5": "--level 1", '"level-10"': '"last"'},
+}
+"""What is shorter in an example that is not played whole: a strength, and which bot is the first to be left out."""
+
+
+@pytest.mark.timeout(0)  # whole tournaments take minutes
 @pytest.mark.parametrize(
-    ("name", "engine", "old", "new", "games"),
+    ("name", "engines", "whole", "games"),
     [
-        ("example-engine-trial.toml", STOCKFISH, "most_meetings = 40", "most_meetings = 2", 4),
-        ("example-go.toml", GNUGO, "--level 5", "--level 1", 2),
+        ("example-chess.toml", (STOCKFISH, GNUCHESS, ETHEREAL), False, 4),
+        ("example-go.toml", (GNUGO,), False, 2),
+        pytest.param("example-chess.toml", (STOCKFISH, GNUCHESS, ETHEREAL), True, 16, marks=pytest.mark.soak),
+        pytest.param("example-go.toml", (GNUGO,), True, 6, marks=pytest.mark.soak),
+        pytest.param("example-engine-trial.toml", (STOCKFISH,), True, 76, marks=pytest.mark.soak),
     ],
 )
 def test_a_tournament_of_engines_is_run_from_its_example(
-    tmp_path: Path, name: str, engine: str, old: str, new: str, games: int
+    tmp_path: Path, name: str, engines: tuple[str, ...], whole: bool, games: int
 ) -> None:
-    require(engine, why="engines play the example's tournament")
-    text = (EXAMPLES / name).read_text().replace(old, new).partition('[[bots]]\nname = "level-10"')[0]
-    (tmp_path / "cup.toml").write_text(text.replace('"1m+1s"', '"1h"'))
+    for engine in engines:
+        require(engine, why="engines play the example's tournament")
+    text = (EXAMPLES / name).read_text()
+    for old, new in {} if whole else SHORT[name].items():
+        text = text.replace(old, new)
+    text = text.partition('[[bots]]\nname = "last"')[0].replace("[[bots]]\nname", "[[bots]]\ndialogue = true\nname")
+    (tmp_path / "cup.toml").write_text(re.sub(r"(?m)^time = .*", 'time = "1h"', text))
     words = ["tournament", "run", str(tmp_path / "cup.toml"), "--directory", str(tmp_path / "runs"), "--no-sandbox"]
-    ran = Server(tmp_path, 1).arbiter(*words)
-    assert f"{games} of {games} games played" in " ".join(ran.split())
-    assert "Every game ended by its rules" in " ".join(ran.split())
+    ran = " ".join(Server(tmp_path, 1).arbiter(*words).split())
+    assert f"{games} of {games} games played" in ran
+    assert "Every game ended by its rules" in ran
+    with contextlib.closing(sqlite3.connect(tmp_path / "runs/run-1/arbiter.db")) as store:
+        (created,) = store.execute("SELECT body FROM event WHERE subject = 'match' AND revision = 1").fetchone()
+    credit = json.loads(created)["policy"]["credit"]
+    assert credit["hand_over_most_ms"] == credit["network_most_ms"] == STALL_MS
+    dialogues = [log.read_text() for log in tmp_path.glob("runs/run-1/bots/*/*/*.log")]
+    asked, answered = (" genmove ", " > =") if engines == (GNUGO,) else (" < go ", " > bestmove ")
+    assert dialogues
+    assert all(asked in dialogue and answered in dialogue for dialogue in dialogues)
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,14 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from contextvars import ContextVar
 
 import arbiter_client as arb
 import pytest
 from arbiter_client.outbox import ServerEnd
+from arbiter_client.playing import play_with
+from arbiter_client.session import Waiting
+from arbiter_protos.v1 import match_pb2
 from arbiter_protos.v1 import play_pb2 as pb
 
 from arbiter.errors import Reason, Refusal
@@ -122,3 +126,56 @@ async def test_an_error_of_the_bot_is_told_where_its_session_is_awaited() -> Non
             hers.begin()
             with pytest.raises(ZeroDivisionError):
                 await hers.over
+
+
+WHOSE: ContextVar[str] = ContextVar("whose", default="nobody's")
+
+
+async def test_items_come_in_the_context_of_the_bot_whoever_has_made_them() -> None:
+    contexts = list[str]()
+
+    class Noting(Bot):
+        def take(self, response: pb.PlayResponse) -> None:
+            contexts.append(WHOSE.get())
+            super().take(response)
+
+    async def plays(secret: str, bot: Bot) -> None:
+        WHOSE.set("the bot's")
+        async with session(server, secret, bot.take) as hers:
+            hers.begin()
+            await bot.item("turn")
+
+    async with served(memory_world) as server:
+        stubs, alice = await Stubs(server).enter(), Noting()
+        playing = asyncio.create_task(plays(token(stubs.alice), alice))
+        await stubs.match()
+        await playing
+        assert set(contexts) == {"the bot's"}
+
+
+async def test_the_way_to_a_program_and_back_is_the_round_trip_of_its_move() -> None:
+    class Asking(arb.Bot):
+        """It asks a program that answers before it is asked."""
+
+        async def choose(self, turn: arb.Turn) -> arb.Choice:
+            return arb.Move(FIRST, thought_s=-60.0)
+
+    async with served(memory_world) as server:
+        stubs, bob = await Stubs(server).enter(), Bot()
+        match_id = (await stubs.match(start=match_pb2.START_RULE_WHEN_PRESENT)).match_id
+        of = match_pb2.ObserveRequest(match=match_pb2.ObserveMatch(match_id=match_id))
+        async with (
+            session(server, token(stubs.bob), bob.take) as his,
+            server.running.client_here(token(stubs.alice), "") as client,
+        ):
+            his.begin()
+            playing = asyncio.create_task(play_with(client, Asking(), None, 1, "raise", Waiting(WAIT_S)))
+            observed = stubs.matches.Observe(of, metadata=stubs.org)
+            moved = list[match_pb2.Ledger]()
+            async with asyncio.timeout(WAIT_S):
+                while not moved:
+                    items = (await observed.read()).items
+                    moved += [item.event.moved.ledger for item in items if item.event.HasField("moved")]
+            playing.cancel()
+            await asyncio.wait([playing])
+        assert moved[0].round_trip_ms >= 60_000

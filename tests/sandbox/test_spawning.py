@@ -7,11 +7,14 @@ import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from arbiter_client.bridge import child
 from arbiter_client.bridge.child import Pipes
 
 from arbiter.sandbox.bot_process import BotProcess
@@ -159,3 +162,30 @@ async def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
         bot = await BotProcess.start(program, "", 0, None, given=its.fileno())
         assert b"there is no program ./nowhere: give its path" in await bot.output.read()
         assert await bot.wait() == 127
+
+
+HOUR_S = 3_600
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says when a pipe was written")
+@BOTH
+@pytest.mark.parametrize(
+    "after", ["", "with contextlib.suppress(OSError): os.utime(1, (0, 0))"], ids=["honest", "lying"]
+)
+async def test_a_pipe_says_when_a_process_wrote_however_late_it_is_read(
+    sandboxed: bool, after: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = f"import contextlib, os\ninput()\nos.write(1, b'there')\n{after}\nos.write(2, b'done\\n')\ninput()"
+    async with spawner(script, tmp_path, sandboxed) as (bot, ours):
+        talk = Talk(SpawnedProcess.start(ours))
+        asyncio.get_running_loop().remove_reader(talk.process.out)
+        began_s = time.monotonic()
+        talk.pipes.write(b"\n")
+        async with asyncio.timeout(WAIT_S):
+            assert await bot.output.readline() == b"done\n"
+        done_s = time.monotonic()
+        later = SimpleNamespace(time=lambda: time.time() + HOUR_S, monotonic=lambda: time.monotonic() + HOUR_S)
+        monkeypatch.setattr(child, "time", later)
+        assert talk.pipes.read()
+        assert talk.pipes.written_s is not None
+        assert began_s - child.TICK_S < talk.pipes.written_s < done_s + 2 * child.TICK_S

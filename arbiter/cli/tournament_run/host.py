@@ -36,6 +36,9 @@ ORGANISER: Final = "organiser"
 START_PATIENCE_S: Final = 60.0  #: timeouts for the server, and then the bots, to be ready
 LOOK_EVERY_S: Final = 0.1
 FILE_WIDTH: Final = 120  #: line width if there is no terminal
+STALL_MS: Final = 1_000
+"""How long the server may stand still in a turn, since its engines take its processor: a shorter time is credited, a
+longer one interrupts the matches."""
 MOST_FALSE_STARTS: Final = 3  #: for a bot that has not connected yet
 
 
@@ -163,7 +166,13 @@ class Host:
             for bot in self._bots
         }
         sandbox = terms.sandbox and terms.sandbox._replace(hidden=_hidden_paths(folder, terms))
-        settings = {"ARBITER_LIMITS__TOURNAMENT_GAMES": str(terms.games), "ARBITER_BOOKS": str(terms.base.resolve())}
+        settings = {
+            "ARBITER_LIMITS__TOURNAMENT_GAMES": str(terms.games),
+            "ARBITER_BOOKS": str(terms.base.resolve()),
+            "ARBITER_LIMITS__STALL_MS": str(STALL_MS),
+            "ARBITER_CREDIT__HAND_OVER_MOST_MS": str(STALL_MS),
+            "ARBITER_CREDIT__NETWORK_MOST_MS": str(STALL_MS),
+        }
         return Processes(folder, self._lock, port, settings, orders, sandbox, self._view.note)
 
     async def _wait_for_bots(self, processes: Processes) -> None:

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from arbiter_client.blocking import BlockingClient
@@ -41,13 +41,15 @@ class Move:
 
     evaluation: the score that the bot expects, in permille: 0 lost, 500 even, 1000 won. line: the moves that it
     expects, beginning with its own. The server cuts the line after 32 moves or 500 characters. search: what an engine
-    says of its search.
+    says of its search. thought_s: how long a program has thought about it, in seconds, where the rest of the time since
+    the turn came was the way to the program and back. In the server's process that way is not charged.
     """
 
     text: str
     evaluation: int | None = None
     line: Sequence[str] = ()
     search: Searched | None = None
+    thought_s: float | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,17 @@ class Resign:
 
 Choice = str | Move | OfferDraw | ClaimDraw | Resign
 """What `choose` may return: a move or its text, or another act."""
+
+
+def with_thought(choice: Choice, thought_s: float) -> Choice:
+    """Return a choice that says of its move how long a program has thought about it, in seconds."""
+    if isinstance(choice, OfferDraw):
+        return OfferDraw(_thought(choice.move, thought_s))
+    return _thought(choice, thought_s) if isinstance(choice, (str, Move)) else choice
+
+
+def _thought(move: str | Move, thought_s: float) -> Move:
+    return replace(Move(move) if isinstance(move, str) else move, thought_s=thought_s)
 
 
 @dataclass(slots=True, eq=False)

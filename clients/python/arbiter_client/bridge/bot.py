@@ -6,7 +6,6 @@ import asyncio
 import itertools
 import logging
 import shlex
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
@@ -14,7 +13,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from arbiter_client.backoff import Backoff
-from arbiter_client.bot import Bot, Choice, Extras, Resign
+from arbiter_client.bot import Bot, Choice, Extras, Resign, with_thought
 from arbiter_client.bridge.child import Start, starting
 from arbiter_client.bridge.language import Introduction, Language, Question, outcome_of
 from arbiter_client.bridge.program import Program, ProgramFailed
@@ -114,15 +113,16 @@ class ProgramBot(Bot):
     async def choose(self, turn: Turn) -> Choice:
         """Ask the program of the turn's seat; start it again if it fails."""
         seat = self._seat(turn.match)
+        # Starts, failures and refused moves in the turn are the program's own time.
+        first = turn.refused is None and seat.program is not None and seat.program.running
         backoff = Backoff()
         for starts in itertools.count(1):
             try:
                 program = await self._program(seat)
                 question = await self._question(turn)
-                asked_s = time.monotonic()
                 choice = await program.ask(question, self._patience_s(turn))
-                await program.think_ahead(question, choice, round(1_000 * (time.monotonic() - asked_s)))
-                return choice
+                await program.think_ahead(question, choice, round(1_000 * program.thought_s))
+                return with_thought(choice, program.thought_s) if first and starts == 1 else choice
             except asyncio.CancelledError:
                 await self._drop(seat)  # its next line may be the answer to an earlier turn
                 raise
@@ -198,8 +198,11 @@ class ProgramBot(Bot):
         return Question(turn, moves, None if left is None else max(0, int(left) - MARGIN_MS), refused)
 
     def _patience_s(self, turn: Turn) -> float | None:
-        """Return the time limit for an answer: after that it would be too late."""
-        limits = [limit for limit in (self._limits.move_s, _seconds(turn.time_left_ms)) if limit is not None]
+        """Return the time limit for an answer: after that it would be too late.
+
+        That is the whole time of the turn, since what was needed until the program was asked may not be charged.
+        """
+        limits = [limit for limit in (self._limits.move_s, _seconds(turn.available_ms or None)) if limit is not None]
         return min(limits, default=None)
 
     async def _drop(self, seat: _Seat) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -55,6 +56,8 @@ class Program:
         self._long = False  # it is longer than is read, and its beginning is dropped
         self._silent = asyncio.Event()  # its output has ended
         self._pipes = Pipes(child.into, child.out, self._heard)
+        self._asked_s = 0.0
+        self.thought_s = 0.0  #: how long its last answer took it, as far as the system says when it wrote it
         self._ending: asyncio.Task[None] | None = None
         self.introduction = Introduction()
 
@@ -122,9 +125,7 @@ class Program:
 
     async def ask(self, question: Question, limit_s: float | None) -> Choice:
         """Return its choice, within a time limit in seconds. Raises ProgramFailed."""
-        for _ in range(MOST_PIECES):  # what it wrote before answers nothing, and is read now
-            if not self._pipes.read():
-                break
+        self._read_all()  # what it wrote before answers nothing
         late = None
         if limit_s is not None:
             late = asyncio.get_running_loop().call_later(limit_s, self._is_late, limit_s)
@@ -136,8 +137,15 @@ class Program:
         self._answered = True
         return choice
 
+    def _read_all(self) -> None:
+        """Read what it has written."""
+        for _ in range(MOST_PIECES):
+            if not self._pipes.read():
+                break
+
     def _is_late(self, limit_s: float) -> None:
-        """Fail, since the time limit for an answer is over."""
+        """Fail, since the time limit for an answer is over, unless the answer is there and was not read yet."""
+        self._read_all()
         why = f" ({self._misread})" if self._misread else ""
         if not (self._answered or why):
             why = f" (if it has, its line waits in a buffer: {FLUSH})"
@@ -195,6 +203,7 @@ class Program:
         try:
             if lines:
                 await self._write(lines)
+            self._asked_s = time.monotonic()
             if self._failure and not asked.done():
                 raise ProgramFailed(self._failure)
             return await asked
@@ -283,6 +292,8 @@ class Program:
         if asked is None:
             self._skip(f"{quoted(line)}: nothing was asked")
             return
+        now = time.monotonic()
+        self.thought_s = max(0.0, min(now, self._pipes.written_s or now) - self._asked_s)
         asked.set_result(said)
         self._lines = self._bytes = 0
 
