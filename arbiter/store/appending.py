@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from arbiter.service.ports.journal import Append, StoredRecord
 from arbiter.store.changes import changes_of
-from arbiter.store.dialects import Postgres, Sqlite
+from arbiter.store.dialects import Sqlite
 from arbiter.store.jobs import Transaction
 from arbiter.store.numbering import Seal, numbered
 from arbiter.store.tables import Numbered, Statement
+
+if TYPE_CHECKING:
+    from arbiter.store.dialects.postgres import Postgres
 
 UNDISTURBED: Final = 8  #: appends in a row between which no other server has stored anything: the next one may guess
 MOST_GUESSED: Final = 256  #: maximum records that are sent before it is known which number is the last

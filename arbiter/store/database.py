@@ -13,13 +13,12 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from arbiter.errors import OperatorError
 from arbiter.service.ports.journal import StoreTooNew
 from arbiter.store import database_errors, migrations, tables
-from arbiter.store.dialects import DIALECTS, dialect_of
-from arbiter.store.dialects.postgres_locks import IN_USE_ALONE
+from arbiter.store.dialects import FORMS, dialect_named, dialect_of
 
 WRONG_VALUE: Final = (LookupError, TypeError, ValueError, AttributeError)
 """What is raised for a value in the database that is not of its column's type."""
 _PATIENCE: Final = 5  #: how often a server that starts asks for the store alone, while the tables are not up to date
-FORMS: Final = " or ".join(dialect.form for dialect in DIALECTS.values())
+_FORMS: Final = " or ".join(FORMS.values())
 
 
 @contextmanager
@@ -65,12 +64,12 @@ def opened(url: str, alone: bool = False, existing: bool = False, shared: bool =
 
 def engine_of(place: URL) -> Engine:
     """Return an engine for a store, which connects only when it is used. Raises OperatorError."""
-    return DIALECTS[place.get_backend_name()].engine(place)
+    return dialect_named(place.get_backend_name()).engine(place)
 
 
 def may_be_shared(url: str) -> bool:
     """Return whether several servers may use a store at the same time. Raises OperatorError."""
-    return DIALECTS[place_of(url).get_backend_name()].shared
+    return dialect_named(place_of(url).get_backend_name()).shared
 
 
 def shown(url: str) -> str:
@@ -89,9 +88,9 @@ def place_of(url: str) -> URL:
         place = make_url(url)
         kind = place.get_backend_name()
     except (ArgumentError, ValueError):
-        raise OperatorError(f"{url!r} is not a store: write {FORMS}") from None
-    if kind not in DIALECTS:
-        raise OperatorError(f"{kind!r} is not a store that this arbiter knows: write {FORMS}")
+        raise OperatorError(f"{url!r} is not a store: write {_FORMS}") from None
+    if kind not in FORMS:
+        raise OperatorError(f"{kind!r} is not a store that this arbiter knows: write {_FORMS}")
     return place
 
 
@@ -114,7 +113,7 @@ def named(place: URL) -> Iterator[None]:
             + (f": {advice}" if advice else "")
         ) from None
     except database_errors.HeldElsewhere as error:
-        if str(error) == IN_USE_ALONE:
+        if str(error) == database_errors.IN_USE_ALONE:
             raise OperatorError(
                 f"another program needs the store {_shown(place)} for itself (a migration, a rebuild, a restore, or an "
                 "arbiter of a version that shares no store): let it end, or use another store"

@@ -39,6 +39,7 @@ _DEADLOCK: Final = "40P01"
 #: the primary by now, so a new session is needed.
 _OF_NO_PRIMARY: Final = ("25006", "57P01", "57P02", "57P03")
 _AWAY: Final = ("it can't be reached", "see that it runs, and that its address, user and password are right")
+IN_USE_ALONE: Final = "another program needs it for itself"
 
 
 class HeldElsewhere(SQLAlchemyError):

@@ -26,7 +26,7 @@ from arbiter.service.ports.replicas import (
     is_page,
     no_hand_overs,
 )
-from arbiter.store.dialects import POSTGRES
+from arbiter.store.dialects import postgresql
 from arbiter.store.reader import Reader
 from arbiter.store.writer import Writer
 
@@ -129,11 +129,12 @@ class SqlReplicas:
     """
 
     def __init__(self, engine: Engine, writer: Writer, reader: Reader) -> None:
+        dialect = postgresql()
         self._enter, self._beat, self._inherit, self._leave, self._take, self._forgotten = (
-            text(statement.format(now=POSTGRES.now_ms, serving=POSTGRES.serving))
+            text(statement.format(now=dialect.now_ms, serving=dialect.serving))
             for statement in (_ENTER, _BEAT, _INHERIT, _LEAVE, _TAKE, _FORGOTTEN)
         )
-        self._session_of = partial(POSTGRES.serving_session, engine)
+        self._session_of = partial(dialect.serving_session, engine)
         self._writer = writer
         self._reader = reader
 

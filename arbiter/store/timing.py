@@ -12,7 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from arbiter.service.ports.environment import TimeReading
 from arbiter.service.ports.journal import StoreFailed
 from arbiter.store.database_errors import reason
-from arbiter.store.dialects import POSTGRES
+from arbiter.store.dialects import postgresql
 
 ROUND_TRIPS: Final = 5  #: readings of the clock for one result; the fastest one counts
 
@@ -28,13 +28,13 @@ class DatabaseTime:
         return await asyncio.to_thread(self._read)
 
     def _read(self) -> list[TimeReading]:
-        found = []
+        dialect, found = postgresql(), []
         try:
-            with self._engine.connect().execution_options(**POSTGRES.lone_reads) as connection:
-                connection.exec_driver_sql(POSTGRES.now_ms).close()  # the first one may take longer
+            with self._engine.connect().execution_options(**dialect.lone_reads) as connection:
+                connection.exec_driver_sql(dialect.now_ms).close()  # the first one may take longer
                 for _ in range(ROUND_TRIPS):
                     asked = time.monotonic_ns()
-                    answer = connection.exec_driver_sql(POSTGRES.now_ms)
+                    answer = connection.exec_driver_sql(dialect.now_ms)
                     answered = time.monotonic_ns()
                     theirs_ns = int(answer.scalar_one() * 1_000_000)
                     found.append(TimeReading(theirs_ns, (asked + answered) // 2, answered - asked))

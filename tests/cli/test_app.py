@@ -54,8 +54,16 @@ def test_help_imports_no_server_code() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("command", "unwanted"), [("accounts", "sqlalchemy"), ("serve", "arbiter_client")])
-def test_commands_for_a_server_import_no_server_and_a_server_imports_no_client(command: str, unwanted: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "unwanted"),
+    [
+        ("accounts", "sqlalchemy"),
+        ("serve", "arbiter_client"),
+        ("serve_here", "psycopg"),
+        ("serve_here", "sqlalchemy.dialects.postgresql"),
+    ],
+)
+def test_no_command_imports_what_only_another_one_or_another_database_needs(command: str, unwanted: str) -> None:
     program = f"import sys, arbiter.cli.{command}; sys.exit({unwanted!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 

@@ -14,7 +14,7 @@ from arbiter.bootstrap import Store, open_store
 from arbiter.service.ports.journal import Append, AppendBase, JournalConflict, Record, StoreFailed, Subject
 from arbiter.store.appending import MOST_GUESSED, UNDISTURBED
 from arbiter.store.database import opened
-from arbiter.store.dialects import POSTGRES
+from arbiter.store.dialects import postgresql
 from tests.store.postgres import Cluster
 from tests.store.test_journal import bodies, opening, records
 
@@ -26,13 +26,13 @@ OTHERS = "FROM pg_stat_activity WHERE application_name = 'arbiter' AND datname =
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return the answers of the database to the question for the last number; the list grows."""
     answers: list[int] = []
-    number = POSTGRES.number
+    number = postgresql().number
 
     def noted(connection: Connection) -> int:
         answers.append(number(connection))
         return answers[-1]
 
-    monkeypatch.setattr(POSTGRES, "number", noted)
+    monkeypatch.setattr(postgresql(), "number", noted)
     return answers
 
 
@@ -41,7 +41,7 @@ def numbering_held(url: str) -> Iterator[None]:
     """Keep all writers waiting, as another server does between its number and its commit."""
     with opened(url) as engine, engine.connect() as connection:
         connection.exec_driver_sql(f"SET LOCAL idle_in_transaction_session_timeout = '{LONG_S}s'").close()
-        for statement in POSTGRES.claim:
+        for statement in postgresql().claim:
             connection.exec_driver_sql(statement).close()
         yield
 
@@ -160,10 +160,10 @@ async def test_a_guess_is_wrong_once_another_server_has_written(postgres: str, a
 async def test_a_guess_waits_for_the_commit_of_another_server(postgres: str) -> None:
     async with undisturbed(postgres) as (store, _):
         with opened(postgres) as engine, engine.begin() as connection:
-            last = POSTGRES.number(connection)
+            last = postgresql().number(connection)
             waiting = store.journal.append(Append(records("a", NEXT)))
             await until_one_waits(postgres)
-            POSTGRES.insert(connection, [(last + 1, "b", 1, b"b 1", "match", True, None)])
+            postgresql().insert(connection, [(last + 1, "b", 1, b"b 1", "match", True, None)])
         assert await waiting == last + 2
 
 

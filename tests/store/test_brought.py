@@ -15,7 +15,7 @@ from arbiter.bootstrap import Store, open_store
 from arbiter.service.ports.journal import Append, JournalConflict, Record, StoredRecord, StoreFailed, Subject
 from arbiter.store.appending import UNDISTURBED
 from arbiter.store.database import opened
-from arbiter.store.dialects import POSTGRES, postgres_statements
+from arbiter.store.dialects import postgres_statements, postgresql
 from arbiter.store.dialects.postgres_statements import MOST_BROUGHT
 from arbiter.store.journal import SqlJournal
 from arbiter.store.reader import Reader
@@ -81,10 +81,10 @@ async def test_nothing_is_brought_to_a_server_that_follows_no_log(one: Store, ot
 
 async def test_what_is_committed_while_a_server_waits_for_its_turn_is_brought(one: Store, postgres: str) -> None:
     with opened(postgres) as engine, engine.begin() as connection:
-        last = POSTGRES.number(connection)
+        last = postgresql().number(connection)
         waiting = one.journal.append(Append(records("a", 2)))
         await until_one_waits(postgres)
-        POSTGRES.insert(connection, [(last + 1, "b", 1, b"b 1", "match", True, _seal(one, last + 1))])
+        postgresql().insert(connection, [(last + 1, "b", 1, b"b 1", "match", True, _seal(one, last + 1))])
     assert await waiting == last + 2
     assert bodies(one.journal.brought()) == ["b 1"]
 
@@ -246,12 +246,12 @@ async def test_rows_are_stored_behind_the_last_record_and_behind_no_other(
 ) -> None:
     assert await other.journal.append(opening("b")) == 2
     with opened(postgres) as engine, engine.connect() as connection:
-        assert POSTGRES.insert_behind(connection, [(last + 1, "c", 1, b"c 1", "match", True, None)]) is fits
+        assert postgresql().insert_behind(connection, [(last + 1, "c", 1, b"c 1", "match", True, None)]) is fits
     assert await one.journal.head() == 2 + fits
 
 
 async def test_rows_are_stored_behind_the_beginning_of_an_empty_log_only(postgres: str) -> None:
     with opened(postgres) as engine, engine.connect() as connection:
-        assert not POSTGRES.insert_behind(connection, [(6, "c", 1, b"c 1", "match", True, None)])
-        assert POSTGRES.insert_behind(connection, [(1, "c", 1, b"c 1", "match", True, None)])
-        assert not POSTGRES.insert_behind(connection, [(1, "d", 1, b"d 1", "match", True, None)])
+        assert not postgresql().insert_behind(connection, [(6, "c", 1, b"c 1", "match", True, None)])
+        assert postgresql().insert_behind(connection, [(1, "c", 1, b"c 1", "match", True, None)])
+        assert not postgresql().insert_behind(connection, [(1, "d", 1, b"d 1", "match", True, None)])

@@ -23,7 +23,7 @@ from arbiter.service.ports.directory import Player
 from arbiter.service.ports.journal import Append, MatchEnd, StoreFailed, StoreTooNew
 from arbiter.store import database, migrations, tables
 from arbiter.store.database import engine_of, newest, opened, place_of, shown
-from arbiter.store.dialects import POSTGRES, dialect_of, postgres_locks
+from arbiter.store.dialects import dialect_of, postgres_locks, postgresql
 from arbiter.store.dialects import sqlite as dialect
 from arbiter.store.reader import Reader
 from tests.store.postgres import Cluster
@@ -297,7 +297,7 @@ def test_a_store_in_use_by_a_server_is_not_migrated(empty: str, steps: Path) -> 
 def test_some_migrations_run_beside_servers(cluster: Cluster, steps: Path) -> None:
     url = cluster.fresh()
     engine = first_store(url)
-    with POSTGRES.held(engine, shared=True):  # as a server of that version does
+    with postgresql().held(engine, shared=True):  # as a server of that version does
         version = add_steps(steps, True, True)
         with opened(url, shared=True) as beside:
             assert database.version_of(beside) == version
@@ -317,7 +317,7 @@ def test_servers_that_start_at_once_migrate_once_beside_another(cluster: Cluster
         with opened(url, shared=True) as beside:
             return database.version_of(beside)
 
-    with POSTGRES.held(engine, shared=True), ThreadPoolExecutor(4) as threads:
+    with postgresql().held(engine, shared=True), ThreadPoolExecutor(4) as threads:
         assert {each.result() for each in [threads.submit(start) for _ in range(4)]} == {version}
     engine.dispose()
 

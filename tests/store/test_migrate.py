@@ -15,7 +15,7 @@ from sqlalchemy import inspect, text
 from sqlalchemy.engine import make_url
 
 from arbiter.store.database import engine_of, newest, opened, place_of, shown, version_of
-from arbiter.store.dialects import POSTGRES
+from arbiter.store.dialects import postgresql
 from tests.cli.command import Arbiter, clean_environment
 from tests.store.postgres import Cluster
 from tests.store.steps import FIRST, add_steps, first_store
@@ -35,7 +35,7 @@ def served(url: str) -> Iterator[None]:
             insert = "INSERT INTO event (sequence, match_id, revision, body) VALUES (:n, :match, :revision, '{}')"
             connection.execute(text(insert), values)
     if engine.dialect.name == "postgresql":
-        with POSTGRES.held(engine, shared=True):
+        with postgresql().held(engine, shared=True):
             yield
     else:
         yield

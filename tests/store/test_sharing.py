@@ -23,7 +23,7 @@ from arbiter.keys import seals
 from arbiter.keys.key_ring import KeyRing, rotate
 from arbiter.service.ports.journal import Append, StoreFailed
 from arbiter.store.database import may_be_shared, opened
-from arbiter.store.dialects import POSTGRES
+from arbiter.store.dialects import postgresql
 from arbiter.store.looking import look
 from arbiter.store.reader import Reader
 from tests.processes import until
@@ -127,7 +127,7 @@ async def test_a_server_that_is_suspended_while_it_writes_does_not_block_the_oth
     postgres: str, tmp_path: Path
 ) -> None:
     with opened(postgres, shared=True) as stopped, stopped.connect() as connection:
-        for statement in POSTGRES.claim:
+        for statement in postgresql().claim:
             connection.exec_driver_sql(statement).close()
         async with server(postgres, tmp_path / "one") as (store, _):
             await store.journal.append(opening("a"))

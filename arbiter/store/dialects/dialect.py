@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.engine import URL
@@ -15,20 +15,22 @@ from arbiter.store.tables import Numbered
 if TYPE_CHECKING:
     from arbiter.store._commit_thread import CommitThread
 
+FORMS: Final = {"sqlite": "sqlite:///FILE", "postgresql": "postgresql://USER@HOST/DATABASE"}
+"""The form of the URL of a store, by SQLAlchemy's name of its database."""
+
 
 class Dialect(Protocol):
     """A kind of database. Methods raise SQLAlchemyError if the database fails.
 
-    name: for people. form: of the URLs of its stores. shared: whether several servers may use a store at the same time.
-    begin: the statements with which a transaction begins that changes tables, or reads before it writes; migration:
-    one that migrates the tables; snapshot: one that reads a consistent snapshot. lone_reads: options of a connection
-    whose reads need no transaction. claim: what a transaction executes before it numbers records. now_ms: the query
-    for the database's time (UTC epoch milliseconds), None if its clock is that of this machine. checkpoints: whether
-    `checkpoint` has to be called while records are written.
+    name: for people. shared: whether several servers may use a store at the same time. begin: the statements with
+    which a transaction begins that changes tables, or reads before it writes; migration: one that migrates the
+    tables; snapshot: one that reads a consistent snapshot. lone_reads: options of a connection whose reads need no
+    transaction. claim: what a transaction executes before it numbers records. now_ms: the query for the database's
+    time (UTC epoch milliseconds), None if its clock is that of this machine. checkpoints: whether `checkpoint` has
+    to be called while records are written.
     """
 
     name: str
-    form: str
     shared: bool
     begin: tuple[str, ...]
     migration: tuple[str, ...]

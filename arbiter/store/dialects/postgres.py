@@ -38,7 +38,7 @@ from sqlalchemy.exc import InvalidatePoolError
 from arbiter.errors import OperatorError
 from arbiter.store.dialects import postgres_locks as locks
 from arbiter.store.dialects import postgres_statements as statements
-from arbiter.store.dialects.dialect import Dialect, Files
+from arbiter.store.dialects.dialect import FORMS, Dialect, Files
 from arbiter.store.dialects.postgres_session import (
     BINARY,
     checked,
@@ -55,6 +55,7 @@ from arbiter.store.tables import Numbered
 _AFTER: Final = (
     "SELECT sequence, match_id, revision, body, subject, seal FROM event WHERE sequence > %s ORDER BY sequence LIMIT %s"
 )
+_FORM: Final = FORMS["postgresql"]
 _THIS_MACHINE: Final = ("", "localhost", "127.0.0.1", "::1")
 _SAFETY: Final = ("fsync", "full_page_writes")
 
@@ -63,7 +64,6 @@ class Postgres(Dialect):
     """PostgreSQL. serving: the query for the database's process ids of the sessions that hold SERVING."""
 
     name = "PostgreSQL"
-    form = "postgresql://USER@HOST/DATABASE"
     shared = True
     begin: tuple[str, ...] = ()  # no statement is needed while we hold the store
     #: It gives up rather than keep running servers waiting behind it.
@@ -84,9 +84,9 @@ class Postgres(Dialect):
     def engine(self, place: URL) -> Engine:
         """Return the engine of a database. Raises OperatorError for an invalid URL."""
         if place.drivername not in ("postgresql", "postgresql+psycopg"):
-            raise OperatorError(f"{place.drivername!r} is not a store that this arbiter knows: write {self.form}")
+            raise OperatorError(f"{place.drivername!r} is not a store that this arbiter knows: write {_FORM}")
         if not place.database:
-            raise OperatorError(f"the store names no database: write {self.form}")
+            raise OperatorError(f"the store names no database: write {_FORM}")
         made = engine_of(place)
         made.dialect.do_commit = commit  # type: ignore[assignment]
 

@@ -13,7 +13,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.pool import NullPool
 
-from arbiter.store.database_errors import HeldElsewhere
+from arbiter.store.database_errors import IN_USE_ALONE, HeldElsewhere
 from arbiter.store.dialects.postgres_session import engine_of
 
 _SCHEMA: Final = "hashtext('arbiter ' || current_schema())"
@@ -40,7 +40,6 @@ _PATIENCE_OF_THE_DATABASE: Final = (
     "SET tcp_keepalives_count = 3",
     "SET idle_session_timeout = 0",
 )
-IN_USE_ALONE: Final = "another program needs it for itself"
 STOOD_STILL_MS = 1_000
 """After how long in a transaction without a statement the database ends a session.
 

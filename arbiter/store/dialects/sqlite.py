@@ -22,13 +22,14 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from arbiter.errors import OperatorError
 from arbiter.store.changes import Change
 from arbiter.store.database_errors import HeldElsewhere
-from arbiter.store.dialects.dialect import Dialect, Files
+from arbiter.store.dialects.dialect import FORMS, Dialect, Files
 from arbiter.store.tables import Numbered, Statement, metadata
 from arbiter.store.watched_path import WatchedPath
 
 if TYPE_CHECKING:
     from arbiter.store._commit_thread import CommitThread
 
+_FORM: Final = FORMS["sqlite"]
 COLUMNS: Final = 7  #: columns of each inserted record
 _OWNER_ONLY: Final = 0o600  #: a store has the hashes of tokens, and what its owner shows to nobody
 KNOWN: Final = 5  #: the place of the bool among them
@@ -55,7 +56,6 @@ class Sqlite(Dialect):
     """SQLite. most_lone: maximum records in one statement, which is its own transaction outside of others."""
 
     name = "SQLite"
-    form = "sqlite:///FILE"
     shared = False
     begin = ("BEGIN IMMEDIATE",)  # Python's driver begins none for statements that change tables, and for reads
     migration = begin
@@ -69,9 +69,9 @@ class Sqlite(Dialect):
     def engine(self, place: URL) -> Engine:
         """Return the engine of a file, which is created at its first use. Raises OperatorError."""
         if not place.database or place.database == ":memory:":
-            raise OperatorError(f"a store in memory would lose matches with the process: write {self.form}")
+            raise OperatorError(f"a store in memory would lose matches with the process: write {_FORM}")
         if place.query or place.host or place.drivername not in ("sqlite", "sqlite+pysqlite"):
-            raise OperatorError(f"{place.render_as_string()!r} is not a store: write {self.form} and nothing else")
+            raise OperatorError(f"{place.render_as_string()!r} is not a store: write {_FORM} and nothing else")
         folder = Path(place.database).absolute().parent
         if not folder.is_dir():
             raise OperatorError(f"the store's folder {folder} does not exist: make it first")
