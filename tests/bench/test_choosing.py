@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -65,18 +63,3 @@ def test_an_arena_is_measured_by_its_log() -> None:
 def test_a_number_is_from_1(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([name, "0"]) == main([name, "many"]) == main([name, "1", "2"]) == 2
     assert "a number from 1" in capsys.readouterr().err
-
-
-@pytest.mark.long
-def test_a_benchmark_prints_the_tables_in_a_checkout_and_says_elsewhere_what_it_needs(tmp_path: Path) -> None:
-    def said(folder: Path, *words: str) -> str:
-        command = [sys.executable, "-m", "arbiter.bench", *words]
-        ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-        assert (ran.returncode, ran.stdout) == (2, "")
-        return ran.stderr
-
-    assert said(DEPLOY.parent, "choosing", "many") == (
-        "usage: python -m tests.studies choosing [MOST], a number from 1\n"
-    ), "the study itself has read its argument"
-    assert "run it in a checkout of the repository" in said(tmp_path, "choosing")
-    assert "choosing" in said(tmp_path, "nothing")
