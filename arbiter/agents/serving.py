@@ -61,7 +61,8 @@ class Agents:
     """The players of the agents that use HTTP, by their tokens. Close it to end all streams.
 
     A player stays while it is used, so that a lost connection costs nothing: `IDLE_S` without a match, `GONE_S` with.
-    If there are too many, the one without a match goes that is unused for longest: it is back with its next request.
+    If there are too many, the player that has been unused for longest without a match goes: it is back with its next
+    request.
     """
 
     def __init__(self, open_client: OpenClient) -> None:

@@ -1,4 +1,4 @@
-"""When the disks of a store and of logs are full, if they grow as in the last days: a part of `arbiter doctor`."""
+"""When the disks of a store and of logs will be full, by their growth in the last days: a part of `arbiter doctor`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options that all commands share which call a server: its address, the token and TLS."""
+"""The options of all commands that call a server: its address, the token and TLS."""
 
 from __future__ import annotations
 

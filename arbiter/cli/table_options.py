@@ -1,4 +1,4 @@
-"""The options that all commands share which print a table: the form of the table for other programs."""
+"""The options of all commands that print a table: the form of the table for other programs."""
 
 from __future__ import annotations
 

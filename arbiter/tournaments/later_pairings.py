@@ -1,9 +1,9 @@
-"""Which pairings that exist would be others, after a decision of the organiser that changes results.
+"""Which existing pairings would be others after a decision of the organiser that changes results.
 
-They stay, as a result that is corrected later changes no round that was made, and the organiser is told. A round of a
-Swiss is paired once more by the rules, with the players who were there, by the results before and after the decision;
-only where the results before it lead to the pairs that exist, a difference comes from the decision. Of a bracket, the
-ties that would have other players are named. Other formats do not pair by results, or pair whoever is free.
+They stay, since a correction changes no round that was made; the organiser is told which they are. A round of a Swiss
+is paired once more by the rules, with the players who were there, by the results before and after the decision. Only
+where the results before it lead to the existing pairs, a difference comes from the decision. Of a bracket, the ties
+that would have other players are named. Other formats do not pair by results, or pair whoever is free.
 """
 
 from __future__ import annotations

@@ -204,10 +204,10 @@ class Tournament:
         )
 
     def meeting_points(self, meeting: Meeting, player: str) -> int:
-        """Return what a player has won by a meeting that is over, in half points: by more points in its games.
+        """Return what a player has won by a meeting that is over, in half points.
 
-        Both have lost a level meeting in which nobody scored, or without play. If the meeting is a single game, its
-        points count, which a ruling can make any.
+        The player with more points in the games of the meeting has won it. Both have lost a level meeting in which
+        nobody scored, or that was not played. The points of a single game count as they are: a ruling can give any.
         """
         opponent = meeting.second if meeting.first == player else meeting.first
         mine, other = self.score(meeting, player), self.score(meeting, opponent)
@@ -484,9 +484,9 @@ class Tournament:
                 self.ordered = round_
 
     def _unpair(self, round_: int) -> None:
-        """Take the pairing of the last round back, of which no game has begun; walkovers in it do not count.
+        """Take back the pairing of the last round, of which no game has begun; walkovers in it do not count.
 
-        Its numbers of games come again. A match that is just being created for one is of an attempt that is over.
+        The numbers of its games are used again. If a match is just being created for one of these, its attempt is over.
         """
         if round_ != self.rounds:
             return

@@ -86,9 +86,9 @@ def write(report: Report) -> str:
 
 
 class ReadReport(NamedTuple):
-    """A report, and where it says what, in lines from 1.
+    """A report, and the numbers of its lines, from 1.
 
-    lines: of the players, by number; others: of pairs that must not meet; planned: of the number of rounds.
+    lines: those of the players, by number; others: of pairs that must not meet; planned: of the number of rounds.
     """
 
     report: Report

@@ -44,9 +44,9 @@ STOPPING: Final = "the server is stopping"
 
 
 class _Job(NamedTuple):
-    """A job under way: its kind and arguments, the line of the position that it is about, the number of the one made.
+    """A job under way: its kind and arguments, and the line of the position that it is about.
 
-    answered: the answer's text, or RulesFailed.
+    made: the number of the position that it makes, if it makes one. answered: the answer's text, or RulesFailed.
     """
 
     game: str

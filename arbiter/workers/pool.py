@@ -56,8 +56,8 @@ class WorkerPool:
     to the end of the line. So a caller with heavy requests only waits for itself. Another caller waits at most for the
     rest of one running job, and not at all while a worker is free.
 
-    A worker is started when a job waits that no other one is free for, unless `start` or `warm` has been called. One
-    that dies, or takes longer than `longest_s` for a job, is replaced by a new one with the next job.
+    A worker is started when a job waits and none is free, unless `start` or `warm` has been called. A worker that dies,
+    or takes longer than `longest_s` for a job, is replaced with the next job.
     """
 
     def __init__(self, module: str, size: int, longest_s: float, nice: int = NICE, memory_bytes: int = 0) -> None:
@@ -273,7 +273,7 @@ class JobProcess:
         return await self.ask_then(kind, given)
 
     async def ask_then(self, kind: str, arguments: Callable[[], Awaitable[tuple[Any, ...]]]) -> Any:
-        """Run a job whose arguments are found when it is its turn; return its result. Raises `failed`, or as that does.
+        """Run a job; return its result. `arguments` is called at the job's turn. Raises `failed`, or what that raises.
 
         If the caller is cancelled while the process works, the process goes on, and the answer is dropped.
         """

@@ -1,4 +1,4 @@
-"""The call that has a tournament go on which was begun elsewhere, for every API."""
+"""The call by which a tournament that was begun elsewhere goes on here, for every API."""
 
 from __future__ import annotations
 

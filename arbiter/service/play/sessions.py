@@ -210,7 +210,7 @@ class Sessions:
             session.end(refusal)
 
     def send_one_on(self) -> bool:
-        """Ask a bot without a match to connect again, the one that is here for longest; return whether there is one.
+        """Ask the bot that has been here for longest without a match to connect again; return whether there is one.
 
         A bot that was asked and has come back is left alone for a while: it may know no other server.
         """

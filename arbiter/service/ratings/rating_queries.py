@@ -106,7 +106,7 @@ class Ratings:
     async def edition(self, games: Iterable[str] = (), of: RatedGames | None = None) -> Edition:
         """Return the current ratings over some variants together, by default all, with what they follow from.
 
-        of: the ratings that followed from this are returned instead if they are cached. Raises as `rating_list`.
+        of: what earlier ratings followed from; if those are still cached, they are returned. Raises as `rating_list`.
         """
         scope = tuple(sorted(set(games)))
         kept = self._kept.get((scope, of)) if of is not None else None

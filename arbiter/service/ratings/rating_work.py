@@ -1,4 +1,4 @@
-"""The work on ratings that may take long: what the process does that fits them, or a test on the spot.
+"""The work on ratings that may take long, as the process that fits ratings does it.
 
 numpy is loaded with this module; the server asks through the port (`arbiter.service.ratings.rating_ports`) and does not load it.
 """  # noqa: E501 - prose

@@ -1,4 +1,4 @@
-"""Messages about tournaments on Play streams: about tournaments that the bot plays in or may enter."""
+"""Messages on Play streams about tournaments that the bot plays in or may enter."""
 
 from __future__ import annotations
 

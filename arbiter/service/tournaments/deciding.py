@@ -22,11 +22,10 @@ from arbiter.tournaments.tournament import Tournament
 
 
 class Decided(NamedTuple):
-    """The tournament of a decision, which places that changes, and which pairings that stay would be others.
+    """The tournament after a decision, the places that it changes, and the pairings that stay but would now be others.
 
-    ratings_changed: the matches that count for ratings otherwise, if the decision is about that too.
-
-    paired: the round of a decision on pairings, as far as it is known; breaks: the rules that it breaks, as clauses.
+    ratings_changed: the matches that the decision makes rated or unrated. paired: the round of a decision on pairings,
+    as far as it is known; breaks: the rules that it breaks, as clauses.
     """
 
     tournament: Tournament

@@ -65,9 +65,9 @@ async def read_log(dependencies: Dependencies, tournament: str, *, folded: bool 
 async def _in_portions(
     dependencies: Dependencies, snapshot: Snapshot | None, records: Sequence[StoredRecord]
 ) -> tuple[StoredLog, int] | None:
-    """Return a log that begins with a snapshot and these records, or with these; None if it needs all of them together.
+    """Return a log that is read in portions: from a snapshot on, or from the beginning. records: the first portion.
 
-    Raises StoreFailed, RecordDamaged.
+    Return None if the pairer needs all records at once. Raises StoreFailed, RecordDamaged.
     """
     journal, pairing, tournament = dependencies.journal, dependencies.pairing, records[0].match_id
     log: StoredLog | None

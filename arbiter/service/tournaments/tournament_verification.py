@@ -1,6 +1,6 @@
 """Checks a whole exported tournament: its log, the transcripts of its matches, its standings, ratings and signature.
 
-Nothing is believed that follows from something else. Pairings are checked by `arbiter.tournaments.checker`, games by
+Nothing that follows from something else is believed. Pairings are checked by `arbiter.tournaments.checker`, games by
 their transcripts (`arbiter.matches.transcript`), results by deciding again what the end of each match means, standings
 and ratings by computing them again.
 """

@@ -81,8 +81,8 @@ class PairTest:
     def _enough_repeats(self) -> int:
         """Return after how many repeated pairs in a row nothing new is to be expected.
 
-        Bots without chance never play two games from one opening in the same seats. If these have not, all openings
-        have come again after as many pairs; otherwise something new may come for long.
+        Bots without chance always play the same game from an opening in the same seats. If these two have done so,
+        every opening has been repeated after as many pairs as there are openings; otherwise new games may still come.
         """
         if any(self._reader.different(game) > number for game, number in self._openings.items()):
             return MOST_REPEATS

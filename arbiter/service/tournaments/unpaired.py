@@ -1,4 +1,4 @@
-"""Why a player of a tournament has no game just now: what the pairer and the driver would answer, asked for one."""
+"""Why a player of a tournament has no game just now: what the pairer and the driver would do with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The interface of a format's check, and what the checks of formats share that pair the players who are free."""
+"""The interface of a format's check, and what the checks of formats that pair free players share."""
 
 from __future__ import annotations
 

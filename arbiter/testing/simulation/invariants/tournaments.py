@@ -192,7 +192,7 @@ def _entries(events: Iterable[ev.Event]) -> Iterator[_Entry]:
 def played_alone(events: Sequence[ev.Event]) -> Tournament:
     """Return a tournament as one server leaves it where its games have the same results, one after the other.
 
-    Who entered late enters between the same rounds. events: of a tournament from which nobody withdrew.
+    Whoever entered late enters between the same rounds. events: of a tournament from which nobody withdrew.
     """
     created, *others = events
     assert isinstance(created, ev.Created)
