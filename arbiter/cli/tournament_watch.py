@@ -10,7 +10,7 @@ import arbiter_client as arb
 from rich.live import Live
 
 from arbiter.cli import tournament_view as view
-from arbiter.cli import words
+from arbiter.cli import tournament_words
 from arbiter.cli.terminal import PlainConsole, tables, write_line
 
 LOOK_EVERY_S: Final = 1.0  #: interval between two requests
@@ -28,7 +28,7 @@ def watch_plainly(client: arb.BlockingClient, tournament_id: str) -> None:
         if isinstance(event.what, arb.GamesPaired):
             games |= {game.number: game for game in event.what.games}
         at = time.strftime("%H:%M:%S", time.localtime(event.at_ms / 1000))
-        write_line(f"{at}  {words.tournament_happening(event, games)}")
+        write_line(f"{at}  {tournament_words.happening(event, games)}")
         over = over or isinstance(event.what, arb.TournamentEnded)
         if over and event.revision >= last:
             break

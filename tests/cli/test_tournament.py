@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from arbiter.cli import tournament_view as view
-from arbiter.cli import tournament_watch, words
+from arbiter.cli import tournament_watch, tournament_words
 from arbiter.cli.tournament_spec import read_all
 from arbiter.wire.tournament_messages import spec_message, spec_of
 from tests.cli.command import WAIT_S, Arbiter, Server
@@ -384,7 +384,7 @@ def test_events_of_a_tournament_are_described_in_words(
     kind: str, what: arb.TournamentHappening | None, said: str
 ) -> None:
     event = arb.TournamentEvent("t1", 7, 0, kind, b"", what)
-    assert words.tournament_happening(event, PAIRED) == said
+    assert tournament_words.happening(event, PAIRED) == said
 
 
 def test_limits_of_bots_are_read_as_the_page_shows(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import arbiter_client as arb
 import pytest
 
-from arbiter.cli import words
+from arbiter.cli import tournament_words, words
 
 PLAYERS = ("ann", "ben")
 
@@ -25,6 +25,6 @@ def test_a_winner_is_named_with_its_seat(game: str, players: tuple[str, str], sa
     event = arb.GameEnded(3, "m3", 2, "checkmate", "rules")
     happened = arb.TournamentEvent("t1", 1, 0, "game_ended", b"", event)
     paired = {3: arb.PairedGame(3, players, game)}
-    assert said.replace(": checkmate", " (checkmate)") in words.tournament_happening(happened, paired)
+    assert said.replace(": checkmate", " (checkmate)") in tournament_words.happening(happened, paired)
     result = arb.Result(arb.ResultKind.WIN, 2, "checkmate", arb.Cause.RULES, arb.Party.PLAYER, 1, "")
     assert words.result(result, players, game) == said
