@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 from collections.abc import Iterator
@@ -9,10 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from arbiter.bootstrap import open_record
 from arbiter.cli.app import run
+from arbiter.config import load
 from tests.cli.command import Arbiter, Ran, Server
 from tests.cli.hostile_server import hostile_server as hostile_server
 from tests.processes import empty_store
+from tests.store.records import appends
 from tests.store.steps import steps as steps
 
 
@@ -57,3 +61,16 @@ def runs() -> Iterator[list[subprocess.Popen[str]]]:
     for process in begun:
         process.kill()
         process.communicate()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> str:
+    """Return a store that a server has sealed, with 16 matches, ended ones and others."""
+    settings = load(None, store=f"sqlite:///{tmp_path}/arbiter.db")
+
+    async def fill() -> None:
+        async with open_record(settings) as (opened, _):
+            await asyncio.gather(*(opened.journal.append(append) for append in appends(1)))
+
+    asyncio.run(fill())
+    return settings.store

@@ -9,7 +9,6 @@ import pytest
 from arbiter.cli import archive
 from tests.cli.command import Arbiter
 from tests.cli.test_export import ended
-from tests.cli.test_export import store as store
 from tests.documents import block
 from tests.store.records import NOON
 

@@ -1,30 +1,13 @@
 from __future__ import annotations
 
-import asyncio
 import shlex
 import sqlite3
 from pathlib import Path
 
 import pytest
 
-from arbiter.bootstrap import open_record
-from arbiter.config import load
 from tests.cli.command import Arbiter
 from tests.documents import block
-from tests.store.records import appends
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> str:
-    """Return a store that a server has sealed, with 16 matches."""
-    settings = load(None, store=f"sqlite:///{tmp_path}/arbiter.db")
-
-    async def fill() -> None:
-        async with open_record(settings) as (opened, _):
-            await asyncio.gather(*(opened.journal.append(append) for append in appends(1)))
-
-    asyncio.run(fill())
-    return settings.store
 
 
 def ended(store: str, where: str = "true") -> set[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 import sqlite3
 from hashlib import sha256
@@ -11,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from arbiter.bootstrap import open_record
-from arbiter.config import load
 from arbiter.event_json.canonical import decode, encode
 from arbiter.games import circle_of_life, registry
 from arbiter.games.circle_of_life import CircleOfLife
@@ -20,7 +17,6 @@ from arbiter.matches.record import read
 from arbiter.testing.clock import virtually
 from arbiter.testing.in_memory import InMemoryArbiter
 from tests.cli.command import Arbiter
-from tests.store.records import appends
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "transcripts"
 
@@ -82,19 +78,6 @@ def test_other_rules_are_noticed(arbiter: Arbiter, folder: Path, monkeypatch: py
     ran = arbiter("rules", "check", str(folder))
     assert ran.code == 1
     assert ran.out.count("elsewhere now") == 5
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> str:
-    """Return a store that a server has sealed, with ended matches and others."""
-    settings = load(None, store=f"sqlite:///{tmp_path}/arbiter.db")
-
-    async def fill() -> None:
-        async with open_record(settings) as (opened, _):
-            await asyncio.gather(*(opened.journal.append(append) for append in appends(1)))
-
-    asyncio.run(fill())
-    return settings.store
 
 
 def test_all_matches_of_a_store_are_played_again(arbiter: Arbiter, store: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -342,25 +342,29 @@ async def test_a_change_of_an_entry_notes_the_version_of_a_bot_that_has_come_sin
     assert await organiser.change_entry(made.tournament_id, "ann", byes=(), request_id="note") == changed
 
 
-async def test_an_organiser_corrects_a_tournament(world: World) -> None:
+async def played_league(world: World) -> tuple[arb.Client, str, arb.Standings]:
+    """Have three bots play a league; return its organiser, its id, and its standings."""
     organiser = await world.client("org", Scope.ORGANISE)
-    made = await organiser.create_tournament(LEAGUE)
-    tournament_id = made.tournament_id
+    tournament_id = (await organiser.create_tournament(LEAGUE)).tournament_id
     for name in ("ann", "ben", "cat"):
         await (await world.bot(name, RandomBot(1))).enter_tournament(tournament_id)
     await organiser.start_tournament(tournament_id)
     await world.over(tournament_id)
     await level(world.server)
-    before = await organiser.get_standings(tournament_id)
+    return organiser, tournament_id, await organiser.get_standings(tournament_id)
+
+
+async def test_an_organiser_corrects_a_tournament(world: World) -> None:
+    organiser, tournament_id, before = await played_league(world)
     seen, cheat = before.revision, before.rows[0].player
 
     out = arb.Disqualification(cheat, True, arb.DisqualifiedResults.VOID)
     would = await organiser.correct_tournament(tournament_id, out, preview=True)
     assert await organiser.get_standings(tournament_id) == before, "nothing has happened"
-    made_ = await organiser.correct_tournament(tournament_id, out, note="engine", revision=seen, request_id="d")
-    assert made_.changes == would.changes != ()
-    assert made_.later == ()
-    assert [each.player for each in made_.tournament.entrants if each.disqualified] == [cheat]
+    made = await organiser.correct_tournament(tournament_id, out, note="engine", revision=seen, request_id="d")
+    assert made.changes == would.changes != ()
+    assert made.later == ()
+    assert [each.player for each in made.tournament.entrants if each.disqualified] == [cheat]
     after = await organiser.get_standings(tournament_id)
     assert (after.rows[-1].player, after.rows[-1].disqualified, after.rows[-1].games) == (cheat, True, 0)
     assert (await organiser.correct_tournament(tournament_id, out, note="engine", request_id="d")).changes == ()
@@ -396,15 +400,7 @@ async def test_an_organiser_corrects_a_tournament(world: World) -> None:
 
 
 async def test_an_organiser_rules_on_a_game_after_the_end(world: World) -> None:
-    organiser = await world.client("org", Scope.ORGANISE)
-    made = await organiser.create_tournament(LEAGUE)
-    tournament_id = made.tournament_id
-    for name in ("ann", "ben", "cat"):
-        await (await world.bot(name, RandomBot(1))).enter_tournament(tournament_id)
-    await organiser.start_tournament(tournament_id)
-    await world.over(tournament_id)
-    await level(world.server)
-    before = await organiser.get_standings(tournament_id)
+    organiser, tournament_id, before = await played_league(world)
     seen = before.revision
     points = {row.player: row.half_points for row in before.rows}
 
