@@ -324,4 +324,7 @@ class TournamentPlan:
         str,
         Parameter(help="The command of a chess engine, which plays at one node a move. [default: two bots at random]"),
     ] = ""
+    network: Annotated[
+        bool, Parameter(help="The two bots at random connect by gRPC, as bots of others do.", negative=())
+    ] = False
     folder: Folder = None

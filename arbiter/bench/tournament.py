@@ -25,6 +25,7 @@ from arbiter.bench.processes import BenchError, BenchProcess, spent_s
 from arbiter.bench.report import TIMES, Bound, Progress, Report, ratio
 from arbiter.bench.scripts import GAME
 
+BY_GRPC: Final = "--quiet"  #: arguments of a bundled bot that make it connect
 LONG: Final = 60  #: plies of a long game; its rules end none of the usual variant earlier
 SHORT: Final = 12
 CHESS: Final = "chess"
@@ -70,7 +71,7 @@ class _Round(NamedTuple):
 
 def bench_tournament(plan: TournamentPlan, progress: Progress) -> Report:
     """Measure tournaments by `tournament run`, and the same bots directly. Raises BenchError."""
-    bots = f"{shlex.split(plan.uci)[0]} at one node" if plan.uci else "random"
+    bots = f"{shlex.split(plan.uci)[0]} at one node" if plan.uci else "random by gRPC" if plan.network else "random"
     report = Report("tournament", f"two bots, {bots}, play {_variant(plan)}: games of {LONG} plies, and of {SHORT}")
     found: dict[int, list[_Round]] = {number: [] for number in plan.at_once}
     for number in range(1, plan.rounds + 1):
@@ -135,7 +136,7 @@ def _run(plan: TournamentPlan, at_once: int, plies: int) -> Played:
 
 def specification(plan: TournamentPlan, at_once: int, plies: int) -> str:
     """Return the tournament's file: two equal bots, so many games at once, which are drawn after some plies."""
-    bot = f'uci = "{plan.uci}"\nnodes = 1\n' if plan.uci else 'bot = "random"\n'
+    bot = f'uci = "{plan.uci}"\nnodes = 1\n' if plan.uci else f'bot = "random"\nargs = "{BY_GRPC * plan.network}"\n'
     bots = "".join(f'[[bots]]\nname = "{name}"\n{bot}' for name in ("one", "two"))
     opening = f'[openings]\nplies = {OPENING}\nseed = "bench"\n' if plan.uci else ""
     return (

@@ -24,6 +24,7 @@ from arbiter.sandbox.bubblewrap import Program, Sandbox, find
 
 LAST_WORDS: Final = 65_536  #: maximum bytes of a bot's output that are kept
 PIECE: Final = 4_096
+ASKING: Final = ("wire",)  #: the bots that ask the server about positions, so that they need a connection
 
 
 def names() -> tuple[str, ...]:

@@ -40,7 +40,13 @@ class BotTable(NamedTuple):
     ] = ""
     bot: Annotated[str, Option(f"A bot that is bundled: {', '.join(bundled_bot.names())}. Or else `command`.")] = ""
     command: Annotated[str, Option("The program, as a command line. Or else `bot`.", allowed=_SHELL_WORDS)] = ""
-    args: Annotated[str, Option("Arguments for a bundled bot.", allowed=_SHELL_WORDS)] = ""
+    args: Annotated[
+        str,
+        Option(
+            "Arguments for a bundled bot, such as `--seed 7`. With any other one it plays over the network.",
+            allowed=_SHELL_WORDS,
+        ),
+    ] = ""
     env: Annotated[
         Mapping[str, str],
         Option(
@@ -127,6 +133,8 @@ SWITCHES: Final = ("ponder", "dialogue")  #: what the bridge to an engine is tol
 #: the numbers that the bridge to an engine is told
 NUMBERS: Final = tuple(name for name in ENGINE_FIELDS if name not in ("options", "cores", *SWITCHES))
 UCI_FIELDS: Final = ("options", *NUMBERS, "ponder")  #: the fields that go with `uci` alone
+#: the arguments of a bundled bot that plays in the process of its server; all others are about its connection
+ONLY_SEEDED: Final = re.compile(r"(?:--seed[= ][0-9]+)?", re.ASCII)
 THREADS: Final = "threads"  #: the option of an engine, in any case
 BOT_FIELDS: Final = BotTable._fields
 BOT_BOUNDS: Final = bounds_of(BotTable)
@@ -149,7 +157,8 @@ class BotEntry(NamedTuple):
     """A bot in a specification file, as `BotTable` says.
 
     bundled: '' for a command of its own. command: the arguments of a bundled bot, or else the whole command line.
-    version: '' for any. engine: None for a bot that connects by itself. team: '' for none.
+    version: '' for any. engine: None for a bot that connects by itself; a bundled one that does not speaks lines. team:
+    '' for none.
     """
 
     name: str
@@ -203,7 +212,10 @@ def _bot(values: Mapping[str, Any], where: str, base: Path) -> BotEntry:
     sees = tuple(map(Path, _split_words(values.get("sees", []), f"{where}.sees")))
     version = _text(values, "version", where)
     environment, bundled = _environment(values, where), values.get("bot", "")
-    engine = next((_engine(values, where, language) for language in ENGINES if language in values), None)
+    language = next((language for language in ENGINES if language in values), "")
+    if bundled and bundled not in bundled_bot.ASKING and ONLY_SEEDED.fullmatch(" ".join(command)):
+        language = "json_lines"
+    engine = _engine(values, where, language) if language else None
     program = (name, bundled, command, environment)
     cores, team = _number(values, "cores", where), _text(values, "team", where)
     return BotEntry(*program, rating, version, folder, sees, engine, cores, team)

@@ -26,13 +26,14 @@ def test_the_time_of_a_move_and_of_a_game_are_told_apart() -> None:
     assert fit(long, short, PARTS[:-1]) == pytest.approx((0.3, 5.0))
 
 
-@pytest.mark.parametrize("uci", ["", "stockfish"])
-def test_the_file_of_the_benchmark_is_a_tournament(uci: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("uci", "network"), [("", False), ("", True), ("stockfish", False)])
+def test_the_file_of_the_benchmark_is_a_tournament(uci: str, network: bool, tmp_path: Path) -> None:
     file = tmp_path / "bench.toml"
-    file.write_text(specification(TournamentPlan(uci=uci), 32, 12))
+    file.write_text(specification(TournamentPlan(uci=uci, network=network), 32, 12))
     read = read_all(file)
     assert [bot.name for bot in read.bots] == ["one", "two"]
-    assert (read.bots[0].engine is not None) == bool(uci)
+    assert read.bots[0].bundled == ("" if uci else "random")
+    assert (read.bots[0].engine is None) is network, "else it plays in the server's process"
     assert (read.tournament.at_once, read.tournament.adjudication.plies) == (32, 12)
     assert read.limits.memory_mb >= 32 * 100, "an engine of each game"
     assert read.tournament.games == ("chess" if uci else "circle-of-life(target=60)",)

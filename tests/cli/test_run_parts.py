@@ -8,12 +8,14 @@ from pathlib import Path
 
 import arbiter_client as arb
 import pytest
+from arbiter_client.bridge import piped_bot
 from rich.console import Console
 
+from arbiter.cli import bundled_bot
 from arbiter.cli.demo.report import rated_games
 from arbiter.cli.demo.report import remarks as remarks_of_demo
 from arbiter.cli.failure import Failure
-from arbiter.cli.tournament_bots import BotEntry, EngineEntry
+from arbiter.cli.tournament_bots import BotEntry, EngineEntry, read_bots
 from arbiter.cli.tournament_run import folder as folders
 from arbiter.cli.tournament_run.command import ONCE, once, remarks
 from arbiter.cli.tournament_run.export import file_name
@@ -270,6 +272,28 @@ def test_a_bot_gets_its_server_and_token_from_its_environment() -> None:
     assert bundled.folder == Path("/"), "it needs no file of other bots' folders"
 
 
+def test_a_bundled_bot_plays_without_a_connection_unless_its_arguments_are_about_one_or_it_asks_the_server(
+    tmp_path: Path,
+) -> None:
+    def bot(**values: str) -> BotEntry:
+        (found,) = read_bots([values], tmp_path, {})
+        return found
+
+    for name in bundled_bot.names():
+        if name in bundled_bot.ASKING:
+            assert bot(bot=name).engine is None
+            continue
+        for arguments in ("", "--seed 7", "--seed=7"):
+            seeded = bot(bot=name, args=arguments)
+            assert seeded.engine is not None
+            assert seeded.engine.language == "json_lines"
+            process = program(seeded, tmp_path, "127.0.0.1:7", "secret")
+            assert process.command[1:] == ("-m", "arbiter_client.bridge.piped_bot", name, *arguments.split())
+            assert (process.spawned, process.environment) == (False, {}), "it has no token, and no server"
+        assert bot(bot=name, args="--most-matches 1").engine is None
+        assert piped_bot.bundled(name)(7).name == name
+
+
 def test_a_bot_whose_version_differs_from_its_file_does_not_play() -> None:
     player = arb.Player("ann", "", "ann", "7", (), 0, True, False, 1)
     for version in ("", "7"):
@@ -325,6 +349,6 @@ def test_a_run_plays_one_tournament_of_a_series_and_says_so() -> None:
 
 @pytest.mark.parametrize("name", ENGINES)
 def test_the_examples_of_engines_are_tournaments_of_engines(name: str) -> None:
-    bots = read_all(EXAMPLES / name).bots
-    assert sum(bot.engine is not None for bot in bots) >= 2
-    assert {bot.command[0] for bot in bots if bot.engine} == ENGINES[name]
+    engines = [bot for bot in read_all(EXAMPLES / name).bots if bot.engine and not bot.bundled]
+    assert len(engines) >= 2
+    assert {bot.command[0] for bot in engines} == ENGINES[name]

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from arbiter.cli.tournament_run.host import PIPED
 from arbiter.cli.tournament_run.run_processes import SERVER_MODULE
 from arbiter.sandbox.bubblewrap import SPAWNER
 from tests.cli.command import WAIT_S, Arbiter, begin
@@ -50,6 +51,7 @@ while read -r line; do
 done
 """
 ENGINES = ('name = "one"\nuci = "stockfish"', 'name = "two"\nuci = "stockfish"')
+PIPED_BOTS = ('name = "one"\nbot = "random"', 'name = "two"\nbot = "random"\nargs = "--seed 7"')
 LINES = (f'name = "one"\nlines = "bash {LINES_BOT.name}"', f'name = "two"\njson_lines = "bash {JSON_BOT}"')
 
 
@@ -90,6 +92,8 @@ def kill(run: subprocess.Popen[str], what: str, which: int = 0) -> bool:
     [
         pytest.param(STOCKFISH, ENGINES, 16, True, id="engines"),
         pytest.param(STOCKFISH, ENGINES, 16, False, marks=pytest.mark.soak, id="engines without a sandbox"),
+        pytest.param(PIPED, PIPED_BOTS, 16, True, marks=pytest.mark.soak, id="bundled bots"),
+        pytest.param(PIPED, PIPED_BOTS, 16, False, marks=pytest.mark.soak, id="bundled bots without a sandbox"),
         pytest.param(LINES_BOT.name, LINES, 40, True, marks=pytest.mark.soak, id="lines"),
         pytest.param(LINES_BOT.name, LINES, 40, False, id="lines without a sandbox"),
     ],
@@ -116,7 +120,7 @@ def test_a_tournament_goes_on_whichever_of_its_processes_is_killed(
     assert kill(run, SERVER_MODULE)
     heard(run, "the arbiter ended by itself (signal SIGKILL), is started again in ")
     heard(run, f" 7/{games}  chess: ")
-    assert kill(run, "arbiter.sandbox.guard" if sandboxed else str(SPAWNER))
+    assert kill(run, "arbiter.sandbox.guard" if sandboxed else PIPED if program == PIPED else str(SPAWNER))
     heard(run, "ended by itself (signal SIGKILL), is started again in ")
     heard(run, f"/{games}  chess: ")
     run.kill()

@@ -45,7 +45,9 @@ def test_bots_are_bundled_or_programs_of_the_organiser(file: Path) -> None:
     read = read_all(file)
     assert read.tournament.options.rounds == 3
     assert read.bots == (
-        BotEntry("greedy", "greedy", (), {}, 0, ""),
+        BotEntry(
+            "greedy", "greedy", (), {}, 0, "", engine=EngineEntry("json_lines", numbers=dict.fromkeys(NUMBERS, 0))
+        ),
         BotEntry("ann", "", ("./ann", "--level", "3 4"), {"BOOK": "small.bin"}, 1500, "2"),
     )
 

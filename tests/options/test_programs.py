@@ -52,7 +52,7 @@ def test_each_option_of_a_benchmark_changes_its_plan(
         assert (tmp_path / "kept.json").exists(), "it is made before anything is measured"
         return
     value = {"--only": "thinking" if name == "moves" else "looking", "--folder": str(tmp_path)}.get(option.name, "7")
-    flags = ("--profile", "--bus", "--two", "--web-process", "--steps")
+    flags = ("--profile", "--bus", "--two", "--web-process", "--steps", "--network")
     given = [option.given[-1]] if option.name in flags else [option.name, value]
     changed = call_of([*words, *given])
     assert str(plain[1][0]) != str(changed[1][0])

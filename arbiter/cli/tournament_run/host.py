@@ -39,6 +39,7 @@ FILE_WIDTH: Final = 120  #: line width if there is no terminal
 STALL_MS: Final = 1_000
 """How long the server may stand still in a turn, since its engines take its processor: a shorter time is credited, a
 longer one interrupts the matches."""
+PIPED: Final = "arbiter_client.bridge.piped_bot"  #: plays a bundled bot without a connection
 MOST_FALSE_STARTS: Final = 3  #: for a bot that has not connected yet
 
 
@@ -207,11 +208,12 @@ def program(bot: BotEntry, folder: Path, address: str, token: str) -> Program:
     """
     command, start = bot.command, folder / bot.folder
     sees = tuple(folder / path for path in bot.sees)
-    if bot.engine is not None:
-        return Program(command, start, bot.environment, sees, spawned=True)
     if bot.bundled:
         start = start if bot.folder != Path() else Path("/")  # it needs none of our modules
-        command = (sys.executable, "-m", f"arbiter_client.bots.{bot.bundled}", *command)
+        module = (f"arbiter_client.bots.{bot.bundled}",) if bot.engine is None else (PIPED, bot.bundled)
+        command = (sys.executable, "-m", *module, *command)
+    if bot.engine is not None:
+        return Program(command, start, bot.environment, sees, spawned=not bot.bundled)
     where = {"ARBITER_SERVER": address, "ARBITER_TOKEN": token, "ARBITER_NAME": bot.name}
     return Program(command, start, {**bot.environment, **where}, sees)
 
@@ -220,7 +222,8 @@ def _job(bot: BotEntry, token: str) -> Mapping[str, Any] | None:
     """Return what `hosted_engines` has to know of an engine; None for another bot."""
     if bot.engine is None:
         return None
-    return {"name": bot.name, "token": token, "command": bot.command, "engine": bot.engine}
+    command = (bot.bundled, *bot.command) if bot.bundled else bot.command
+    return {"name": bot.name, "token": token, "command": command, "engine": bot.engine}
 
 
 def _hidden_paths(folder: Folder, terms: RunSettings) -> tuple[Path, ...]:

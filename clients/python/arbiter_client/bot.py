@@ -20,6 +20,7 @@ from arbiter_client.values.play import DrawOffer, FinishedMatch, LiveMatch, Tour
 from arbiter_client.values.player import Challenge, ChallengeClosed, Terms
 
 SEATS: Final = 2
+UNCONNECTED: Final = "this bot plays without a connection: there is no server to ask"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +87,13 @@ def _thought(move: str | Move, thought_s: float) -> Move:
 
 @dataclass(slots=True, eq=False)
 class Run:
-    """What a run of a bot knows for it: its connection, and how many matches it plays and may still agree on."""
+    """What a run of a bot knows for it: its connection, and how many matches it plays and may still agree on.
 
-    client: Client
-    blocking: BlockingClient
+    client, blocking: None if it has no connection (`bridge.piped_bot`).
+    """
+
+    client: Client | None
+    blocking: BlockingClient | None
     playing: int = 0
     left: int | None = None
 
@@ -148,12 +152,18 @@ class Bot(ABC):
     @property
     def client(self) -> Client:
         """The connection of the run that calls, for `async` methods. Raises RuntimeError if the bot is in no run."""
-        return self._run().client
+        client = self._run().client
+        if client is None:
+            raise RuntimeError(UNCONNECTED)
+        return client
 
     @property
     def blocking(self) -> BlockingClient:
         """The same for plain methods."""
-        return self._run().blocking
+        blocking = self._run().blocking
+        if blocking is None:
+            raise RuntimeError(UNCONNECTED)
+        return blocking
 
     @property
     def playing(self) -> int:

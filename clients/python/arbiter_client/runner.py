@@ -47,6 +47,7 @@ class BotRunner:
         self.player = ""  #: the bot's player, as the server's hello names it
         self._caller = Caller(bot, on_error)
         self._slots = MatchSlots(bot, run, most)
+        assert run.client is not None
         self._policies = Policies(self._caller, run.client, self._slots)
         self._client = run.client
         self._outbox = outbox

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from dataclasses import replace
 
 import arbiter_client as arb
 import pytest
@@ -75,6 +76,15 @@ def test_increments_are_the_programs_own_and_its_opponents(
     assert as_json["increments_ms"] == (None if increments is None else list(increments))
     clocks = [] if increments is None else ["clocks 10000 8000", f"increments {increments[0]} {increments[1]}"]
     assert WORDS.question(question) == ["turn 2", "position p", *clocks, "played 0", "go"]
+
+
+def test_a_turn_says_how_many_moves_are_left_until_the_time_control_adds_time() -> None:
+    question = asked(2, "40/1m", "40/1m")
+    assert json.loads(JSON.question(question)[0])["moves_left"] == 0
+    mine = replace(question.turn.clocks[1], moves_left=7)
+    question = replace(question, turn=replace(question.turn, clocks=(question.turn.clocks[0], mine)))
+    assert json.loads(JSON.question(question)[0])["moves_left"] == 7
+    assert "movesleft 7" in WORDS.question(question)
 
 
 def test_a_turn_has_all_moves_of_the_match_and_the_position_from_which_they_begin() -> None:

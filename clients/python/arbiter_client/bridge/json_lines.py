@@ -21,7 +21,7 @@ class JsonLines(Language):
 
     def greeting(self) -> list[str]:
         """Return the first object: the language's version."""
-        return [_line("arbiter", version=VERSION)]
+        return [line_of("arbiter", version=VERSION)]
 
     def introduction(self, line: str, so_far: Introduction) -> tuple[Introduction, bool]:
         """Take the one object of kind `ready`."""
@@ -43,7 +43,7 @@ class JsonLines(Language):
     def match(self, match: LiveMatch) -> list[str]:
         """Return one object."""
         return [
-            _line(
+            line_of(
                 "match",
                 match_id=match.match_id,
                 game=match.game,
@@ -59,13 +59,14 @@ class JsonLines(Language):
         """Return one object; unknown values are null."""
         turn, refused = question.turn, question.refused
         return [
-            _line(
+            line_of(
                 "turn",
                 ply=turn.ply,
                 position=turn.position,
                 clocks_ms=question.clocks_ms,
                 increments_ms=question.increments_ms,
                 left_ms=question.left_ms,
+                moves_left=question.moves_left,
                 played=turn.match.moves,
                 last_moves=[{"ply": last.ply, "seat": last.seat, "move": last.move} for last in turn.last_moves],
                 draw_offered=turn.draw_offered,
@@ -93,14 +94,15 @@ class JsonLines(Language):
 
     def end(self, outcome: str, reason: str) -> list[str]:
         """Return one object."""
-        return [_line("end", outcome=outcome, reason=reason)]
+        return [line_of("end", outcome=outcome, reason=reason)]
 
     def goodbye(self) -> list[str]:
         """Return one object."""
-        return [_line("quit")]
+        return [line_of("quit")]
 
 
-def _line(kind: str, **fields: Any) -> str:
+def line_of(kind: str, **fields: Any) -> str:
+    """Return an object of a kind."""
     return json.dumps({"kind": kind, **fields}, ensure_ascii=False, separators=(",", ":"))
 
 

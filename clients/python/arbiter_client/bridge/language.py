@@ -83,6 +83,12 @@ class Question:
         theirs = by_seat[2 - self.turn.seat] if len(by_seat) == 2 else by_seat[0]
         return each_move_ms(self.turn.match.time_control), each_move_ms(theirs)
 
+    @property
+    def moves_left(self) -> int:
+        """The moves that the program has until its time control adds time; 0 if it never does after some moves."""
+        turn = self.turn
+        return turn.clocks[turn.seat - 1].moves_left if len(turn.clocks) == 2 else 0
+
 
 class Language(Protocol):
     """A language: it writes messages as lines, and reads them. Lines have no line feed at their end.

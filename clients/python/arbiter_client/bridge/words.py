@@ -74,6 +74,8 @@ class Words(Language):
             lines.append(f"increments {mine} {theirs}")
         if question.left_ms is not None:
             lines.append(f"left {question.left_ms}")
+        if question.moves_left:
+            lines.append(f"movesleft {question.moves_left}")
         if turn.match.start_position:
             lines.append(f"start {turn.match.start_position}")
         lines.append(" ".join(("played", str(len(turn.match.moves)), *turn.match.moves)))
