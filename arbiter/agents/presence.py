@@ -19,6 +19,7 @@ from arbiter_client.session import Waiting
 MOST_ENDED: Final = 100  #: ended matches that are remembered
 MOST_MATCHES: Final = 1_000  #: turns that wait for the agent at once
 PATIENCE_S: Final = 10.0  #: how long a server is awaited that was never reached
+OFFER: Final = ""  #: in place of a move: an offer of a draw
 FULL: Final = "this player has as many matches as it can answer"
 
 
@@ -42,7 +43,7 @@ class Presence(arb.Bot):
         self.offers: dict[str, asyncio.Future[bool]] = {}  #: by match: the opponent's draw offer
         self.challenges: dict[str, arb.Challenge] = {}
         self._answers: dict[str, asyncio.Future[bool | str]] = {}  # to challenges
-        self._requests: dict[tuple[str, int, str], str] = {}  # request ids of moves, by match, ply and move
+        self._requests: dict[tuple[str, int, str], str] = {}  # request ids, by match, ply and move or `OFFER`
         self._news = asyncio.Event()
 
     # ---- what the stream brings ----------------------------------------------------------------------------------
@@ -123,6 +124,11 @@ class Presence(arb.Bot):
             if offer is not None and not offer.done():
                 offer.cancel()
         return receipt
+
+    async def offer_draw(self, match_id: str, ply: int) -> None:
+        """Offer a draw with the move for a ply; the same offer is the same request. Raises as `move` does."""
+        request = self._requests.setdefault((match_id, ply, OFFER), secrets.token_hex(16))
+        await self.calls.offer_draw(match_id, request)
 
     def answer_offer(self, match_id: str, accept: bool) -> bool:
         """Answer the opponent's draw offer; return whether there was one."""

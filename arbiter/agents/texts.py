@@ -101,7 +101,9 @@ def match(of: arb.Match, player: str) -> Json:
         "seat_to_move": of.turn or None,
         "position": of.position,
         "board": board(of.game, of.position),
-        "moves": list(of.moves[-40:]),
+        "moves_played": len(of.moves),
+        "last_moves": list(of.moves[-40:]),
+        **(clocks(of.clocks, seats[0]) if seats and of.result is None else {}),
     }
     if of.result is not None:
         seen["result"] = result(of.result, seats[0] if seats else 0)
@@ -136,6 +138,7 @@ def challenge(of: arb.Challenge) -> Json:
         "from": quoted(of.challenger),
         "game": of.terms.game,
         "time_control": of.terms.time_control or "the server's default",
+        "abandon_ms": "the server's value" if of.terms.abandon_ms is None else of.terms.abandon_ms,
         "rated": of.terms.rated,
         "challenger_takes_seat": of.terms.seat or "by lot",
     }

@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from functools import wraps
+from inspect import getdoc
 from typing import Annotated, Any, Final, TypeVar
 
 import arbiter_client as arb
@@ -88,8 +89,10 @@ def server(of: Of) -> MCPServer[Any]:
         tools.draw,
         tools.resign,
     ):
-        made.add_tool(_plainly(tool))
-    made.add_tool(_plainly(tools.position), structured_output=False)  # text and a picture
+        made.add_tool(_plainly(tool), description=getdoc(tool))
+    made.add_tool(  # its answer is text and a picture
+        _plainly(tools.position), description=getdoc(tools.position), structured_output=False
+    )
     return made
 
 
@@ -168,7 +171,7 @@ class Tools:
     async def leaderboard(
         self,
         context: Context[Any, Any],
-        game: Annotated[str, Field(description="A game's id, or nothing for all games together.")] = "",
+        game: Annotated[str, Field(description="A game's id; empty for all games together.")] = "",
     ) -> Json:
         """Show the best players by rating, with the interval in which the rating is."""
         player = await self._of(context)
@@ -193,14 +196,26 @@ class Tools:
         opponent: Annotated[str, Field(description="The player to challenge; `leaderboard` shows some.")],
         game: Annotated[str, Field(description="A game's id or variant.")],
         time_control: Annotated[
-            str, Field(description="Such as 10m+30s or 1h; none for no clocks; empty for the server's default.")
+            str,
+            Field(
+                description="Such as 5m/move (for each move), 30m+1m or 1h; none for no clocks; empty for the server's "
+                "default. Your clock runs while you think and while your calls are on their way."
+            ),
         ] = "",
+        abandon_ms: Annotated[
+            int | None,
+            Field(
+                ge=0,
+                description="How many milliseconds a player may be away before it has lost; 0: as long as its clock "
+                "allows; leave it out for the server's value.",
+            ),
+        ] = None,
         seat: Annotated[int, Field(ge=0, le=2, description="Your seat: 1 moves first; 0 by lot.")] = 0,
         rated: Annotated[bool, Field(description="Whether the match counts for ratings.")] = False,
     ) -> Json:
         """Challenge a player to a match. `wait` returns when it is your turn, or when the challenge is declined."""
         player = await self._of(context)
-        terms = arb.Terms(game, time_control, rated=rated, seat=seat)
+        terms = arb.Terms(game, time_control, rated=rated, seat=seat, abandon_ms=abandon_ms)
         return texts.challenge(await answered(player.calls.create_challenge(opponent, terms))) | {
             "next": "Call `wait`."
         }
@@ -209,7 +224,7 @@ class Tools:
         self,
         context: Context[Any, Any],
         challenge_id: Annotated[str, Field(description="The id that `overview` or `wait` shows.")],
-        accept: bool,
+        accept: Annotated[bool, Field(description="true to play the match, false to decline.")],
         reason: Annotated[str, Field(max_length=200, description="Why you decline; the challenger reads it.")] = "",
     ) -> Json:
         """Accept or decline a challenge to you."""
@@ -253,9 +268,12 @@ class Tools:
     ) -> Json:
         """Wait for your turn, the end of a match, a challenge or a draw offer, and show it.
 
-        It answers at once if something waits for you already. Without news it answers `nothing yet`: call it again.
+        It answers at once if something waits for you already. Without news it answers `nothing_yet`: call it again.
         """
         player = await self._of(context)
+        known = "", *player.live, *player.ended_matches
+        if match_id not in known and (over := await _over(player, match_id)):
+            return over
         began = time.monotonic()
         while True:
             self._check(player)
@@ -273,7 +291,7 @@ class Tools:
         match_id: MatchId,
         picture: Annotated[bool, Field(description="Also return the board as a picture.")] = False,
     ) -> list[Any]:
-        """Show a match: its board as text, moves, clocks, and its result if it is over."""
+        """Show a match: its board as text, its last moves, clocks, and its result if it is over."""
         player = await self._of(context)
         match = await answered(player.calls.get_match(match_id, with_moves=True))
         me = (await answered(player.calls.myself())).player.name
@@ -313,7 +331,7 @@ class Tools:
         """Play a move. To repeat the same call is safe: a move is never played twice."""
         player = await self._of(context)
         if offer_draw:
-            await answered(player.calls.offer_draw(match_id))
+            await answered(player.offer_draw(match_id, ply))
         receipt = await answered(player.move(match_id, ply, arb.Move(move, evaluation, line or ())))
         return {"played": move, "ply": receipt.ply, "next": "Call `wait` until it is your turn again."}
 
@@ -344,6 +362,18 @@ class Tools:
             raise ToolError(
                 f"Another program plays as you, or the server refuses you: {player.gone}. Ask your operator."
             )
+
+
+async def _over(player: Presence, match_id: str) -> Json | None:
+    """Return the end of a match that the player's stream does not know any more, or None if it is not over.
+
+    Raises ToolError for a match that is not there, or not the player's.
+    """
+    match = await answered(player.calls.get_match(match_id, with_moves=True))
+    me = (await answered(player.calls.myself())).player.name
+    if me not in match.players:
+        raise ToolError(f"Match {match_id} is not yours. {NEXT[arb.Reason.SEAT_NOT_YOURS]}")
+    return {"ended": texts.match(match, me)} if match.result is not None else None
 
 
 def _waiting(player: Presence, match_id: str) -> Json | None:

@@ -16,9 +16,11 @@ import pytest
 from arbiter_client.bots.random import RandomBot
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 
-from arbiter.agents import serving
+from arbiter.agents import serving, tools
+from arbiter.agents.presence import Presence
 from arbiter.runtime.loopback import free_port
 from arbiter.service.players.accounts import Scope
 from arbiter.testing.served import Served, served
@@ -73,6 +75,15 @@ async def test_an_agent_plays_and_its_calls_come_from_its_own_address() -> None:
                 moves = (await said(agent, "legal_moves", match_id=seen["match_id"], most=1))[1]["moves"]
                 await said(agent, "play", match_id=seen["match_id"], ply=seen["ply"], move=moves[0])
             assert seen["ended"]["result"]["your_points"] in (0.0, 1.0)
+        async with arb.Client(found.server.address, token=mine, tls=arb.NO_TLS) as client:
+            presence = Presence(client)  # as after a restart, when the result was told before
+
+            async def of(_context: Context[Any, Any]) -> Presence:
+                return presence
+
+            async with Client(tools.server(of)) as agent:
+                _, again = await said(agent, "wait", match_id=seen["ended"]["match_id"], seconds=600)
+                assert again["ended"]["result"] == seen["ended"]["result"]
         bot.cancel()
         await asyncio.wait([bot])
         for number in range(3):

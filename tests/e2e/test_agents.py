@@ -221,6 +221,8 @@ async def test_a_model_plays_games_on_the_address_of_the_page(tmp_path: Path, ga
 
 async def test_refusals_say_what_to_do_next_and_texts_of_others_are_marked(server: Server) -> None:
     mine, bobs = tokens(server)
+    with server.client(WAIT_S) as admin:
+        others = admin.create_match("pods", ("bob", "bob"), time_control="1h").match_id
     environment = server.environment | {"ARBITER_TOKEN": mine}
     process = StdioServerParameters(command=str(BIN / "arbiter"), args=["mcp"], env=environment)
     async with (
@@ -232,24 +234,34 @@ async def test_refusals_say_what_to_do_next_and_texts_of_others_are_marked(serve
         assert "`games` lists" in await refusal(agent, "challenge", opponent="bob", game="risk")
         assert "Check the name" in await refusal(agent, "challenge", opponent="nobody", game="pods")
         assert "`tournaments` lists" in await refusal(agent, "enter_tournament", tournament_id="none")
-        offered = await bob.create_challenge("model", arb.Terms("pods", "none", seat=2))
+        assert "is not yours" in await refusal(agent, "wait", match_id=others, **SECONDS)
+        assert "`overview` lists your matches" in await refusal(agent, "wait", match_id="m1", **SECONDS)
+        offered = await bob.create_challenge("model", arb.Terms("chess", "5m/move", seat=2, abandon_ms=120_000))
         seen = await ask(agent, "wait", **SECONDS)
         assert seen["challenge"]["from"] == {"quoted": "bob"}
+        assert seen["challenge"]["abandon_ms"] == 120_000
         await ask(agent, "answer_challenge", challenge_id=offered.challenge_id, accept=True)
         turn = await ask(agent, "wait", **SECONDS)
         assert turn["opponent"] == {"quoted": "bob"}
         match_id = turn["match_id"]
         assert "explains the notation" in await refusal(agent, "play", match_id=match_id, ply=0, move="zz9")
-        assert "use the ply" in await refusal(agent, "play", match_id=match_id, ply=5, move="a1")
+        assert "use the ply" in await refusal(agent, "play", match_id=match_id, ply=5, move="e2e4")
+        for _ in range(2):  # to repeat the same call is safe
+            played = await ask(agent, "play", match_id=match_id, ply=0, move="e2e4", offer_draw=True)
+            assert played["ply"] == 1
         assert "There is no draw offer" in await refusal(agent, "draw", match_id=match_id, action="accept")
         shown = await agent.call_tool("position", {"match_id": match_id, "picture": True})
         assert [each.type for each in shown.content] == ["text", "image"]
-        listed = await ask(agent, "legal_moves", match_id=match_id, containing="a1", most=5)
-        assert all("a1" in move for move in listed["moves"])
+        text = json.loads(str(getattr(shown.content[0], "text", "")))
+        assert (text["last_moves"][0], len(text["last_moves"])) == ("e2e4", text["moves_played"])
+        assert 0 < text["your_time_ms"] <= 300_000
+        listed = await ask(agent, "legal_moves", match_id=match_id, containing="a", most=5)
+        assert all("a" in move for move in listed["moves"])
         assert len(listed["moves"]) <= 5
         await ask(agent, "resign", match_id=match_id)
         assert (await ask(agent, "wait", **SECONDS))["ended"]["result"]["your_points"] == 0.0
-        await ask(agent, "challenge", opponent="bob", game="pods")
+        made = await ask(agent, "challenge", opponent="bob", game="pods", time_control="5m/move", abandon_ms=0)
+        assert (made["time_control"], made["abandon_ms"]) == ("5m/move", 0)
         closed = (await ask(agent, "wait", **SECONDS))["closed"]
         assert closed["reason"] == {"quoted": HOSTILE}
         assert json.dumps(closed).isprintable()
