@@ -67,7 +67,7 @@ def contents(cells: np.ndarray, moves: tuple[str, ...]) -> np.ndarray:
     return boards[:, LINES] @ DIGITS
 
 
-def taught(games: int, seed: int = 1) -> Tables:
+def taught(games: int, seed: int | None = 1) -> Tables:
     """Return tables after so many games of a player against itself."""
     dice = np.random.default_rng(seed)
     tables = Tables(np.zeros((len(LINES), 3**4)))
@@ -113,8 +113,13 @@ class Learner(arb.Bot):
         return arb.Move(moves[best], evaluation=round(500 + 500 * float(values[best])))
 
 
-if __name__ == "__main__":
+def learner(seed: int | None) -> Learner:
+    """Plays Connect Four as it has taught itself."""
     if not FILE.exists():
         print(f"playing {GAMES:,} games against itself: about a minute …", flush=True)
-        np.save(FILE, taught(GAMES).weights)
-    cli.main(Learner(Tables(np.load(FILE))))
+        np.save(FILE, taught(GAMES, seed).weights)
+    return Learner(Tables(np.load(FILE)))
+
+
+if __name__ == "__main__":
+    cli.main(learner)

@@ -1,4 +1,4 @@
-"""The sample that teaches itself Connect Four: it beats random, and enters a ladder on a server."""
+"""The sample that teaches itself Connect Four: it beats random."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from arbiter_client import cli
 from arbiter_client.bots.random import RandomBot
 from arbiter_client.local_match import local_match
 
@@ -45,3 +46,18 @@ def test_the_contents_of_lines_are_those_after_the_moves(sample: ModuleType) -> 
         owners = after.cells(2)[:, 0]  # of seat 2, which has moved
         assert found.tolist() == [int(owners[cells] @ np.array([1, 3, 9, 27])) for cells in sample.LINES]
     assert sample.LINES.shape == (69, 4)
+
+
+def test_it_learns_once_its_arguments_are_read_and_keeps_what_it_has_learned(
+    sample: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sample, "GAMES", 3)
+    with pytest.raises(SystemExit):
+        cli.main(sample.learner, argv=["--help"])
+    assert "against itself" not in capsys.readouterr().out
+    first = sample.learner(1)
+    assert capsys.readouterr().out == "playing 3 games against itself: about a minute …\n"
+    assert first.tables.weights.any()
+    assert (sample.learner(2).tables.weights == first.tables.weights).all()
+    assert capsys.readouterr().out == ""
