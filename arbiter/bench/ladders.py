@@ -33,7 +33,6 @@ from arbiter.bench.stores import NewStore
 from arbiter.store.database import opened
 from arbiter.store.tables import tournament_snapshot
 
-Metadata = tuple[tuple[str, str], ...]
 LONG_S: Final = 5 * CALL_S  #: a start that reads a log of a million games takes minutes
 
 
@@ -104,20 +103,18 @@ def _measured(folder: Path, games: int, progress: Progress) -> _Costs:
     progress(f"a ladder of {games:,} games: starting without its snapshot")
     with opened(store.url) as engine, engine.begin() as connection:
         connection.execute(tournament_snapshot.delete())
-    with _shown(store, ladder, server.metadata) as (_, _, whole):
+    with _shown(store, ladder) as (_, _, whole):
         return _Costs(size, start, standings_ms, page_ms, others_ms, leaderboard_ms, pairing_ms, whole)
 
 
 @contextmanager
-def _shown(
-    store: NewStore, ladder: str, metadata: Metadata | None = None
-) -> Iterator[tuple[ServerProcess, grpc.Channel, _Start]]:
-    """Start a server, and wait until it shows a ladder. metadata: of the organiser since an earlier start."""
+def _shown(store: NewStore, ladder: str) -> Iterator[tuple[ServerProcess, grpc.Channel, _Start]]:
+    """Start a server, and wait until it shows a ladder."""
     began = time.perf_counter()
     with started(store, web=True) as server, _channel(server) as channel:
         get = tournament_pb2.GetTournamentRequest(tournament_id=ladder)
         stub = tournament_pb2_grpc.TournamentServiceStub(channel)
-        stub.GetTournament(get, metadata=metadata or server.metadata, timeout=LONG_S, wait_for_ready=True)
+        stub.GetTournament(get, metadata=server.metadata, timeout=LONG_S, wait_for_ready=True)
         process, seconds = server.server, time.perf_counter() - began
         yield server, channel, _Start(seconds, process.cpu_s(), process.resident_bytes(), process.most_resident_bytes())
 

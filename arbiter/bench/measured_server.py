@@ -30,9 +30,11 @@ from arbiter.config import load
 from arbiter.matches.match import Match
 from arbiter.runtime.grpc_events import new_loop
 from arbiter.runtime.loop import keep, let_players_go_first, run_process
+from arbiter.service.players.accounts import ADMIN, Caller, Scope
 from arbiter.service.record.published import Published
 
 FOR_ORGANISER = {"calls_a_second": 10_000}  #: of the organiser, which makes all matches of a benchmark before it begins
+ORGANISER: Final = Caller(ADMIN, "", frozenset({Scope.ADMIN.value}))
 
 
 class Measurements:
@@ -110,7 +112,10 @@ async def run(
                 notes.happened(match, events)
 
         running.arbiter.match_listeners.append(happened)
-        answer(port=running.port, token=running.admin_token, page=running.page)
+        accounts, token = running.arbiter.accounts, running.admin_token
+        if token is None:  # the store has players already
+            _, token = await accounts.create_token(ORGANISER, ORGANISER.player, [Scope.ADMIN], "benchmark")
+        answer(port=running.port, token=token, page=running.page)
         while await asyncio.to_thread(order) is not None:
             stages = stopwatch.read() if stopwatch is not None else {}
             # In a thread: an answer may be long, and to write it is no step of a server.

@@ -27,6 +27,7 @@ from arbiter.matches.policy import Policy
 from arbiter.matches.record import seal, seal_first
 from arbiter.runtime.ids import SystemIds
 from arbiter.runtime.system_clock import SystemClock
+from arbiter.service.players.accounts import ADMIN
 from arbiter.service.ports.directory import Directory, Player
 from arbiter.service.ports.journal import Append, Record, Subject
 from arbiter.service.ports.snapshots import Snapshot
@@ -69,6 +70,7 @@ async def write_ladder(store: NewStore, games: int) -> str:
 
 async def _acknowledge(directory: Directory, players: Sequence[str], head: int) -> None:
     """Have all players acknowledge their results, as bots do: whoever has not is sent all of them when it comes."""
+    await directory.add_player(Player(ADMIN, SystemClock().now_ms()), None)  # a first start would make it
     for player in players:
         await directory.add_player(Player(player, SystemClock().now_ms()), None)
         await directory.acknowledge(player, head)

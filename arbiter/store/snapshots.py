@@ -12,9 +12,9 @@ from sqlalchemy.types import NullType
 from arbiter.event_json.canonical import RecordError
 from arbiter.service.ports.journal import Seals, StoredRecord, StoreFailed, Subject
 from arbiter.service.ports.snapshots import EVERY, Snapshot
-from arbiter.service.record.snapshots import code_version, difference, go_on_from, unfit
+from arbiter.service.record.snapshots import code_version, difference, unfit
 from arbiter.store import records, tables
-from arbiter.store.checked_logs import checked_log
+from arbiter.store.checked_logs import checked_log, gone_on
 from arbiter.store.reader import Reader
 from arbiter.store.writer import Writer
 
@@ -82,7 +82,7 @@ def wrong(connection: Connection, seals: Seals | None) -> Iterator[str]:
         )
         with suppress(StoreFailed, RecordError):  # a damaged log, which is named elsewhere
             found = [records.stored(seals, row) for row in rest]
-            log = go_on_from(snapshot, [record.body for record in found]) if not unfit(snapshot, found) else None
+            log = gone_on(connection, seals, snapshot, found) if not unfit(snapshot, found) else None
             if log is None:
                 continue
             field = difference(log.tournament, checked_log(connection, seals, tournament).log.tournament)

@@ -27,6 +27,13 @@ class Disqualified(NamedTuple):
     revision: int
 
 
+class TakenAway(NamedTuple):
+    """What counts in place of a result that does not stand. points: half points by seat; None: the game is void."""
+
+    newest: Disqualified
+    points: tuple[int, int] | None
+
+
 def counting_result(
     result: GameResult, seats: Sequence[Disqualified | None], rulings: Sequence[ev.Ruled], ruled_at: int
 ) -> GameResult:
@@ -35,17 +42,24 @@ def counting_result(
     result: as it was played. seats: the disqualifications of its players, () if it is of a player against itself.
     ruled_at: the revision of the last ruling.
     """
-    out = [each if each is not None and each.what.results is not Results.STAND else None for each in seats]
-    newest = max((each for each in out if each is not None), default=None, key=_age)
+    out = taken_away(seats)
     ruled = rulings[-1] if rulings else None
-    if newest is not None and (ruled is None or newest.revision > ruled_at):
-        void = any(each is not None and each.what.results is Results.VOID for each in out)
-        points = None if void else (LOSS if out[0] else WIN, LOSS if out[1] else WIN)
-        return result.ruled(points, newest.by, newest.note, forfeit=True)
+    if out is not None and (ruled is None or out.newest.revision > ruled_at):
+        return result.ruled(out.points, out.newest.by, out.newest.note, forfeit=True)
     if ruled is None or ruled.decision is ev.Decision.STANDS:
         return result
     points = (ruled.points[0], ruled.points[1]) if ruled.decision is ev.Decision.POINTS else None
     return result.ruled(points, ruled.caller, ruled.note)
+
+
+def taken_away(seats: Sequence[Disqualified | None]) -> TakenAway | None:
+    """Return what counts in place of the result of a game whose players are disqualified; None if its result stands."""
+    out = [each if each is not None and each.what.results is not Results.STAND else None for each in seats]
+    newest = max((each for each in out if each is not None), default=None, key=_age)
+    if newest is None:
+        return None
+    void = any(each is not None and each.what.results is Results.VOID for each in out)
+    return TakenAway(newest, None if void else (LOSS if out[0] else WIN, LOSS if out[1] else WIN))
 
 
 def _age(each: Disqualified) -> int:

@@ -5,8 +5,9 @@ player's last two meetings say which seat it has next (`arbiter.tournaments.form
 whether it may play. Games on which an organiser has ruled stay.
 
 Standings, ratings and pairings of a folded tournament are those of the whole one; code that looks at single games sees
-only the newest. An organiser's ruling on an old game, or a correction, which may change any result, needs the whole
-tournament (`needs_whole`): a folded one raises IndexError or LookupError for it.
+only the newest. A ruling on an old game, or playing it again, needs that game (`old_games`): without it a folded
+tournament raises IndexError or LookupError (`arbiter.tournaments.recalling` puts it back). Other corrections need none:
+the sums are those of the games as they were played.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Final
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments import formats
+from arbiter.tournaments.corrections import Replay
 from arbiter.tournaments.meetings import Meeting
 from arbiter.tournaments.spec import TieBreak
 from arbiter.tournaments.tournament import Tournament
@@ -24,6 +26,7 @@ from arbiter.tournaments.tournament import Tournament
 KEPT: Final = 1_000  #: newest meetings
 AT_ONCE: Final = 50  #: meetings that are paired between two looks for old ones
 MOST: Final = 500  #: meetings that are dropped together, in about 20 milliseconds
+OF_GAMES: Final = ("results", "as_played", "changed", "attempts", "tries")  #: fields of a tournament by game
 _LAST: Final = 2  #: meetings of each player with others
 
 
@@ -43,18 +46,22 @@ def fold(tournament: Tournament, most: int = MOST) -> None:
             old.append(meeting)
     if len(old) < most:
         tournament.old.looked_at = paired
-    _drop(tournament, old)
+    drop(tournament, old)
 
 
-def needs_whole(tournament: Tournament, decisions: Iterable[object]) -> bool:
-    """Return whether some of these events or commands may be about old games, which the tournament has dropped."""
-    return bool(tournament.old) and any(_is_about_old(tournament, each) for each in decisions)
+def old_games(tournament: Tournament, decisions: Iterable[object]) -> frozenset[int]:
+    """Return the games about which these events or commands are, and which the tournament has dropped."""
+    games, old = tournament.games, tournament.old
+    about = (_game_of(each) for each in decisions) if old else ()
+    return frozenset(game for game in about if 0 < game <= len(games) and not games.has(game - 1))
 
 
-def _is_about_old(tournament: Tournament, decision: object) -> bool:
+def _game_of(decision: object) -> int:
     if isinstance(decision, ev.Ruled | do.Rule):
-        return 0 < decision.game <= len(tournament.games) and not tournament.games.has(decision.game - 1)
-    return isinstance(decision, (ev.Corrected, do.AfterTheEnd))
+        return decision.game
+    if isinstance(decision, ev.Corrected | do.Correct) and isinstance(decision.what, Replay):
+        return decision.what.game
+    return 0
 
 
 def _folds(tournament: Tournament) -> bool:
@@ -73,22 +80,22 @@ def _last_of(tournament: Tournament, player: str) -> list[Meeting]:
     return found
 
 
-def _drop(tournament: Tournament, meetings: list[Meeting]) -> None:
+def drop(tournament: Tournament, meetings: list[Meeting]) -> None:
+    """Drop meetings that are decided: only their sums stay."""
     old, gone = tournament.old, {meeting.number for meeting in meetings}
     for meeting in meetings:
         old.meetings += 1
         tournament.ends.pop(meeting.number, None)
         tournament.encounters.drop(meeting.number - 1)
         tournament.meetings.drop(meeting.number - 1)
-        for player in (meeting.first, meeting.second):
-            old.meetings_of[player] += 1
-            old.points_of[player] += tournament.meeting_points(meeting, player)
+        for player, other in (meeting.players, meeting.players[::-1]):
+            old.add_meeting(player, other, tournament.points_as_played(meeting, player))
     for meeting in meetings:
         for game in meeting.games:
-            old.add(game, tournament.results.pop(game.number))
+            old.add(game, tournament.as_played[game.number])
             tournament.games.drop(game.number - 1)
-            for kept in (tournament.as_played, tournament.changed, tournament.attempts, tournament.tries):
-                kept.pop(game.number, None)
+            for name in OF_GAMES:
+                vars(tournament)[name].pop(game.number, None)
     for player in {each for meeting in meetings for each in meeting.players}:
         kept_ones = [each for each in tournament.meetings_of[player] if each.number not in gone]
         tournament.meetings_of[player] = kept_ones

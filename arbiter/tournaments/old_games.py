@@ -8,11 +8,13 @@ by which a game that only repeats another one is known (`arbiter.service.tournam
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Generic, NamedTuple, TypeVar, overload
 
-from arbiter.tournaments.game_ends import GameResult
+from arbiter.tournaments.counting_result import Disqualified, counting_result, taken_away
+from arbiter.tournaments.game_ends import LOSS, GameResult
 from arbiter.tournaments.meetings import ScheduledGame
 
 T = TypeVar("T")
@@ -89,6 +91,10 @@ class Numbered(Generic[T]):
         """Drop the item at a place, from 0."""
         del self._items[place]
 
+    def put_back(self, items: Mapping[int, T]) -> None:
+        """Put items that were dropped back, by their places."""
+        self._items = dict(sorted({**self._items, **items}.items()))
+
     def copy(self) -> Numbered[T]:
         """Return a copy, with the same items."""
         twin: Numbered[T] = Numbered()
@@ -99,7 +105,7 @@ class Numbered(Generic[T]):
 class Kind(NamedTuple):
     """Games that are alike: the same seats, the same variant, the same end.
 
-    result: without its moves, and with `A_MATCH` for any match.
+    result: as it was played, or as it counts; without its moves, and with `A_MATCH` for any match.
     """
 
     seat1: str
@@ -126,7 +132,7 @@ class Sum(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """How many games of a line have known moves, and the digests of these, each once, one after the other."""
+    """How many games of a line have known moves, and the digests of these, each once, in ascending order."""
 
     games: int
     digests: bytes
@@ -137,17 +143,27 @@ class Lines(NamedTuple):
 
     def with_game(self, digest: bytes) -> Lines:
         """Return this with one more game."""
-        place = self.digests.find(digest)
-        while place >= 0 and place % DIGEST_BYTES:  # it begins within another digest
-            place = self.digests.find(digest, place + 1)
-        return Lines(self.games + 1, self.digests if place >= 0 else self.digests + digest)
+        known = self.digests
+        place = DIGEST_BYTES * bisect_left(
+            range(len(known) // DIGEST_BYTES), digest, key=lambda n: known[n * DIGEST_BYTES : (n + 1) * DIGEST_BYTES]
+        )
+        if known[place : place + DIGEST_BYTES] == digest:
+            return Lines(self.games + 1, known)
+        return Lines(self.games + 1, known[:place] + digest + known[place:])
+
+
+class Against(NamedTuple):
+    """How many meetings a player has had with another one, and half points from these, as they were played."""
+
+    meetings: int
+    points: int
 
 
 class OldGames:
-    """The sums of the games that were dropped.
+    """The sums of the games that were dropped, as they were played: so they stay when players are disqualified.
 
-    sums: by kind; lines: those of rated games with known moves. games, meetings: how many. meetings_of, points_of: how
-    many meetings of each player with others, and half points from these. looked_at: how many meetings had been paired
+    sums: by kind; lines: those of rated games with known moves. games, meetings: how many. meetings_of: how many
+    meetings of each player; against: those of a player with another one. looked_at: how many meetings had been paired
     when old ones were last looked for.
     """
 
@@ -158,7 +174,7 @@ class OldGames:
         self.meetings = 0
         self.looked_at = 0
         self.meetings_of: Counter[str] = Counter()
-        self.points_of: Counter[str] = Counter()
+        self.against: dict[tuple[str, str], Against] = {}
 
     def __bool__(self) -> bool:
         return self.games > 0
@@ -169,8 +185,37 @@ class OldGames:
     def __repr__(self) -> str:
         return f"OldGames({vars(self)!r})"
 
+    def add_meeting(self, player: str, other: str, points: int) -> None:
+        """Add a meeting of a player with another one, and its half points, as it was played."""
+        self.meetings_of[player] += 1
+        known = self.against.get((player, other), Against(0, 0))
+        self.against[player, other] = Against(known.meetings + 1, known.points + points)
+
+    def points(self, out: Mapping[str, Disqualified]) -> Counter[str]:
+        """Return the half points of each player from its meetings. out: who is disqualified.
+
+        Where results do not stand, all games of a meeting have the same one, and so has the meeting.
+        """
+        found: Counter[str] = Counter()
+        for (player, other), each in self.against.items():
+            taken = taken_away([out.get(player), out.get(other)])
+            found[player] += each.points if taken is None else each.meetings * (taken.points or (LOSS, LOSS))[0]
+        return found
+
+    def counting(self, out: Mapping[str, Disqualified]) -> Iterator[tuple[Kind, Sum]]:
+        """Yield the kinds with the results that count, and their sums. out: who is disqualified."""
+        for kind, sum_ in self.sums.items():
+            seats = [out.get(kind.seat1), out.get(kind.seat2)]
+            yield kind._replace(result=counting_result(kind.result, seats, (), 0)), sum_
+
+    def rated_lines(self, out: Mapping[str, Disqualified]) -> Iterator[tuple[Line, Lines]]:
+        """Yield the lines whose games count for ratings. out: who is disqualified."""
+        for line, known in self.lines.items():
+            if taken_away([out.get(line.seat1), out.get(line.seat2)]) is None:
+                yield line, known
+
     def add(self, game: ScheduledGame, result: GameResult) -> None:
-        """Add a game that has ended."""
+        """Add a game that has ended, as it was played."""
         kind = Kind(game.seat1, game.seat2, game.game, result._replace(match=A_MATCH if result.match else "", moves=""))
         known = self.sums.get(kind, Sum(0, 0))
         self.sums[kind] = Sum(known.games + 1, max(known.last, game.number))

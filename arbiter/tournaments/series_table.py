@@ -56,9 +56,8 @@ def who_played(tournament: Tournament) -> set[str]:
         if result.played
         for player in tournament.games[number - 1].players
     }
-    return played | {
-        player for kind in tournament.old.sums if kind.result.played for player in (kind.seat1, kind.seat2)
-    }
+    counting = tournament.old.counting(tournament.disqualified)
+    return played | {player for kind, _ in counting if kind.result.played for player in (kind.seat1, kind.seat2)}
 
 
 def results_of(tournament: Tournament, table: Table) -> Results:

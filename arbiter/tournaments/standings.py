@@ -116,7 +116,7 @@ def standings(tournament: Tournament, ratings: Mapping[str, Rating] | None = Non
     counted = meetings
     if not pairer.in_rounds:
         counted = {player: [each.encounter(tournament) for each in games[player]] for player in players}
-    left_early = early_leavers(tournament)
+    left_early, old_points = early_leavers(tournament), tournament.old.points(tournament.disqualified)
     for player in set(players) - left_early:
         counted[player] = [each for each in counted[player] if each.opponent not in left_early]
     scores = Scores(counted, tournament.rounds, swiss=pairer.in_rounds)
@@ -139,7 +139,7 @@ def standings(tournament: Tournament, ratings: Mapping[str, Rating] | None = Non
                 player=player,
                 points=scores.points[player] + (0 if pairer.own_points else tournament.awarded.get(player, 0)),
                 values=ranking.values[player],
-                meeting_points=sum(each.score for each in meetings[player]) + tournament.old.points_of[player],
+                meeting_points=sum(each.score for each in meetings[player]) + old_points[player],
                 game_points=WIN * scored[WIN] + DRAW * scored[DRAW],
                 games=scored.total(),
                 wins=scored[WIN],
@@ -266,7 +266,7 @@ def old_rated_games(tournament: Tournament) -> list[OldGamesForFit]:
             *(kind.seat1, kind.seat2, kind.result.winner, *_versions(kind, kind.result.versions, entered)),
             *(sum_.last, sum_.games, 0, frozenset()),
         )
-        for kind, sum_ in tournament.old.sums.items()
+        for kind, sum_ in tournament.old.counting(tournament.disqualified)
         if kind.result.rated
     ]
     return found + [
@@ -274,7 +274,7 @@ def old_rated_games(tournament: Tournament) -> list[OldGamesForFit]:
             *(line.seat1, line.seat2, line.winner, *_versions(line, line.versions, entered)),
             *(0, 0, known.games, frozenset((line.game, digest.hex()) for digest in known.among())),
         )
-        for line, known in tournament.old.lines.items()
+        for line, known in tournament.old.rated_lines(tournament.disqualified)
     ]
 
 
@@ -326,7 +326,7 @@ def _games(tournament: Tournament, players: Iterable[str]) -> dict[str, list[_Se
 
 def ended_games(tournament: Tournament) -> Iterator[tuple[ScheduledGame | Kind, GameResult, int]]:
     """Yield the games that have a result: old ones of a kind together, and how many, then the others by number."""
-    for kind, sum_ in tournament.old.sums.items():
+    for kind, sum_ in tournament.old.counting(tournament.disqualified):
         yield kind, kind.result, sum_.games
     for number in sorted(tournament.results):
         yield tournament.games[number - 1], tournament.results[number], 1

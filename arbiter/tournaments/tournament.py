@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import StrEnum
 from functools import singledispatchmethod
 from typing import NamedTuple
@@ -197,11 +197,7 @@ class Tournament:
 
     def score(self, meeting: Meeting, player: str) -> int:
         """Return a player's score in a meeting so far, in half points."""
-        return sum(
-            self.results[game.number].half_points(1 if game.seat1 == player else 2)
-            for game in meeting.games
-            if game.number in self.results
-        )
+        return _score(self.results, meeting, player)
 
     def meeting_points(self, meeting: Meeting, player: str) -> int:
         """Return what a player has won by a meeting that is over, in half points.
@@ -209,12 +205,11 @@ class Tournament:
         The player with more points in the games of the meeting has won it. Both have lost a level meeting in which
         nobody scored, or that was not played. The points of a single game count as they are: a ruling can give any.
         """
-        opponent = meeting.second if meeting.first == player else meeting.first
-        mine, other = self.score(meeting, player), self.score(meeting, opponent)
-        if len(meeting.games) == 1 or mine != other:
-            return mine if len(meeting.games) == 1 else WIN if mine > other else LOSS
-        played = any(self.results[game.number].played for game in meeting.games)
-        return DRAW if mine and played else LOSS
+        return _meeting_points(self.results, meeting, player)
+
+    def points_as_played(self, meeting: Meeting, player: str) -> int:
+        """Return the same without the organiser's decisions."""
+        return _meeting_points(self.as_played, meeting, player)
 
     def all_decided(self) -> bool:
         """Return whether every paired game has its result."""
@@ -592,6 +587,23 @@ class Tournament:
             games.pop(number, None)
             if not games:
                 self._waiting_of.pop(player, None)
+
+
+def _score(results: Mapping[int, GameResult], meeting: Meeting, player: str) -> int:
+    return sum(
+        results[game.number].half_points(1 if game.seat1 == player else 2)
+        for game in meeting.games
+        if game.number in results
+    )
+
+
+def _meeting_points(results: Mapping[int, GameResult], meeting: Meeting, player: str) -> int:
+    opponent = meeting.second if meeting.first == player else meeting.first
+    mine, other = _score(results, meeting, player), _score(results, meeting, opponent)
+    if len(meeting.games) == 1 or mine != other:
+        return mine if len(meeting.games) == 1 else WIN if mine > other else LOSS
+    played = any(results[game.number].played for game in meeting.games)
+    return DRAW if mine and played else LOSS
 
 
 def replay(events: Iterable[ev.Event]) -> Tournament:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -14,7 +14,7 @@ from arbiter.service.ports.meter import NO_METER, Meter
 from arbiter.service.ports.snapshots import NoSnapshots, Snapshot, Snapshots
 from arbiter.service.record import tournament_log
 from arbiter.service.record.snapshots import go_on_from, snapshot_and_rest, take_snapshot
-from arbiter.service.record.tournament_log import Chain, StoredLog, follow
+from arbiter.service.record.tournament_log import Chain, OldGamesNeeded, StoredLog, follow
 from arbiter.service.tournaments.books import BookFacts, BookProblem, Books, NoBooks, checked_facts, opening_of
 from arbiter.service.tournaments.tournament_ports import PairingFailed
 from arbiter.tournaments import formats
@@ -23,6 +23,7 @@ from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.folding import fold
 from arbiter.tournaments.formats import FreePlayers
 from arbiter.tournaments.openings import Turn
+from arbiter.tournaments.recalling import Recall, Recalled, Wanted
 from arbiter.tournaments.spec import Openings
 from arbiter.tournaments.tournament import Tournament, replay
 from arbiter.workers.book_files import BookFiles
@@ -50,6 +51,7 @@ class PairingProcess:
         self._journal = journal
         self._snapshots = snapshots
         self._books = books
+        self._recalling = asyncio.Lock()  # one log at a time
         self._revisions: OrderedDict[str, int] = OrderedDict()  # revisions of the tournaments that the worker keeps
         self._jobs = JobProcess(
             "arbiter.workers.pairing", "pairs", LONGEST_S, PairingFailed, self._revisions.clear, meter
@@ -92,6 +94,21 @@ class PairingProcess:
     async def follow(self, log: StoredLog, records: Sequence[StoredRecord]) -> StoredLog | None:
         """Return a log with its next records, in a thread; see the port."""
         return await asyncio.to_thread(follow, log, [record.body for record in records])
+
+    async def recall(self, wanted: Wanted, bodies: AsyncIterator[Sequence[bytes]]) -> Recalled:
+        """Return old games of a ladder; see the port. The worker then keeps the tournament with these games."""
+
+        async def kept() -> tuple[()]:
+            self._revisions.pop(wanted.tournament, None)
+            self._revisions[wanted.tournament] = wanted.revision
+            return ()
+
+        async with self._recalling:
+            await self._jobs.ask("recall", (wanted,))
+            async for each in bodies:
+                await self._jobs.ask("recall_more", (each,))
+            recalled: Recalled = await self._jobs.ask_then("recalled", kept)
+        return recalled
 
     async def first_snapshot(self, log: StoredLog) -> Snapshot:
         """Return a snapshot of a log that was just read, in a thread; see the port."""
@@ -154,6 +171,7 @@ class PairingJobs:
 
     def __init__(self) -> None:
         self._tournaments: dict[str, tuple[Tournament, Chain]] = {}
+        self._recall: tuple[Recall, Chain] | None = None
         self._books: BookFiles | None = None
 
     def propose(self, task: Task, field: FreePlayers) -> Arrange | WholeNeeded | None:
@@ -166,19 +184,40 @@ class PairingJobs:
         known = self._followed(task)
         return take_snapshot(*known) if known is not None else WholeNeeded()
 
+    def recall(self, wanted: Wanted) -> None:
+        """Begin to read a log for old games; another one that was begun is forgotten."""
+        self._recall = Recall(wanted), Chain(wanted.tournament)
+
+    def recall_more(self, bodies: Sequence[bytes]) -> None:
+        """Read the next records."""
+        assert self._recall is not None, "no log was begun"
+        recall, chain = self._recall
+        recall.read(chain.follow(bodies))
+
+    def recalled(self) -> Recalled:
+        """Return the old games, and keep the tournament with them: a decision on them is about to come."""
+        assert self._recall is not None, "no log was begun"
+        (recall, chain), self._recall = self._recall, None
+        found = recall.found()
+        self._tournaments[recall.tournament.id] = recall.tournament, chain
+        return found
+
     def _followed(self, task: Task) -> tuple[Tournament, Chain] | None:
         """Return a tournament with the new records, and the end of its log; None if all records are needed."""
         for each in task.forget:
             self._tournaments.pop(each, None)
         known = self._tournaments.pop(task.tournament, None)
-        if task.snapshot is not None:
-            log = go_on_from(task.snapshot, task.bodies)
-        elif known is not None:
-            log = follow(StoredLog([], *known), task.bodies)
-        else:
-            chain = Chain(task.tournament)
-            log = StoredLog([], replay(chain.follow(task.bodies)), chain)
-            fold(log.tournament, len(log.tournament.meetings))
+        try:
+            if task.snapshot is not None:
+                log = go_on_from(task.snapshot, task.bodies)
+            elif known is not None:
+                log = follow(StoredLog([], *known), task.bodies)
+            else:
+                chain = Chain(task.tournament)
+                log = StoredLog([], replay(chain.follow(task.bodies)), chain)
+                fold(log.tournament, len(log.tournament.meetings))
+        except OldGamesNeeded:
+            return None
         if log is None:
             return None
         self._tournaments[task.tournament] = log.tournament, log.chain
@@ -208,7 +247,8 @@ class PairingJobs:
     @property
     def jobs(self) -> Jobs:
         """Return the job handlers, by kind."""
-        return {"propose": self.propose, "snapshot": self.snapshot, "opening": self.opening, "book": self.book}
+        kinds = (self.propose, self.snapshot, self.opening, self.book, self.recall, self.recall_more, self.recalled)
+        return {kind.__name__: kind for kind in kinds}
 
 
 def jobs() -> Jobs:

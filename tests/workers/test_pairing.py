@@ -8,8 +8,9 @@ import os
 import random
 import signal
 import threading
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -20,11 +21,16 @@ from arbiter.service.record.tournament_log import Chain
 from arbiter.service.tournaments.tournament_ports import InProcessPairing, PairingFailed
 from arbiter.testing.memory import MemoryJournal, MemorySnapshots
 from arbiter.testing.random_tournaments import TournamentRun
+from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
+from arbiter.tournaments import folding
 from arbiter.tournaments.book_order import Opening
+from arbiter.tournaments.folding import fold, old_games
 from arbiter.tournaments.formats import FreePlayers
 from arbiter.tournaments.openings import Turn, opening
+from arbiter.tournaments.recalling import want
 from arbiter.tournaments.spec import Format, Openings, Options, Spec
+from arbiter.tournaments.state_copy import copied
 from arbiter.workers.pairing import PairingJobs, PairingProcess, Task
 from arbiter.workers.process import answer
 from tests.workers.children import ended, workers
@@ -158,6 +164,51 @@ async def test_the_worker_begins_at_a_snapshot_and_needs_all_records_where_it_ca
         await snapshots.keep(kept._replace(state=state))
         async with process(journal, snapshots) as pairing:
             assert await pairing.propose(swiss.tournament_run.tournament, FreePlayers()) == first
+
+
+async def test_the_process_finds_old_games_and_then_has_them_for_the_next_decision(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(folding, "KEPT", 6)
+    monkeypatch.setattr(folding, "AT_ONCE", 2)
+    journal = MemoryJournal()
+    ladder = Stored(journal, 1, Format.LADDER, players=4)
+    ladder.tournament_run.play_free(400_000, lambda game: 1_000)
+    await ladder.store()
+    tournament = copied(ladder.tournament_run.tournament)
+    fold(tournament)
+    game = next(number for number in range(1, len(tournament.games)) if not tournament.games.has(number - 1))
+    rule = do.Rule("organiser", "rule", game, ev.Decision.VOID)
+    asked = want(tournament, old_games(tournament, [rule]))
+
+    async def bodies(last: int = asked.revision) -> AsyncIterator[Sequence[bytes]]:
+        for after in range(0, last, 100):
+            records = await journal.read(ladder.id, after, min(100, last - after), Subject.TOURNAMENT)
+            yield [record.body for record in records]
+
+    async with process(journal) as pairing:
+        with pytest.raises(PairingFailed):
+            await pairing.recall(asked, bodies(0))
+        found = await pairing.recall(asked, bodies())
+        expected = await InProcessPairing().recall(asked, bodies())
+        assert found.old == expected.old
+        assert found == expected
+        assert ladder.tournament_run.act(rule).events
+        await ladder.store()
+        monkeypatch.setattr(journal, "read", _after(journal, asked.revision))
+        kept = await pairing.snapshot(ladder.tournament_run.tournament, Chain(ladder.id))
+        assert kept.revision == asked.revision + 1
+
+
+def _after(journal: MemoryJournal, revision: int) -> Callable[..., Awaitable[list[StoredRecord]]]:
+    """Return `journal.read` that asserts that no earlier record is read."""
+    read = journal.read
+
+    async def checked(tournament: str, after: int = 0, *more: Any, **others: Any) -> list[StoredRecord]:
+        assert after >= revision
+        return await read(tournament, after, *more, **others)
+
+    return checked
 
 
 class Noting(list[StoredRecord]):

@@ -88,8 +88,8 @@ def unfit(snapshot: Snapshot, records: Sequence[StoredRecord]) -> str:
 def go_on_from(snapshot: Snapshot, bodies: Sequence[bytes]) -> StoredLog | None:
     """Return the log of a tournament from a snapshot and the records from its event on; a ladder drops old games.
 
-    The log has only the events after the snapshot. None: the snapshot can't be read, or an event after it may be about
-    an old game, or is damaged.
+    The log has only the events after the snapshot. None: the snapshot can't be read, or an event after it is damaged.
+    Raises OldGamesNeeded.
     """
     chain = Chain(snapshot.tournament)
     chain.revision, chain.digest = snapshot.revision, snapshot.digest

@@ -7,6 +7,7 @@ The journal contains the records of tournaments and of matches. Each record says
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from typing import Any, NamedTuple
 
 from arbiter.event_json.canonical import MalformedRecordError, NotCanonicalError, decode, digest, encode
@@ -14,7 +15,7 @@ from arbiter.matches.events import FIRST_PREVIOUS
 from arbiter.service.ports.journal import Record, RecordDamaged, StoredRecord, Subject, TournamentSummary
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.codec import read_event, write_event
-from arbiter.tournaments.folding import fold, needs_whole
+from arbiter.tournaments.folding import fold, old_games
 from arbiter.tournaments.tournament import Tournament, replay
 
 ID_PREFIX = "t"  #: a tournament's id begins with it, for people; no code relies on it
@@ -81,6 +82,14 @@ class StoredLog(NamedTuple):
     chain: Chain
 
 
+class OldGamesNeeded(Exception):
+    """The next records are about games that the tournament has dropped."""
+
+    def __init__(self, games: frozenset[int]) -> None:
+        super().__init__(f"old games are missing: {sorted(games)}")
+        self.games = games
+
+
 def read(tournament: str, records: Iterable[StoredRecord]) -> StoredLog:
     """Return the log of a tournament from all its records. Raises MalformedRecordError."""
     chain = Chain(tournament)
@@ -108,18 +117,19 @@ def load(tournament: str, records: Sequence[StoredRecord], *, folded: bool = Fal
 def follow(log: StoredLog, bodies: Iterable[bytes]) -> StoredLog | None:
     """Return a log with its next records, and only their events; a ladder drops old games. Its state is changed.
 
-    None: one of these events is damaged, does not follow, or may be about a game that was dropped. The given log can't
-    be used any more then.
+    None: one of these events is damaged, or does not follow. The given log can't be used any more then. Raises
+    OldGamesNeeded, and then the log is as before.
     """
-    tournament, chain = log.tournament, log.chain
+    tournament, chain = log.tournament, copy(log.chain)
     try:
         events = chain.follow(bodies)
-        if needs_whole(tournament, events):
-            return None
-        for event in events:
+        needed = old_games(tournament, events)
+        for event in events if not needed else ():
             tournament.apply(event)
     except (ValueError, LookupError, TypeError):
         return None
+    if needed:
+        raise OldGamesNeeded(needed)
     fold(tournament, len(tournament.meetings))
     return StoredLog(events, tournament, chain)
 

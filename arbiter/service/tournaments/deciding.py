@@ -68,7 +68,9 @@ class Deciding:
 
     async def _paired(self, decided: Decided, after: Tournament, what: OfPairing, tried: Sequence[Event]) -> Decided:
         """Add the round of a decision on pairings, and the rules that it breaks. tried: the decision, in a preview."""
-        log = [*await self._tournaments.log(after.id), *tried]
+        log: list[Event] = []
+        if not isinstance(what, Forbid | Hold):
+            log = [*await self._tournaments.log(after.id), *tried]
         async with self._pairing:
             paired = await asyncio.to_thread(next_pairs, after, what)
             breaks = await asyncio.to_thread(_broken, log, after, what, paired)

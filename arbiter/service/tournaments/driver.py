@@ -38,8 +38,9 @@ from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine, formats
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.book_order import Opening
-from arbiter.tournaments.folding import needs_whole
+from arbiter.tournaments.folding import old_games
 from arbiter.tournaments.meetings import ScheduledGame
+from arbiter.tournaments.recalling import Recalled
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
 from arbiter.tournaments.unpaired_reasons import Why
 
@@ -72,6 +73,9 @@ class TournamentDriver:
         self._over = False
         self._making: set[int] = set()  # games whose match is being created
         self._tasks: set[asyncio.Task[None]] = set()
+        self._aside: list[QueuedCommand] = []  # about old games of a ladder: decided once these are here
+        self._recalled: Recalled | None = None
+        self._recalling = False
         self._cancels: list[QueuedCommand] = []  # cancel commands: decided once no game is under way
         self._finishing: set[str] = set()  # matches that are being ended
         self._hurry = asyncio.Event()  # set while the tournament is about to end: no match is created then
@@ -122,7 +126,7 @@ class TournamentDriver:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(self._judging.close(), *self._tasks, return_exceptions=True)
-        for waiting in (*self._queue, *self._cancels):
+        for waiting in (*self._queue, *self._aside, *self._cancels):
             waiting.settle(DRAINING)
 
     async def request(self, command: do.Request) -> Refusal | None:
@@ -241,8 +245,7 @@ class TournamentDriver:
         asked = requested and self._dependencies.others.may_know_more
         if asked or self._revision_elsewhere > self.tournament.revision:  # do not refuse because of an old state
             await self._follow()
-        if needs_whole(self._newest, (each.command for each in self._queue)):
-            await self._unfold()
+        self._set_aside()
         self._cancels += [each for each in self._queue if isinstance(each.command, do.Cancel)]
         waiting = [each for each in self._queue if not isinstance(each.command, do.Cancel)]
         self._queue = []
@@ -298,18 +301,35 @@ class TournamentDriver:
         await self._state.follow()
         self._rebuild()
 
-    async def _unfold(self) -> None:
-        """Read all games of a ladder, for an organiser's decision on any of them."""
+    def _set_aside(self) -> None:
+        """Have commands about old games of a ladder wait until these games are here. Play goes on."""
+        if self._recalled is not None:
+            self._state.put_back(self._recalled)
+            self._recalled = None
+        waiting, self._queue = self._queue, []
+        for each in waiting:
+            (self._aside if old_games(self._newest, [each.command]) else self._queue).append(each)
+        if self._aside and not self._recalling:
+            self._recalling = True
+            self._spawn(self._recall())
+
+    async def _recall(self) -> None:
+        """Read the old games that commands are about, and let these commands be decided."""
+        failure: Exception | None = None
         try:
-            await self._state.unfold()
-        except StoreFailed as failure:
-            waiting, self._queue = self._queue, []
-            for each in waiting:
-                if needs_whole(self._newest, [each.command]):
-                    each.settle(failure)
-                else:
-                    self._queue.append(each)
-        self._rebuild()
+            games = old_games(self._newest, [each.command for each in self._aside])
+            self._recalled = await self._state.recall(games)
+        except Exception as error:  # the store failed, or our code has an error: these commands get an answer
+            failure = error
+            self._log.error("tournament_failed", error=str(error), exc_info=not isinstance(error, StoreFailed))
+        self._recalling = False
+        waiting, self._aside = self._aside, []
+        for each in waiting:
+            if failure is not None or self._over:
+                each.settle(failure or self._after_the_end(each.command))
+            else:
+                self._queue.append(each)
+        self.wake()
 
     async def _read_again(self, pause_s: float = RETRY_S) -> None:
         await self._state.read_again(pause_s)

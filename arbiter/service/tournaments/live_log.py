@@ -7,7 +7,7 @@ see.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from copy import copy
 from functools import partial
 from typing import Final
@@ -17,13 +17,14 @@ from arbiter.service.ports.snapshots import Snapshot
 from arbiter.service.record import tournament_log
 from arbiter.service.record.published import published
 from arbiter.service.record.snapshots import code_version, snapshot_and_rest
-from arbiter.service.record.tournament_log import Chain, StoredLog
+from arbiter.service.record.tournament_log import Chain, OldGamesNeeded, StoredLog
 from arbiter.service.tournaments.game_matches import RETRY_S
 from arbiter.service.tournaments.tournament_ports import Dependencies, PairingFailed
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine
 from arbiter.tournaments import events as ev
-from arbiter.tournaments.folding import fold, needs_whole
+from arbiter.tournaments.folding import fold, old_games
+from arbiter.tournaments.recalling import Recalled, put_back, want
 from arbiter.tournaments.state_copy import copied
 from arbiter.tournaments.tournament import Tournament
 
@@ -32,6 +33,7 @@ Listener = Callable[[Tournament, Sequence[ev.Event]], None]
 
 
 PORTION: Final = 5_000  #: records that are read at once where old games may be dropped
+SENT: Final = 500  #: records that are sent to another process at once: in two or three milliseconds
 
 
 async def read_log(dependencies: Dependencies, tournament: str, *, folded: bool = True) -> tuple[StoredLog, int] | None:
@@ -47,7 +49,7 @@ async def read_log(dependencies: Dependencies, tournament: str, *, folded: bool 
         if found is not None and snapshot is not None:
             return found
         if snapshot is not None:
-            why = "it can't be read, or a later decision may be about an old game"
+            why = "it can't be read, or does not fit what follows"
             records = await journal.read(tournament, most=PORTION, subject=Subject.TOURNAMENT)
             found = await _in_portions(dependencies, None, records)
         if found is not None:
@@ -72,14 +74,30 @@ async def _in_portions(
     journal, pairing, tournament = dependencies.journal, dependencies.pairing, records[0].match_id
     log: StoredLog | None
     if snapshot is not None:
-        log = await pairing.go_on_from(snapshot, records)
+        log = await pairing.go_on_from(snapshot, records[:1])
+        log = await _follow(dependencies, log, records[1:]) if log is not None else None
     else:
         log = await pairing.load(tournament, records, folded=True)
     while log is not None and len(records) == PORTION:
         more = await journal.read(tournament, log.chain.revision, PORTION, Subject.TOURNAMENT)
-        log = await pairing.follow(log, more) if more else log
+        if snapshot is not None:
+            log = await _follow(dependencies, log, more)
+        else:
+            try:
+                log = await pairing.follow(log, more)
+            except OldGamesNeeded:  # perhaps many: it takes less time to read all of them at once
+                return None
         records = more or records[-1:]
     return (log, records[-1].sequence) if log is not None else None
+
+
+async def _follow(dependencies: Dependencies, log: StoredLog, records: Sequence[StoredRecord]) -> StoredLog | None:
+    """Return a log with its next records; the old games that they are about are read first."""
+    while True:
+        try:
+            return await dependencies.pairing.follow(log, records)
+        except OldGamesNeeded as needed:
+            put_back(log.tournament, await recall(dependencies, log.tournament, needed.games))
 
 
 async def _keep_first(dependencies: Dependencies, log: StoredLog, why: str) -> None:
@@ -97,6 +115,37 @@ async def _keep_first(dependencies: Dependencies, log: StoredLog, why: str) -> N
         said.warning("snapshot_not_kept", error=str(failure))
 
 
+async def recall(dependencies: Dependencies, tournament: Tournament, games: frozenset[int]) -> Recalled:
+    """Return old games of a ladder from its log, which another process reads. Raises StoreFailed, RecordDamaged."""
+    asked = want(tournament, games)
+
+    async def bodies() -> AsyncIterator[Sequence[bytes]]:
+        for after in range(0, asked.revision, SENT):
+            most = min(SENT, asked.revision - after)
+            records = await dependencies.journal.read(asked.tournament, after, most, Subject.TOURNAMENT)
+            if len(records) < most:
+                raise RecordDamaged(asked.tournament, after + len(records) + 1, "it is missing", "tournament")
+            yield [record.body for record in records]
+
+    try:
+        return await dependencies.pairing.recall(asked, bodies())
+    except PairingFailed as failure:
+        dependencies.log.error("old_games_not_read", tournament=asked.tournament, error=str(failure))
+        raise StoreFailed(f"old games of tournament {asked.tournament} could not be read; its log says why") from None
+
+
+async def copy_for(dependencies: Dependencies, tournament: Tournament, command: do.Command) -> Tournament:
+    """Return a copy of a tournament that can decide a command: with the old games that it is about.
+
+    Raises StoreFailed, RecordDamaged.
+    """
+    twin = copied(tournament)
+    games = old_games(twin, [command])
+    if games:
+        put_back(twin, await recall(dependencies, twin, games))
+    return twin
+
+
 class TournamentLog:
     """A tournament in memory and in the journal. Only one task may write to it.
 
@@ -106,6 +155,8 @@ class TournamentLog:
     def __init__(self, dependencies: Dependencies, log: StoredLog, listener: Listener) -> None:
         self.newest: Tournament = log.tournament
         self.durable: Tournament = copied(log.tournament)
+        self._dependencies = dependencies
+        self._keeps_all = False  # old games are being read, and will be put back
         self._journal = dependencies.journal
         self._appends = dependencies.appends
         self._snapshots = dependencies.snapshots
@@ -184,15 +235,29 @@ class TournamentLog:
             else:
                 return
 
-    async def unfold(self) -> None:
-        """Read all games of a ladder that has dropped old ones. There must be no decided event that is not stored.
+    async def recall(self, games: frozenset[int]) -> Recalled:
+        """Return old games of a ladder, for `put_back`; until that is called, no more games become old.
 
         Raises StoreFailed.
         """
-        if self.durable.old:
-            records = await self._journal.read(self.id, most=self.durable.revision, subject=Subject.TOURNAMENT)
-            self.durable = (await self._pairing.load(self.id, records, folded=False)).tournament
-            self.newest = copied(self.durable)
+        self._keeps_all = True
+        try:
+            return await recall(self._dependencies, self.durable, games)
+        except BaseException:
+            self._keeps_all = False
+            raise
+
+    def put_back(self, recalled: Recalled) -> None:
+        """Put old games back for the next decisions. There must be no decided event that is not stored."""
+        self._keeps_all = False
+        for state in (self.durable, self.newest):
+            put_back(state, recalled)
+
+    async def fetch(self, decisions: Iterable[object]) -> None:
+        """Put the old games back that these commands or events are about. Raises StoreFailed."""
+        games = old_games(self.durable, decisions)
+        if games:
+            self.put_back(await self.recall(games))
 
     async def follow(self) -> None:
         """Apply the events that another server has written. There must be no decided event that is not stored."""
@@ -207,8 +272,7 @@ class TournamentLog:
         chain = copy(self._chain)
         try:
             events = chain.follow(record.body for record in records)
-            if needs_whole(self.durable, events):
-                await self.unfold()
+            await self.fetch(events)
             for event in events:
                 self.newest.apply(event)
         except (ValueError, LookupError, TypeError) as error:  # or events that can't follow others
@@ -227,7 +291,7 @@ class TournamentLog:
         self._since += len(events)
         for event in events:
             self.durable.apply(event)
-        for state in (self.durable, self.newest):
+        for state in () if self._keeps_all else (self.durable, self.newest):
             fold(state)
         self._feed.subscribers.publish(published(records, events, self.id))
         self._listener(self.durable, events)

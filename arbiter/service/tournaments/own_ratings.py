@@ -46,8 +46,16 @@ async def own_ratings(tournament: Tournament, rater: Rater) -> Mapping[str, Rati
 
     Raises what the rater raises.
     """
-    games, old = rated_games(tournament), old_rated_games(tournament)
-    results = results_of(games, old)
+    return await fitted(own_results(tournament), rater)
+
+
+def own_results(tournament: Tournament) -> list[Result]:
+    """Return the results by which a tournament's players are rated. For a long ladder this takes tens of ms."""
+    return results_of(rated_games(tournament), old_rated_games(tournament))
+
+
+async def fitted(results: Sequence[Result], rater: Rater) -> Mapping[str, Rating]:
+    """Return the ratings that follow from the results of a tournament, as `own_ratings`."""
     opponents: defaultdict[str, set[str]] = defaultdict(set)
     for each in results:
         opponents[each.player_1].add(named(each.player_2)[0])

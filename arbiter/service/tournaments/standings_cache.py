@@ -9,7 +9,7 @@ from typing import Final
 
 from arbiter.errors import Refusal
 from arbiter.service.ports.log import Logger
-from arbiter.service.tournaments.own_ratings import Rater, own_ratings
+from arbiter.service.tournaments.own_ratings import Rater, fitted, own_results
 from arbiter.tournaments.formats import Rating
 from arbiter.tournaments.standings import Table, standings
 from arbiter.tournaments.state_copy import copied
@@ -50,8 +50,10 @@ class StandingsCache:
             return await asyncio.to_thread(standings, changed, await self._rated(changed))
 
     async def _rated(self, tournament: Tournament) -> Mapping[str, Rating]:
+        if self._rater is None:
+            return {}
         try:
-            return {} if self._rater is None else await own_ratings(tournament, self._rater)
+            return await fitted(await asyncio.to_thread(own_results, tournament), self._rater)
         except Refusal as failure:
             self._log.warning("standings_not_rated", tournament=tournament.id, error=str(failure))
             return {}

@@ -12,7 +12,7 @@ from arbiter.service.matches.transcripts import Signer
 from arbiter.service.ports.journal import Journal, RecordDamaged, Subject
 from arbiter.service.record.tournament_log import Chain
 from arbiter.service.tournaments.exported import ending
-from arbiter.service.tournaments.own_ratings import Rater, own_ratings
+from arbiter.service.tournaments.own_ratings import Rater, fitted, own_results
 from arbiter.service.tournaments.tournament_registry import TournamentRegistry
 from arbiter.tournaments.standings import standings
 from arbiter.tournaments.state_copy import copied
@@ -59,7 +59,7 @@ class TournamentFiles:
             state = tournament.id, chain.revision
             known = self._endings.get(state)
             if known is None:
-                ratings = await own_ratings(tournament, self._rater)
+                ratings = await fitted(await asyncio.to_thread(own_results, tournament), self._rater)
                 table = await asyncio.to_thread(standings, tournament, ratings)
                 known = self._endings[state] = ending(tournament, chain, self._signer, table)
                 if len(self._endings) > KEPT:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from arbiter.matches.policy import Policy
@@ -23,6 +23,7 @@ from arbiter.tournaments.book_order import Opening
 from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.formats import FreePlayers, Strength, of
 from arbiter.tournaments.openings import Turn
+from arbiter.tournaments.recalling import Recall, Recalled, Wanted
 from arbiter.tournaments.spec import Openings
 from arbiter.tournaments.tournament import Tournament
 
@@ -52,10 +53,19 @@ class PairingWorker(Protocol):
         """
 
     async def go_on_from(self, snapshot: Snapshot, records: Sequence[StoredRecord]) -> StoredLog | None:
-        """Return the log from a snapshot and the records from its event on; see `record.snapshots`."""
+        """Return the log from a snapshot and the records from its event on; see `record.snapshots`.
+
+        Raises OldGamesNeeded.
+        """
 
     async def follow(self, log: StoredLog, records: Sequence[StoredRecord]) -> StoredLog | None:
-        """Return a log with its next records; see `record.tournament_log`."""
+        """Return a log with its next records; see `record.tournament_log`. Raises OldGamesNeeded."""
+
+    async def recall(self, wanted: Wanted, bodies: AsyncIterator[Sequence[bytes]]) -> Recalled:
+        """Return old games of a ladder; `bodies` yields all records up to the wanted revision.
+
+        Raises PairingFailed, and what `bodies` raises.
+        """
 
     async def first_snapshot(self, log: StoredLog) -> Snapshot:
         """Return a snapshot of a log that was just read: nothing changes it yet."""
@@ -110,6 +120,12 @@ class InProcessPairing:
 
     async def follow(self, log: StoredLog, records: Sequence[StoredRecord]) -> StoredLog | None:
         return follow(log, [record.body for record in records])
+
+    async def recall(self, wanted: Wanted, bodies: AsyncIterator[Sequence[bytes]]) -> Recalled:
+        recall, chain = Recall(wanted), Chain(wanted.tournament)
+        async for each in bodies:
+            recall.read(chain.follow(each))
+        return recall.found()
 
     async def first_snapshot(self, log: StoredLog) -> Snapshot:
         return take_snapshot(log.tournament, log.chain)

@@ -39,14 +39,13 @@ from arbiter.service.shielding import Shielded
 from arbiter.service.tournaments.driver import HAS_JUST_ENDED, TournamentDriver
 from arbiter.service.tournaments.ended import EndedTournaments
 from arbiter.service.tournaments.game_matches import abort, check, tournament_of
-from arbiter.service.tournaments.live_log import Listener, TournamentLog, read_log
+from arbiter.service.tournaments.live_log import Listener, TournamentLog, copy_for, read_log
 from arbiter.service.tournaments.specification import as_before, filled_in
 from arbiter.service.tournaments.tournament_ports import Dependencies
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.spec import Spec
-from arbiter.tournaments.state_copy import copied
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
 from arbiter.tournaments.unpaired_reasons import Unpaired
 
@@ -232,8 +231,9 @@ class TournamentRegistry:
         """Rule on a game of a tournament that has ended, or correct it: it has no driver, and its log goes on."""
         async with self._ruling:
             while True:
-                log, _ = await self._read(tournament_id, folded=False)
+                log, _ = await self._read(tournament_id)
                 state = TournamentLog(self._dependencies, log, self._call_listeners)
+                await state.fetch([command])
                 refusal = state.decide(command).refusal
                 if refusal is not None:
                     raise refusal
@@ -244,7 +244,7 @@ class TournamentRegistry:
 
     async def preview(self, tournament_id: str, command: do.AfterTheEnd) -> Tournament:
         """Return a tournament as a ruling or correction would leave it. Raises as `act`."""
-        twin = copied(await self.whole(tournament_id))
+        twin = await copy_for(self._dependencies, await self.get(tournament_id), command)
         decision = engine.decide(twin, command, self._dependencies.clock.now_ms())
         if decision.refusal is not None:
             raise decision.refusal

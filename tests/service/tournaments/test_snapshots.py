@@ -17,7 +17,7 @@ from arbiter.bootstrap import Store
 from arbiter.service.ports.journal import Append, StoredRecord, Subject
 from arbiter.service.ports.snapshots import Snapshot
 from arbiter.service.record.snapshots import difference, go_on_from, snapshot_and_rest, take_snapshot
-from arbiter.service.record.tournament_log import Chain, summary_of
+from arbiter.service.record.tournament_log import Chain, OldGamesNeeded, summary_of
 from arbiter.service.tournaments import live_log
 from arbiter.testing.clock import virtually
 from arbiter.testing.in_memory import InMemoryArbiter
@@ -27,7 +27,7 @@ from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments import folding
 from arbiter.tournaments.corrections import Award, Disqualify, Reinstate, Replay, Results
-from arbiter.tournaments.folding import fold, needs_whole
+from arbiter.tournaments.folding import fold, old_games
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.standings import standings
 from arbiter.tournaments.tournament import TournamentPhase, replay
@@ -81,16 +81,20 @@ def test_a_snapshot_after_any_event_and_the_rest_are_the_whole_log(format_: Form
     chain.follow(bodies[:1])
     stands = standings(replay(log))
     for place in range(1, len(log)):
-        found = go_on_from(take_snapshot(state, chain), bodies[place - 1 :])
-        if found is None:
-            assert needs_whole(state, log[place:])
+        needed = old_games(state, log[place:])
+        if needed:
+            with pytest.raises(OldGamesNeeded) as raised:
+                go_on_from(take_snapshot(state, chain), bodies[place - 1 :])
+            assert raised.value.games == needed
         else:
             read += 1
+            found = go_on_from(take_snapshot(state, chain), bodies[place - 1 :])
+            assert found is not None
             assert (found.chain.revision, found.events) == (len(log), log[place:])
             assert difference(found.tournament, whole) == ""
             if place % 40 == 1:
                 assert standings(found.tournament) == stands
-        if needs_whole(state, log[place : place + 1]):
+        if old_games(state, log[place : place + 1]):
             state = replay(log[:place])
         [event] = chain.follow(bodies[place : place + 1])
         state.apply(event)
@@ -184,7 +188,7 @@ async def test_a_log_without_a_snapshot_is_read_in_portions(monkeypatch: pytest.
 
 
 @virtually
-async def test_a_ruling_on_an_old_game_after_the_snapshot_has_the_whole_log_read(
+async def test_a_ruling_on_an_old_game_after_the_snapshot_has_that_game_read_and_without_a_snapshot_the_whole_log(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     snapshots = MemorySnapshots(EVERY)
@@ -200,8 +204,10 @@ async def test_a_ruling_on_an_old_game_after_the_snapshot_has_the_whole_log_read
         await snapshots.keep(kept)
         with capture_logs() as logs:
             await contest.crash()
-        [why] = [each["why"] for each in logs if each["event"] == "snapshot_not_used"]
-        assert ("another version" if kept.code == "another" else "a later decision may be about an old game") in why
+        why = [each["why"] for each in logs if each["event"] == "snapshot_not_used"]
+        expected = ["another version of the arbiter has written it"] if kept.code == "another" else []
+        expected += ["it can't be read, or does not fit what follows"] if kept.state == b"damaged" else []
+        assert why == expected
         assert (await contest.tournament(tournament_id)).has_result(1)
     whole = await check_end(contest, tournament_id)
     assert whole.results[1].ruling
