@@ -183,6 +183,12 @@ class Limits(_Section):
     )
     open_matches: Count = Field(default=10_000, ge=1, description="matches that have not ended")
     open_matches_of_player: Count = Field(default=1_000, ge=1, description="matches of one player that have not ended")
+    unacknowledged_results: Count = Field(
+        default=1_000,
+        ge=0,
+        description="results that a bot has not acknowledged and is sent when it connects, beyond "
+        "`open_matches_of_player`; of more, the older ones count as acknowledged",
+    )
     series_tournaments: Count = Field(
         default=500, ge=1, description="tournaments of a series that are looked at for its table, the last ones"
     )
@@ -324,6 +330,9 @@ class Retention(_Section):
     sessions_days: Days = Field(
         default=30,
         description="sessions of browsers, from their last use; those that `limits.session_idle_ms` has not ended stay",
+    )
+    web_hooks_days: Days = Field(
+        default=90, description="web hooks, from the end of their tournament, or the last delivery after that"
     )
 
 

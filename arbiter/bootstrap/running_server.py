@@ -233,7 +233,7 @@ def _upkeep(
     settings: Settings, world: World, certificate: ServedCertificate | None
 ) -> Iterator[Coroutine[Any, Any, NoReturn]]:
     """Yield what a server does all the time so that nobody has to start it again."""
-    yield keep_tidy(settings, world.store.directory, world.clock, structlog.get_logger("arbiter.retention"))
+    yield keep_tidy(settings, world.store, world.clock, structlog.get_logger("arbiter.retention"))
     if certificate is not None:
         yield certificate.watch(structlog.get_logger("arbiter.certificate"))
 

@@ -195,7 +195,7 @@ class _Parts:
 
     @cached_property
     def catch_up(self) -> CatchUp:
-        return CatchUp(self.matches, self.directory, self.listeners.first_items, self.others)
+        return CatchUp(self.matches, self.directory, self.listeners.first_items, self.others, self.limits)
 
     @cached_property
     def delivery(self) -> Delivery:

@@ -18,6 +18,7 @@ from sqlalchemy import (
     select,
     true,
     type_coerce,
+    union,
 )
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.types import NullType
@@ -246,6 +247,20 @@ class SqlJournal(ruling_table.SqlRulings):
         mine = or_(match.player_1 == player, match.player_2 == player)
         wanted = and_(mine, match.ended_sequence > after)
         return await self._many(select(tables.match).where(wanted).order_by(match.ended_sequence).limit(most))
+
+    async def result_before_last(self, player: str, last: int) -> int:
+        match = tables.match.c
+        ends = [  # of each seat from an index alone
+            select(match.ended_sequence)
+            .where(seat == player, match.ended_sequence > 0)
+            .order_by(match.ended_sequence.desc())
+            .limit(last + 1)
+            .subquery()
+            for seat in (match.player_1, match.player_2)
+        ]
+        both = union(*(select(each.c.ended_sequence) for each in ends)).subquery()
+        query = select(both.c.ended_sequence).order_by(both.c.ended_sequence.desc()).offset(last).limit(1)
+        return await self._reader.read(lambda connection: connection.execute(query).scalar() or 0)
 
     async def tallies(self, label: str = "", game: str = "", rated: bool | None = None) -> list[Tally]:
         """Return the counts of results by pairing and kind of end, sorted by these fields."""

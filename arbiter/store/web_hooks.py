@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, Select, delete, func, select, update
+from sqlalchemy import Connection, Row, Select, delete, func, or_, select, update
 
 from arbiter.service.ports.web_hooks import WebHook
 from arbiter.store import tables
@@ -62,6 +62,11 @@ class SqlWebHooks:
         """Return those whose next attempt may begin, after one that has begun or failed."""
         is_due = ~_HOOK.stopped, _HOOK.due_ms > 0, _HOOK.due_ms <= now_ms
         return await self._read(select(tables.web_hook).where(*is_due))
+
+    async def unused_since(self, before_ms: int) -> list[WebHook]:
+        times = _HOOK.created_ms, _HOOK.delivered_ms
+        waits_for_none = or_(_HOOK.stopped, _HOOK.due_ms == 0)
+        return await self._read(select(tables.web_hook).where(*(each < before_ms for each in times), waits_for_none))
 
     async def change(self, hook: WebHook, was: WebHook) -> bool:
         before = (getattr(_HOOK, name) == getattr(was, name) for name in _PROGRESS)

@@ -37,6 +37,7 @@ class FaultyJournal(CallsBack):
         self.summaries: Final = self._reading(journal.summaries)
         self.results: Final = self._reading(journal.results)
         self.tallies: Final = self._reading(journal.tallies)
+        self.result_before_last: Final = self._reading(journal.result_before_last)
         self.results_by_kind: Final = self._reading(journal.results_by_kind)
         self.rated_games: Final = self._reading(journal.rated_games)
         self.dated_tallies: Final = self._reading(journal.dated_tallies)

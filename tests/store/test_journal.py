@@ -369,6 +369,9 @@ async def test_results_come_in_the_order_of_the_ends(store: Store) -> None:
     assert [item.match_id for item in await journal.results("alice", found[0].ended_sequence, 1)] == ["c"]
     assert await journal.results("bob", found[-1].ended_sequence, 10) == []
     assert await journal.results("carol", 0, 10) == []
+    ends = [item.ended_sequence for item in found]
+    assert [await journal.result_before_last("bob", last) for last in range(5)] == [*reversed(ends), 0, 0]
+    assert await journal.result_before_last("carol", 0) == 0
 
 
 async def test_ends_are_counted_with_the_events(store: Store) -> None:

@@ -22,6 +22,8 @@ from arbiter.testing.served import Served, served
 from tests.processes import WAIT_S
 from tests.rpc.calls import Stubs
 from tests.store.test_directory import CHALLENGE
+from tests.store.test_tournaments import append, row
+from tests.store.test_web_hooks import HOOK
 
 LONG_AGO = 1_000_000_000_000
 
@@ -70,26 +72,28 @@ async def test_old_matches_move_to_the_archive_and_old_tokens_go(
         assert raw.execute("SELECT count(*) FROM token WHERE NOT revoked AND player <> 'reader'").fetchone() == tokens
 
 
-KINDS = ("token", "challenge", "session")
+KINDS = ("token", "challenge", "session", "hook")
 
 
 @pytest.mark.parametrize(
     ("days", "left"),
     [
-        ({"tokens_days": 2, "challenges_days": 0, "sessions_days": 0}, {"token": [8, 9]}),
-        ({"tokens_days": 0, "challenges_days": 3, "sessions_days": 0}, {"challenge": [7, 8, 9]}),
-        ({"tokens_days": 0, "challenges_days": 0, "sessions_days": 5}, {"session": [5, 6, 7, 8, 9]}),
-        ({"tokens_days": 0, "challenges_days": 0, "sessions_days": 1}, {"session": [7, 8, 9]}),
-        ({"tokens_days": 0, "challenges_days": 0, "sessions_days": 0}, {}),
+        ({"tokens_days": 2}, {"token": [8, 9]}),
+        ({"challenges_days": 3}, {"challenge": [7, 8, 9]}),
+        ({"sessions_days": 5}, {"session": [5, 6, 7, 8, 9]}),
+        ({"sessions_days": 1}, {"session": [7, 8, 9]}),
+        ({"web_hooks_days": 4}, {"hook": [6, 7, 8, 9]}),
+        ({}, {}),
     ],
-    ids=["tokens", "challenges", "sessions", "sessions that are not over", "for ever"],
+    ids=["tokens", "challenges", "sessions", "sessions that are not over", "web hooks", "for ever"],
 )
 async def test_each_kind_has_its_days_and_none_keeps_it_for_ever(
     days: dict[str, int], left: dict[str, list[int]], sqlite: str
 ) -> None:
     """On day 10, of what nobody needs one is of each day before; no session is removed before it is over."""
     day = retention.DAY_MS
-    settings = load(None, retention=days, limits={"session_idle_ms": 3 * day})
+    never = dict.fromkeys(("tokens_days", "challenges_days", "sessions_days", "web_hooks_days"), 0)
+    settings = load(None, retention=never | days, limits={"session_idle_ms": 3 * day})
     async with open_store(sqlite) as store:
         directory = store.directory
         await directory.add_player(Player("ann", 0), None)
@@ -102,17 +106,25 @@ async def test_each_kind_has_its_days_and_none_keeps_it_for_ever(
             made = replace(CHALLENGE, challenge_id=f"c{on}", request_id=f"c{on}", created_ms=on * day)
             await directory.add_challenge(made, 10)
             assert await directory.change_challenge(replace(made, state="declined"), ("open",))
-        await retention._tidy(settings, directory, 10 * day, structlog.get_logger())
+            ended = row(f"tournament{on}", phase="ended", ended_ms=on * day + 1)
+            await store.journal.append(append(ended, 1))
+            hook = replace(HOOK, hook_id=f"h{on}", request_id=f"h{on}", tournament_id=ended.tournament_id)
+            assert await directory.web_hooks.add(hook, 1)
+        await store.journal.append(append(row("running", phase="running"), 1))
+        assert await directory.web_hooks.add(replace(HOOK, tournament_id="running"), 1)
+        await retention._tidy(settings, store, 10 * day, structlog.get_logger())
         found = {
             "token": [on for on in range(10) if await directory.token(f"t{on}")],
             "challenge": [on for on in range(10) if await directory.challenge(f"c{on}")],
+            "hook": [on for on in range(10) if await directory.web_hooks.get(f"h{on}")],
             "session": [int(each.token_id[1:]) for each in reversed(await directory.sessions("ann"))],
         }
+        assert await directory.web_hooks.get(HOOK.hook_id), "its tournament goes on"
     every = list(range(10))
     assert {kind: sorted(which) for kind, which in found.items()} == {kind: left.get(kind, every) for kind in KINDS}
 
 
-@pytest.mark.parametrize("name", ["matches_days", "challenges_days", "tokens_days", "sessions_days"])
+@pytest.mark.parametrize("name", ["matches_days", "challenges_days", "tokens_days", "sessions_days", "web_hooks_days"])
 def test_wrong_days_are_refused(name: str) -> None:
     for wrong in (-1, 100_001, "soon"):
         with pytest.raises(OperatorError, match=rf"retention\.{name}"):

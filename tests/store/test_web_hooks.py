@@ -50,6 +50,16 @@ async def test_progress_is_stored_only_on_the_progress_that_was_read(store: Stor
     assert not await hooks.change(tried, done)
 
 
+async def test_those_to_which_nothing_is_delivered_any_more_are_found(store: Store) -> None:
+    hooks = store.directory.web_hooks
+    waits = replace(HOOK, hook_id="w2", request_id="r2", due_ms=99)
+    told = replace(HOOK, hook_id="w3", request_id="r3", delivered_ms=20)
+    for each in (HOOK, waits, told, replace(waits, hook_id="w4", request_id="r4", stopped=True)):
+        assert await hooks.add(each, 9)
+    for before, found in ((HOOK.created_ms, []), (20, ["w1", "w4"]), (21, ["w1", "w3", "w4"])):
+        assert [each.hook_id for each in await hooks.unused_since(before)] == found
+
+
 async def test_those_of_a_player_are_deleted_with_it(store: Store) -> None:
     hooks = store.directory.web_hooks
     await store.directory.add_player(Player("org", 1), None)

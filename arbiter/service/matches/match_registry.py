@@ -53,6 +53,7 @@ class MatchRegistry:
         self.unfinished: Final = reader.unfinished
         self.summaries: Final = reader.summaries
         self.results: Final = reader.results
+        self.result_before_last: Final = reader.result_before_last
         self.results_by_kind: Final = reader.results_by_kind
         self.record: Final = reader.record
         self.revive: Final = reader.revival.revive

@@ -90,6 +90,10 @@ class MatchReader:
         """Return a player's ended matches after a sequence number, in order."""
         return await self._journal.results(player, after, most)
 
+    async def result_before_last(self, player: str, last: int) -> int:
+        """Return the sequence number of the end that came before a player's last ones, 0 for none."""
+        return await self._journal.result_before_last(player, last)
+
     async def results_by_kind(self, player: str) -> list[PlayerResult]:
         """Return how often a player's ended matches ended in each way, in order."""
         return await self._journal.results_by_kind(player) if findable(player) else []

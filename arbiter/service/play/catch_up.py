@@ -2,6 +2,10 @@
 
 All of them are read from the store. Results and challenges that change meanwhile are read again, and new seeks are
 collected. So the bot misses nothing between these first items and the live items that follow.
+
+Some bots never acknowledge a result. Of their results the newest are sent; older ones then count as acknowledged, so
+that neither this bot nor the next one reads them again. They are more than a bot that acknowledges can have: at most
+its open matches end while it is away.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Final
 
+from arbiter.config import Limits
 from arbiter.games.contract import Seat
 from arbiter.service.alone import OtherServers
 from arbiter.service.matches.match_registry import MatchRegistry
@@ -32,12 +37,18 @@ class CatchUp:
     """
 
     def __init__(
-        self, matches: MatchRegistry, directory: Directory, first_items: Sequence[FirstItems], others: OtherServers
+        self,
+        matches: MatchRegistry,
+        directory: Directory,
+        first_items: Sequence[FirstItems],
+        others: OtherServers,
+        limits: Limits,
     ) -> None:
         self._matches = matches
         self._directory = directory
         self._first_items = first_items
         self._others = others
+        self._most = limits.unacknowledged_results + limits.open_matches_of_player
         self._tasks: set[asyncio.Task[None]] = set()
         self._reads: dict[str, set[asyncio.Event]] = {}  # by player; set by a new result or challenge
         self._new_seeks: dict[int, list[Challenge]] = {}  # created during each read under way
@@ -66,6 +77,10 @@ class CatchUp:
                 while page := await self._matches.results(name, after, PAGE):
                     rows += page
                     after = page[-1].ended_sequence
+                    if len(rows) > self._most:
+                        before = await self._matches.result_before_last(name, self._most)
+                        await self._directory.acknowledge(name, before)
+                        rows, after = [row for row in rows if row.ended_sequence > before], max(after, before)
                 found = await self._challenges(name)
                 if not changed.is_set():
                     break

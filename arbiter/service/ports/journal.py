@@ -419,6 +419,12 @@ class Journal(Appends, Protocol):
     async def results(self, player: str, after: int, most: int) -> list[MatchSummary]:
         """Return a player's ended matches whose `ended_sequence` is greater than `after`, in order."""
 
+    async def result_before_last(self, player: str, last: int) -> int:
+        """Return the `ended_sequence` of the match of a player that ended before its last ones; 0 if there is none.
+
+        last: how many these are.
+        """
+
     async def tallies(self, label: str = "", game: str = "", rated: bool | None = None) -> list[Tally]:
         """Return how often each pairing ended in each way, in order. label, game: '' for all.
 

@@ -55,6 +55,9 @@ class WebHooks(Protocol):
     async def due(self, now_ms: int) -> list[WebHook]:
         """Return those that have not stopped, of which an attempt has begun or failed and the next one may begin."""
 
+    async def unused_since(self, before_ms: int) -> list[WebHook]:
+        """Return those that were made before an instant, by id, and to which nothing is or was delivered since then."""
+
     async def change(self, hook: WebHook, was: WebHook) -> bool:
         """Store the progress of a web hook if it still is that of `was`; return whether it was.
 

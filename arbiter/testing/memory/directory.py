@@ -285,6 +285,12 @@ class MemoryWebHooks:
         await self._before()
         return self._those(lambda hook: not hook.stopped and 0 < hook.due_ms <= now_ms)
 
+    async def unused_since(self, before_ms: int) -> list[WebHook]:
+        await self._before()
+        return self._those(
+            lambda hook: max(hook.created_ms, hook.delivered_ms) < before_ms and (hook.stopped or not hook.due_ms)
+        )
+
     async def change(self, hook: WebHook, was: WebHook) -> bool:
         await self._before()
         is_so = self._hooks.get(hook.hook_id) == was

@@ -201,6 +201,10 @@ class MemoryJournal(CallsBack):
             (row for row in mine if row.ended_sequence > after and row.end), key=lambda row: row.ended_sequence
         )[:most]
 
+    async def result_before_last(self, player: str, last: int) -> int:
+        found = await self.results(player, 0, len(self._rows))
+        return found[-last - 1].ended_sequence if len(found) > last else 0
+
     async def tallies(self, label: str = "", game: str = "", rated: bool | None = None) -> list[Tally]:
         await asyncio.sleep(0)
         ways = Counter(

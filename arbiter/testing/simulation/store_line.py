@@ -124,6 +124,7 @@ class WebHooksOverLine:
         self.of_tournament: Final = calls.reading(hooks.of_tournament)
         self.active: Final = calls.reading(hooks.active)
         self.due: Final = calls.reading(hooks.due)
+        self.unused_since: Final = calls.reading(hooks.unused_since)
         self.change: Final = calls.writing(hooks.change)
         self.remove: Final = calls.writing(hooks.remove)
 

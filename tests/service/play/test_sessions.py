@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from arbiter.bootstrap import Store
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.match import Match, Phase
@@ -24,6 +25,7 @@ from arbiter.service.play.session import (
 )
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader, items_of
+from arbiter.testing.memory import MemoryDirectory, MemoryJournal
 from tests.service.play.streams import AT_ONCE, of, resign
 
 
@@ -292,6 +294,31 @@ class TestAcknowledging:
         again = await server.connect("alice")
         await again.receive()
         assert [result.match_id for result in again.results] == [matches[2].id]
+
+    @virtually
+    async def test_of_many_results_the_newest_are_sent_and_older_ones_count_as_acknowledged(self) -> None:
+        store = Store(MemoryJournal(), MemoryDirectory())
+        server = InMemoryArbiter(store, limits=Limits(unacknowledged_results=2, open_matches_of_player=1))
+        matches = []
+        for _ in range(5):
+            matches.append(await server.create(policy=AT_ONCE))
+            await resign(server, matches[-1], "bob")
+        alice = await server.connect("alice")
+        await alice.receive()
+        assert [result.match_id for result in alice.results] == [match.id for match in matches[2:]]
+        known = await store.directory.player("alice")
+        assert known is not None
+        assert 0 < known.acknowledged < alice.results[0].cursor
+        matches.append(await server.create(policy=AT_ONCE))
+        await resign(server, matches[-1], "bob")
+        again = await server.connect("alice")
+        await again.receive()
+        assert [result.match_id for result in again.results] == [match.id for match in matches[3:]]
+        server.arbiter.sessions.acknowledge(again.session, str(again.results[1].cursor))
+        await settle()
+        last = await server.connect("alice")
+        await last.receive()
+        assert [result.match_id for result in last.results] == [matches[5].id]
 
     @virtually
     @pytest.mark.parametrize("cursor", ["", "x", "-1", "²", "9" * 18, "9" * 400])

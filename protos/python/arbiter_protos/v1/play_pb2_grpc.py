@@ -50,7 +50,8 @@ class PlayServiceServicer:
         """Plays. The bot's first message is its hello. The server answers with its own, then with the current state of every
         match of the bot that has not ended, every result since the last one that the bot acknowledged, the open challenges
         to it, the seeks and tournaments that its hello requests, the tournaments that it plays in, and its turns. Then it
-        sends events as they happen, until either side ends the stream.
+        sends events as they happen, until either side ends the stream. A bot that has left more results without an
+        acknowledgement than the server's limit gets the newest; ListMatches has all.
 
         A player has one live stream: the newest wins, and the older one ends with SESSION_SUPERSEDED. Nothing is lost with
         a stream: a bot that connects again gets the current state of everything. A refusal of an act is a message, and the
