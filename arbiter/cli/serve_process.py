@@ -17,7 +17,7 @@ from arbiter.cli.terminal import write_line
 def main() -> None:
     """Run a server until it is told to stop."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until it serves
-    gc.disable()  # it would run hundreds of times during the imports; `run_process` runs it instead
+    gc.disable()  # it would run hundreds of times during the imports; `run_process` enables it
     plan = json.loads(sys.stdin.readline())
 
     import structlog

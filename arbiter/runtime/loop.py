@@ -14,11 +14,10 @@ from typing import Any, Final, NoReturn
 
 from arbiter.runtime.grpc_events import new_loop
 
-YOUNG: Final = 10_000  #: new containers, after which the collector looks through them
-ROUNDS: Final = 3  #: after so many times it also looks through those that have survived these
-MOST: Final = 50_000  #: containers that it looks through at once, at most; more are not looked through at all
+YOUNG: Final = 2_000  #: new containers, after which the collector looks through them
+ROUNDS: Final = 3  #: after more such looks it also looks through those that have survived these
+NEVER: Final = 2**31 - 1  #: looks at the survivors, after which it would look through all that exists
 QUIET: Final = 0.1  #: share of one processor, below which the load is low
-SWEEP_S: Final = 0.05  #: interval between two checks
 MEMORY_S: Final = 1.0  #: interval between two looks at the memory of the process
 GROWN: Final = 32 << 20  #: bytes of memory more, after which memory is given back at low load
 SWITCH_S: Final = 0.001  #: after which a waiting thread gets the interpreter, if a commit may wait for it
@@ -46,15 +45,24 @@ def run_process(
 
     The thread switch interval is short, so that the thread that commits does not wait long for the event loop's thread;
     see also `switch_seldom`.
-    Automatic garbage collection is off; `_sweep` runs it instead. Imported modules are frozen: the collector does not
-    scan them. It does not run before that: imports leave almost no garbage, and to look for it takes a twentieth of a
-    second.
+    Imported modules are frozen: the garbage collector does not scan them. It does not run before that: imports leave
+    almost no garbage, and to look for it takes a twentieth of a second.
+
+    Then it looks through each container twice at most, while that is new. Matches, moves, calls and streams leave no
+    cyclic garbage: reference counting frees them. But gRPC leaves six objects of each call, when it looks for the
+    call's handler. And each move creates containers that stay. Python's usual collector scans all of them again and
+    again: with a thousand matches that paused the server for 60 ms every two seconds and for 200 ms every 30 seconds.
+    So no pause is longer than for (ROUNDS + 2) * YOUNG containers, however many there are: a millisecond or two.
+
+    What has become old and is then left in a circle is not freed. `tests/rpc/test_garbage.py` shows for each kind of
+    call that it leaves none.
     """
     sys.setswitchinterval(SWITCH_S)
     gc.freeze()
-    gc.disable()
+    gc.set_threshold(YOUNG, ROUNDS, NEVER)
+    gc.enable()
     with asyncio.Runner(loop_factory=loop_factory) as runner:
-        runner.run(_swept(main))
+        runner.run(_giving_back(main))
 
 
 def let_players_go_first() -> None:
@@ -80,63 +88,24 @@ def keep(_: object = None) -> None:
     gc.freeze()
 
 
-async def _swept(main: Coroutine[Any, Any, None]) -> None:
-    sweeping = asyncio.create_task(_sweep())
+async def _giving_back(main: Coroutine[Any, Any, None]) -> None:
+    giving_back = asyncio.create_task(_give_back())
     try:
         await main
     finally:
-        sweeping.cancel()
+        giving_back.cancel()
 
 
-async def _sweep() -> NoReturn:
-    """Collect garbage among what is new, and give memory back while the load is low.
-
-    Matches, moves, calls and streams leave no cyclic garbage: reference counting frees them. But gRPC leaves six
-    objects of each call, when it looks for the call's handler. And each move creates containers that stay. Python's own
-    collector scans all of them again and again: with a thousand matches that paused the server for 60 ms every two
-    seconds and for 200 ms every 30 seconds. So a container is looked through twice while it is new, and then no more:
-    no pause is longer than for MOST containers, which take 2 to 5 ms of a processor, however many there are.
-
-    What has become old and is then left in a circle is not freed. `tests/rpc/test_garbage.py` shows for each kind of
-    call that it leaves none.
+async def _give_back() -> NoReturn:
+    """Give memory back while the load is low.
 
     Memory that is free again stays with the process until the C library is asked to give it back: so it is, at low
     load, after the process has grown.
     """
-    collector, memory = _Collector(), _Memory()
-    looked = time.monotonic()
+    memory = _Memory()
     while True:
-        await asyncio.sleep(SWEEP_S)
-        collector.look()
-        if time.monotonic() >= looked + MEMORY_S:
-            memory.look()
-            looked = time.monotonic()
-
-
-class _Collector:
-    """Looks through new containers: through all since the last time, and each ROUNDS times through the survivors."""
-
-    def __init__(self) -> None:
-        self._rounds = 0
-        self._survivors = 0
-
-    def look(self) -> None:
-        """Collect garbage if there is enough that is new."""
-        new = gc.get_count()[0]
-        if new < YOUNG:
-            return
-        if new + self._survivors > MOST:  # they stay: a burst of calls leaves much less
-            gc.freeze()
-            self._rounds = self._survivors = 0
-            return
-        self._rounds += 1
-        if self._rounds < ROUNDS:
-            gc.collect(0)
-            self._survivors += new
-        else:
-            gc.collect(1)
-            gc.freeze()
-            self._rounds = self._survivors = 0
+        await asyncio.sleep(MEMORY_S)
+        memory.look()
 
 
 class _Memory:

@@ -1,10 +1,10 @@
 """Work that is not play, in turn: one step of the event loop at a time.
 
-All calls but those of players' moves, all pages and all reads of past events take their steps here. A step is whatever
-a coroutine does until it waits again. After a step, the next one begins as soon as the event loop has nothing else to
-do. If there is always something else, it begins when all steps together have had no more than their part of the time.
-A move takes several turns of the event loop, and each may wait for one step, however many players and addresses ask
-for something else.
+All calls but those of players' moves, all pages, all reads of past events and all messages with new events to observers
+take their steps here. A step is whatever a coroutine does until it waits again, or a function. After a step, the next
+one begins as soon as the event loop has nothing else to do. If there is always something else, it begins when all steps
+together have had no more than their part of the time. A move takes several turns of the event loop, and each may wait
+for one step, however many players and addresses ask for something else.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict, deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterator
+from functools import partial
 from time import thread_time
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 from weakref import WeakSet
@@ -24,7 +25,11 @@ Charge: TypeAlias = Callable[[float], object]
 Before: TypeAlias = Callable[[], Awaitable[None]]
 """Is awaited before a step asks for its turn."""
 
+Grant: TypeAlias = Callable[[], bool]
+"""Gives a turn to what waits for it; returns False if that has left."""
+
 SLACK_S: Final = 0.002  #: short steps may come at once, if they are ahead of their part of the time by no more
+CALL_S: Final = 0.000_35  #: of the event loop, for what gRPC or the page's server does before a call and after it
 IDLE_S: Final = 0.000_2  #: a turn of the event loop that takes no longer had nothing to do
 IDLE_TURNS: Final = 2  #: so many of them in succession, since a move takes several turns
 
@@ -38,7 +43,7 @@ class Background:
     def __init__(self, percent: int) -> None:
         self._each = 100 / percent  # of the time that a step has taken, until the next one
         self._waits = percent < 100
-        self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()  # the last served at the end
+        self._waiting: OrderedDict[str, deque[Grant]] = OrderedDict()  # the last served at the end
         self._under_way = False
         self._free_at = 0.0
         self._alarm: asyncio.TimerHandle | None = None
@@ -46,13 +51,21 @@ class Background:
         self._idle = 0  # turns of the event loop in succession that had nothing to do
         self._inside: WeakSet[asyncio.Task[Any]] = WeakSet()
 
-    def run(self, work: Awaitable[T], name: str, charge: Charge | None = None, before: Before | None = None) -> Run[T]:
+    def run(
+        self,
+        work: Awaitable[T],
+        name: str,
+        charge: Charge | None = None,
+        before: Before | None = None,
+        besides_s: float = 0.0,
+    ) -> Run[T]:
         """Return what runs a coroutine as it is, each of its steps in its turn; await it.
 
         name: of the caller whose turn it is. charge: is told what each step has taken. before: is awaited before each
-        step asks for its turn. Work within such work is a part of it.
+        step asks for its turn. besides_s: what else the event loop does for it, outside of its steps. Work within such
+        work is a part of it.
         """
-        return Run(self, work, name, charge, before)
+        return Run(self, work, name, charge, before, besides_s)
 
     async def spend(self, name: str, seconds: float) -> None:
         """Wait for a turn, for a step that has been made already and has taken so many seconds."""
@@ -69,8 +82,7 @@ class Background:
             self._under_way = True
             return
         turn = loop.create_future()
-        self._waiting.setdefault(name, deque()).append(turn)
-        self._look_ahead()
+        self._wait(name, partial(self._begin, turn))
         try:
             await turn
         except asyncio.CancelledError:
@@ -78,8 +90,15 @@ class Background:
                 self.done(0.0)
             raise
 
+    def call(self, name: str, step: Callable[[], object]) -> None:
+        """Have a function called in its turn, as a step, in a later turn of the event loop."""
+        if self._waits:
+            self._wait(name, partial(self._make, step))
+        else:
+            asyncio.get_running_loop().call_soon(step)
+
     def done(self, seconds: float) -> None:
-        """Note that a step is over, and the seconds that it has taken."""
+        """Note that a step is over, and the seconds of the event loop that it has taken."""
         if not self._waits:
             return
         self._under_way = False
@@ -100,6 +119,26 @@ class Background:
         if task is not None:
             self._inside.discard(task)
 
+    def _wait(self, name: str, grant: Grant) -> None:
+        self._waiting.setdefault(name, deque()).append(grant)
+        self._look_ahead()
+
+    def _begin(self, turn: asyncio.Future[None]) -> bool:
+        if turn.done():
+            return False
+        self._under_way = True
+        turn.set_result(None)
+        return True
+
+    def _make(self, step: Callable[[], object]) -> bool:
+        now = asyncio.get_running_loop().time
+        began = now()
+        try:
+            step()
+        finally:
+            self.done(now() - began)
+        return True
+
     def _look_ahead(self) -> None:
         """Grant the next turn as soon as that is possible."""
         if self._under_way or not self._waiting:
@@ -107,9 +146,10 @@ class Background:
         loop = asyncio.get_running_loop()
         if self._alarm is None:
             self._alarm = loop.call_at(self._free_at - SLACK_S, self._ring)
-        if not self._probing:
+        now = loop.time()
+        if not self._probing and self._free_at - SLACK_S > now:
             self._probing = True
-            loop.call_soon(self._probe, loop.time())
+            loop.call_soon(self._probe, now)
 
     def _ring(self) -> None:
         self._alarm = None
@@ -136,29 +176,35 @@ class Background:
             loop.call_soon(self._probe, loop.time())
 
     def _grant(self) -> None:
-        while self._waiting and not self._under_way:
+        granted = self._under_way
+        while self._waiting and not granted:
             name, turns = next(iter(self._waiting.items()))
-            turn = turns.popleft()
+            grant = turns.popleft()
             if turns:
                 self._waiting.move_to_end(name)
             else:
                 del self._waiting[name]
-            if not turn.done():
-                self._under_way = True
-                turn.set_result(None)
+            granted = grant()
 
 
 class Run(Generic[T]):
     """Work that takes its steps in turn; see `Background.run`."""
 
     def __init__(
-        self, background: Background, work: Awaitable[T], name: str, charge: Charge | None, before: Before | None
+        self,
+        background: Background,
+        work: Awaitable[T],
+        name: str,
+        charge: Charge | None,
+        before: Before | None,
+        besides_s: float,
     ) -> None:
         self._background = background
         self._work = work
         self._name = name
         self._charge = charge
         self._before = before
+        self._besides_s = besides_s
 
     def __await__(self) -> Generator[Any, Any, T]:
         task = asyncio.current_task()
@@ -173,12 +219,13 @@ class Run(Generic[T]):
         steps = self._work.__await__()
         step: Callable[[Any], Any] = steps.send
         argument: Any = None
+        now, besides_s = asyncio.get_running_loop().time, self._besides_s
         while True:
             try:
                 yield from self._turn().__await__()
             except BaseException as error:  # a cancellation; the work has to clean up, in or out of turn
                 step, argument = steps.throw, error
-            began = thread_time()  # a busy machine makes no step dearer
+            began, used = now(), thread_time()
             try:
                 waits_for = step(argument)
             except StopIteration as stopped:
@@ -186,10 +233,10 @@ class Run(Generic[T]):
                 return result
             finally:
                 step, argument = steps.send, None  # an error would hold this frame, and this the error
-                took_s = thread_time() - began
-                self._background.done(took_s)
+                self._background.done(now() - began + besides_s)
+                besides_s = 0.0
                 if self._charge is not None:
-                    self._charge(took_s)
+                    self._charge(thread_time() - used)  # a busy machine makes no step dearer
             try:
                 argument = yield waits_for
             except BaseException as error:  # a cancellation, or the failure of what it waits for

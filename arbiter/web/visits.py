@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from arbiter.config import Limits
 from arbiter.errors import Refusal, limit_reached
-from arbiter.service.background import Background, Charge, TimeCharge
+from arbiter.service.background import CALL_S, Background, Charge, TimeCharge
 from arbiter.service.gate.addresses import counted_as
 from arbiter.service.ports.meter import Meter
 from arbiter.service.token_bucket import SECOND_MS, TokenBucket, TokenBuckets, rate_limited
@@ -93,7 +93,7 @@ class Visits:
             slots.close()  # the answer may begin minutes later: an agent waits for its turn
         with slots:
             work = self._app(scope, receive, answering)
-            await self._background.run(work, f"page {address}", self._charging(address), self._time.turn)
+            await self._background.run(work, f"page {address}", self._charging(address), self._time.turn, CALL_S)
 
     async def _refused(self, refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
         self._meter.refused(refusal)

@@ -19,9 +19,9 @@ from arbiter.config import Limits, Settings
 from arbiter.errors import Reason
 from arbiter.games.registry import game
 from arbiter.rpc.interceptor import PLAY
-from arbiter.service.background import Background
+from arbiter.service.background import CALL_S, Background
 from arbiter.service.gate.admission import Admission, Call
-from arbiter.service.gate.play import ACT_S
+from arbiter.service.gate.play import ACT_S, FREE_OPENINGS, OPENING_S
 from arbiter.service.play.session import FREE_ACTS
 from arbiter.testing.served import memory_world
 from tests.rpc.calls import Stubs, refused
@@ -37,12 +37,14 @@ class Noted:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.run: list[str] = []
+        self.besides: list[float] = []
         self.spent: Counter[str] = Counter()
         run, spend = Background.run, Background.spend
 
-        def noted(background: Background, work: Awaitable[Any], name: str, *more: Any) -> Any:
+        def noted(background: Background, work: Awaitable[Any], name: str, *more: Any, **named: Any) -> Any:
             self.run.append(name)
-            return run(background, work, name, *more)
+            self.besides.append(named.get("besides_s", 0.0))
+            return run(background, work, name, *more, **named)
 
         async def spent(background: Background, name: str, seconds: float) -> None:
             self.spent[name] += round(seconds * 1_000_000)
@@ -86,6 +88,7 @@ async def test_calls_wait_for_their_turn_and_moves_do_not(monkeypatch: pytest.Mo
         nowhere = match_pb2.SubmitMoveRequest(match_id="nowhere", request_id="r", move="a1")
         await refused(stubs.matches.SubmitMove(nowhere, metadata=stubs.alice), Reason.MATCH_NOT_FOUND)
         assert noted.run == ["player alice"] * 2, "to be refused it waits"
+        assert noted.besides == [CALL_S] * 2, "what gRPC does for a call counts too"
 
 
 async def test_whoever_asks_without_a_token_takes_turns_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,9 +196,24 @@ async def test_a_move_that_is_sent_again_waits_as_a_refusal_does(monkeypatch: py
         await refusing(admission, call)
 
     monkeypatch.setattr(Admission, "refused", refused_too)
+    noted = Noted(monkeypatch)
     async with server() as stubs:
         match_id = (await stubs.match()).match_id
         first = await stubs.move(1, match_id, 0, FIRST)
         assert not waited
+        assert not noted.spent
         assert await stubs.move(1, match_id, 0, FIRST) == first
         assert len(waited) == 1
+        assert noted.spent == {"player alice": round(ACT_S * 1_000_000)}
+
+
+async def test_play_streams_that_a_player_opens_too_often_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    noted = Noted(monkeypatch)
+    async with server() as stubs:
+        hello = play_pb2.PlayAct(hello=play_pb2.ClientHello(protocol_version="1.0"))
+        for more in [0] * FREE_OPENINGS + [1, 2]:
+            call: Any = play_pb2_grpc.PlayServiceStub(stubs.served.channel).Play(metadata=stubs.alice)
+            await call.write(play_pb2.PlayRequest(acts=[hello]))
+            assert (await call.read()).items[0].WhichOneof("item") == "hello"
+            assert noted.spent["player alice"] == more * round(OPENING_S * 1_000_000)
+            call.cancel()

@@ -43,6 +43,14 @@ def test_where_too_many_bytes_have_stayed_most_of_them_are_taken(
     assert found == [written] * (OFTEN - 1) + [left]
 
 
+def test_its_clock_tells_turns_apart_that_take_less_than_a_millisecond() -> None:
+    loop = new_loop()
+    try:
+        assert len({loop.time() for _ in range(1_000)}) > 100
+    finally:
+        loop.close()
+
+
 class Watched(DrainingReader):
     """A reader that notes how many bytes there were before and after each call."""
 

@@ -15,19 +15,20 @@ async def main():
     await asyncio.sleep(2 * loop.MEMORY_S)
     kept = [[] for _ in range(400_000)]
     while not given_back:
-        await asyncio.sleep(loop.SWEEP_S)
+        await asyncio.sleep(loop.MEMORY_S)
     for _ in range(5):
         await asyncio.sleep(2 * loop.MEMORY_S)
     print(len(kept), "kept,", len(given_back), "time given back")
 
 given_back = []
-loop.GROWN, loop.QUIET, loop.SWEEP_S, loop.MEMORY_S = 8 << 20, 2.0, 0.01, 0.01
+loop.GROWN, loop.QUIET, loop.MEMORY_S = 8 << 20, 2.0, 0.01
 loop._giver_back = lambda: lambda: given_back.append(True)
 loop.run_process(main())
 """
 
 PROGRAM = """
 import asyncio, gc, sys, weakref
+gc.disable()  # as a server does for its imports
 from arbiter.runtime import loop
 
 class Thing:
@@ -38,46 +39,48 @@ def cycle():
     thing.itself = thing
     return thing
 
-async def looks():
-    before = len(seen)
+def looks():
     kept.extend([] for _ in range(loop.YOUNG + 10))
-    while len(seen) == before:
-        await asyncio.sleep(loop.SWEEP_S)
 
 async def main():
     young = weakref.ref(cycle())
-    for _ in range(3):
-        await asyncio.sleep(2 * loop.SWEEP_S)
     print("too early" if young() is None else "still there")
-    await looks()
+    looks()
     print("gone" if young() is None else "still there")
     used = cycle()
-    await looks()  # it survives
+    looks()  # it survives
     later = weakref.ref(used)
     del used
-    for _ in range(loop.ROUNDS):
-        await looks()
+    for _ in range(loop.ROUNDS + 2):
+        looks()
     print("gone" if later() is None else "still there")
-    kept.extend([] for _ in range(20 * loop.MOST))  # at once
-    while gc.get_count()[0] > loop.YOUNG:
-        await asyncio.sleep(loop.SWEEP_S)
-    for _ in range(20):
-        await looks()
-    print("most", "looked through", max(seen) <= loop.MOST + loop.YOUNG)
+    old = cycle()
+    for _ in range(2 * loop.ROUNDS + 4):
+        looks()
+    left = weakref.ref(old)
+    del old
+    kept.extend([] for _ in range(400 * loop.YOUNG))  # at once
+    print("gone" if left() is None else "never looked through again")
+    print("most", "looked through", max(seen) <= (loop.ROUNDS + 2) * (loop.YOUNG + 10))
 
 def see(phase, info):
     if phase == "start":
         seen.append(sum(len(gc.get_objects(n)) for n in range(info["generation"] + 1)))
 
 seen, kept = [], []
-loop.YOUNG, loop.MOST, loop.SWEEP_S = 2_000, 10_000, 0.01
 gc.callbacks.append(see)
 loop.run_process(main())
 """
 
 
 def test_what_is_new_is_looked_through_twice_and_what_is_old_is_not() -> None:
-    assert run(PROGRAM) == ["still there", "gone", "gone", "most looked through True"]
+    assert run(PROGRAM) == [
+        "still there",
+        "gone",
+        "gone",
+        "never looked through again",
+        "most looked through True",
+    ]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux says how much memory a process has")

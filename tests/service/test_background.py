@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from itertools import pairwise
 
 import pytest
@@ -57,6 +57,66 @@ async def test_while_play_needs_the_event_loop_all_steps_get_their_part_of_it() 
     assert len(begins) == 100
     assert (begins[-1] - begins[0]) * 0.25 >= 99 * STEP_S - SLACK_S
     assert min(after - before for before, after in pairwise(begins[5:])) > 2 * STEP_S
+
+
+@virtually
+async def test_what_the_event_loop_does_besides_the_steps_counts_once_for_each_work() -> None:
+    turns, work, charged = Background(25), Work(), list[float]()
+
+    async def short() -> None:
+        await turns.run(work.of("ann", 2, 0.0), "ann", charged.append, besides_s=STEP_S)
+
+    running = [asyncio.create_task(short()) for _ in range(20)]
+    await play(lambda: all(task.done() for task in running))
+    took_s = work.steps[-1][1] - work.steps[0][1]
+    assert 19 * STEP_S - SLACK_S <= took_s * 0.25 <= 25 * STEP_S
+    assert sum(charged) == 0
+
+
+@virtually
+async def test_a_step_counts_as_long_as_it_keeps_the_event_loop_and_its_caller_pays_for_the_processor(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(background, "thread_time", lambda: 0.0)  # other programs have the processor
+    turns, work, charged = Background(25), Work(), list[float]()
+    running = asyncio.ensure_future(_awaited(turns.run(work.of("ann", 20), "ann", charged.append)))
+    await play(running.done)
+    assert (work.steps[-1][1] - work.steps[0][1]) * 0.25 >= 19 * STEP_S - SLACK_S
+    assert sum(charged) == 0
+
+
+@virtually
+async def test_functions_are_steps_too_and_take_turns_with_others() -> None:
+    turns, work, called = Background(25), Work(), list[float]()
+
+    def again() -> None:
+        called.append(loop().time())
+        loop().hold_up(STEP_S)
+        if len(called) < 10:
+            turns.call("bob", again)
+
+    turns.call("bob", again)
+    assert not called
+    running = asyncio.create_task(_run(turns, work, "ann", 10))
+    await play(lambda: running.done() and len(called) == 10)
+    begins = sorted(called + [at for _, at in work.steps])
+    assert (begins[-1] - begins[0]) * 0.25 >= 19 * STEP_S - SLACK_S
+    assert sum(at < called[4] for _, at in work.steps) in (3, 4, 5)
+
+
+@virtually
+async def test_a_function_that_fails_holds_nobody_up() -> None:
+    turns, work = Background(25), Work()
+    failed = list[dict[str, object]]()
+    loop().set_exception_handler(lambda _, context: failed.append(context))
+
+    def fail() -> None:
+        raise LookupError("gone")
+
+    turns.call("bob", fail)
+    async with asyncio.timeout(60):
+        assert await _run(turns, work, "ann", 3) == "ann"
+    assert len(failed) == 1
 
 
 @virtually
@@ -170,5 +230,5 @@ async def _run(turns: Background, work: Work, name: str, steps: int) -> str:
     return await turns.run(work.of(name, steps), name)
 
 
-async def _awaited(work: background.Run[None]) -> None:
+async def _awaited(work: Awaitable[object]) -> None:
     await work

@@ -15,7 +15,7 @@ import sys
 def main() -> None:
     """Run the server until it is told to stop."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until it serves
-    gc.disable()  # it would run hundreds of times during the imports; `run_process` runs it instead
+    gc.disable()  # it would run hundreds of times during the imports; `run_process` enables it
 
     import socket
     from functools import partial

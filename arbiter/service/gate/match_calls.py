@@ -30,7 +30,7 @@ from arbiter.matches.requests import Receipt
 from arbiter.service.gate.admission import Admission, Call
 from arbiter.service.gate.open_streams import OpenStreams
 from arbiter.service.gate.paging import Page, PageRequest, number_of, page_of, size_of
-from arbiter.service.gate.play import PlayerMoves
+from arbiter.service.gate.play import ACT_S, PlayerMoves
 from arbiter.service.gate.rights import Action, Relation, check_relation
 from arbiter.service.gate.use_cases import UseCases
 from arbiter.service.observing.feed import Stream
@@ -239,6 +239,7 @@ class MatchGate:
         caller = await self._admission.caller(call, action)
         if self._matches.has_answered(caller.player, match_id, request_id):
             await self._admission.refused(call)  # it costs as much as a refusal
+            await self._background.spend(f"player {caller.player}", ACT_S)
         answer = await self._matches.request(caller.player, match_id, lambda seat: make(seat, request_id))
         if isinstance(answer, Refusal):
             raise answer

@@ -18,10 +18,13 @@ from arbiter.service.gate.rights import Action
 from arbiter.service.matches.match_registry import MatchRegistry
 from arbiter.service.players.accounts import Caller
 from arbiter.service.ports.environment import Clock
+from arbiter.service.token_bucket import MINUTE_MS, SECOND_MS, TokenBuckets
 
 MoveAnswer: TypeAlias = Receipt | Refusal
 
 ACT_S: Final = 0.000_5  #: of the event loop, which an act counts for that is no move in a live match, or is sent again
+FREE_OPENINGS: Final = 10  #: Play streams of one player in a minute that wait for nothing
+OPENING_S: Final = 0.002  #: of the event loop, which a further one counts for
 
 
 class PlayGate:
@@ -31,11 +34,14 @@ class PlayGate:
         self._admission = admission
         self._background = background
         self._streams = streams
+        self._openings = TokenBuckets(FREE_OPENINGS, MINUTE_MS, "Play streams in a minute")
 
     @asynccontextmanager
     async def playing(self, call: Call) -> AsyncIterator[Caller]:
         """Open and count a player's Play stream; `Sessions` handles its messages. Raises as `Admission.caller` does."""
         caller = await self._admission.caller(call, Action.PLAY)
+        if self._openings.take(caller.player, int(asyncio.get_running_loop().time() * SECOND_MS)):
+            await self._background.spend(f"player {caller.player}", OPENING_S)
         with self._streams.counted("play", caller.player):
             yield caller
 

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from arbiter.service.background import Background, TimeCharge
+from arbiter.service.background import CALL_S, Background, TimeCharge
 from arbiter.service.gate.admission import CALL_MS, Admission, Call
 from arbiter.service.gate.open_streams import OpenStreams
 
@@ -47,7 +47,7 @@ def turns_of(admission: Admission, streams: OpenStreams, background: Background,
     def in_turn(call: Call, work: Awaitable[Any], /, *, charged: bool = False) -> Awaitable[Any]:
         name = admission.counted_as(call)
         charge = TimeCharge(CALL_MS, partial(admission.charge_calls, name)) if charged else None
-        return background.run(work, name, charge)
+        return background.run(work, name, charge, besides_s=CALL_S)
 
     def for_all(call: Call, kind: str) -> AbstractContextManager[None]:
         return streams.counted(kind, admission.counted_as(call))

@@ -1,36 +1,42 @@
 """The fan-out: a queue of items for each reader, and the order in which readers are woken.
 
 A reader that is woken writes to its stream at once. A thousand such writes keep the event loop busy for tens of
-milliseconds. So readers are woken a few at a time, and live matches go on in between. Items that arrive meanwhile go
-into the same message for the readers that are still waiting. So one event costs at most one message for each reader,
-even if many others follow it. The readers of one player share a limit of messages a second. If they are many, each gets
-fewer messages with more events in each.
+milliseconds. So readers are woken a few at a time, as a step in the background, and live matches go on in between.
+Items that arrive meanwhile go into the same message for the readers that are still waiting. So one event costs at most
+one message for each reader, even if many others follow it. The readers of one player share a limit of messages a
+second. If they are many, each gets fewer messages with more events in each.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
+from arbiter.service.background import Background
 from arbiter.service.token_bucket import TokenBucket
 
 T = TypeVar("T")
 
-AT_ONCE: Final = 8  #: readers to wake before other tasks have the event loop: a move waits for a few such turns
-
+AT_ONCE: Final = 8  #: readers to wake in one step
+NAME: Final = "observers"  #: whose steps these are
 
 PERIOD_MS: Final = 100  #: the period of the message limit; its messages may come at once
 
 
 class WakeOrder:
-    """Wakes the readers that have items, in the order of their first items, and within each player's message limit."""
+    """Wakes the readers that have items: one of each player in turn, and within each player's message limit.
 
-    def __init__(self, messages_a_second: int) -> None:
+    Those of one player are woken in the order of their first items.
+    """
+
+    def __init__(self, messages_a_second: int, background: Background) -> None:
         self._most = max(1, messages_a_second * PERIOD_MS // 1_000)
-        self._due: deque[Subscription[Any]] = deque()
+        self._background = background
+        self._due: OrderedDict[str, deque[Subscription[Any]]] = OrderedDict()  # by player, the last served at the end
+        self._is_called = False  # the next step waits for its turn
         self._rates: dict[str, TokenBucket] = {}  # of players with readers
         self._readers: Counter[str] = Counter()
         self._held: dict[str, deque[Subscription[Any]]] = {}  # by player: readers that wait for the message limit
@@ -54,15 +60,26 @@ class WakeOrder:
         if held is not None:
             held.append(subscription)
             return
-        if not self._due:
-            asyncio.get_running_loop().call_soon(self._next)
-        self._due.append(subscription)
+        due = self._due.get(subscription.player)
+        if due is None:
+            self._due[subscription.player] = deque((subscription,))
+            self._call()
+        else:
+            due.append(subscription)
+
+    def _call(self) -> None:
+        if self._due and not self._is_called:
+            self._is_called = True
+            self._background.call(NAME, self._next)
 
     def _next(self) -> None:
-        due, loop = self._due, asyncio.get_running_loop()
+        self._is_called = False
+        loop = asyncio.get_running_loop()
         now_ms = round(loop.time() * 1_000)
-        for _ in range(min(len(due), AT_ONCE)):
-            subscription = due.popleft()
+        for _ in range(AT_ONCE):
+            if not self._due:
+                return
+            subscription = self._taken()
             player = subscription.player
             held, rate = self._held.get(player), self._rates.get(player)
             if held is not None:
@@ -72,8 +89,16 @@ class WakeOrder:
                 loop.call_later(wait_ms / 1_000, self._go_on, player)
             else:
                 subscription.wake(True)
+        self._call()
+
+    def _taken(self) -> Subscription[Any]:
+        player, due = next(iter(self._due.items()))
+        subscription = due.popleft()
         if due:
-            loop.call_soon(self._next)
+            self._due.move_to_end(player)
+        else:
+            del self._due[player]
+        return subscription
 
     def _go_on(self, player: str) -> None:
         for subscription in self._held.pop(player):

@@ -245,7 +245,7 @@ class Feed:
         self._journal = journal
         self._limits = limits
         self._matches = matches
-        self._turns = WakeOrder(limits.observer_messages_a_second)
+        self._turns = WakeOrder(limits.observer_messages_a_second, background)
         self.history = History(journal, limits, matches, background)
         self.subscribers = Subscribers(others)
         self._open = 0

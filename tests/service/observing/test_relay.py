@@ -9,6 +9,7 @@ import pytest
 
 from arbiter.matches.commands import ResultKind
 from arbiter.matches.events import Cause, DrawOffered, Ended, Event, Party
+from arbiter.service.background import Background
 from arbiter.service.observing.fanout import AT_ONCE, Subscription, WakeOrder
 from arbiter.service.observing.relay import MOST_IN_MESSAGE, Relay, Then
 from arbiter.service.ports.journal import Record, Subject
@@ -50,7 +51,7 @@ class Place:
 
     def __init__(self, of_match: bool = False, turns: WakeOrder | None = None) -> None:
         self.writer = Writer()
-        self.subscription = Subscription[Published](turns or WakeOrder(1_000), "", MOST, IDLE_S)
+        self.subscription = Subscription[Published](turns or WakeOrder(1_000, Background(100)), "", MOST, IDLE_S)
         self.relay = Relay(self.subscription, of_match, self.writer.write)
         self.stopped = self.relay.run(10)
 
@@ -137,7 +138,7 @@ async def test_the_task_gets_the_error_of_a_write() -> None:
 
 @virtually
 async def test_a_writer_that_fails_does_not_keep_others_from_their_turn() -> None:
-    turns = WakeOrder(1_000)
+    turns = WakeOrder(1_000, Background(100))
     places = [Place(turns=turns) for _ in range(3 * AT_ONCE)]
     places[0].writer.fails = ValueError("a bug")
     for place in places:
