@@ -14,7 +14,7 @@ from typing import Any, Final, NoReturn
 
 from arbiter.runtime.grpc_events import new_loop
 
-YOUNG: Final = 2_000  #: new containers, after which the collector looks through them
+YOUNG: Final = 500  #: new containers, after which the collector looks through them
 ROUNDS: Final = 3  #: after more such looks it also looks through those that have survived these
 NEVER: Final = 2**31 - 1  #: looks at the survivors, after which it would look through all that exists
 QUIET: Final = 0.1  #: share of one processor, below which the load is low
@@ -52,7 +52,7 @@ def run_process(
     cyclic garbage: reference counting frees them. But gRPC leaves six objects of each call, when it looks for the
     call's handler. And each move creates containers that stay. Python's usual collector scans all of them again and
     again: with a thousand matches that paused the server for 60 ms every two seconds and for 200 ms every 30 seconds.
-    So no pause is longer than for (ROUNDS + 2) * YOUNG containers, however many there are: a millisecond or two.
+    So no pause is longer than for (ROUNDS + 2) * YOUNG containers, however many there are: two milliseconds or so.
 
     What has become old and is then left in a circle is not freed. `tests/rpc/test_garbage.py` shows for each kind of
     call that it leaves none.

@@ -22,7 +22,7 @@ _TILES = {
 }
 _BASES = {Basis.TEXT: pb.BASIS_TEXT, Basis.SOURCE: pb.BASIS_SOURCE, Basis.OURS: pb.BASIS_OURS}
 
-PART: Final = 200  #: positions and cells of boards, after which a part of a line is full: a millisecond or so
+PART: Final = 50  #: positions and cells of boards, after which a part of a line is full: a third of a millisecond or so
 
 
 def summary_message(facts: Facts) -> pb.GameSummary:

@@ -13,7 +13,7 @@ from arbiter.service.ports.rules import Listing, PlayedLine
 from arbiter.workers.pool import NICE, Died, NotStarted, OutOfTime, Stopped, WorkerPool
 from arbiter.workers.process import frame, spent
 
-PART: Final = 200  #: legal moves in a part of an answer: with their steps they take a millisecond or so
+PART: Final = 50  #: legal moves in a part of an answer: with their steps they take a third of a millisecond or so
 WORKER: Final = "arbiter.workers.rules_worker"
 
 

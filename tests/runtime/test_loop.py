@@ -68,6 +68,7 @@ def see(phase, info):
         seen.append(sum(len(gc.get_objects(n)) for n in range(info["generation"] + 1)))
 
 seen, kept = [], []
+loop.YOUNG = 2_000
 gc.callbacks.append(see)
 loop.run_process(main())
 """

@@ -144,15 +144,15 @@ async def test_long_lists_are_complete_in_chunks_in_bytewise_order(variant: str,
     position = game.initial()
     for move in line:
         position = game.play(position, move)
-    async with pool(chunk_moves=100) as rules:
+    async with pool(chunk_moves=40) as rules:
         listing = await rules.legal_moves("bob", variant, "", line, steps=True)
         chunks = [list(chunk) for chunk in listing.chunks]
     listed = [move.text for chunk in chunks for move in chunk]
     assert listed == sorted(game.moves(position), key=str.encode)
     assert listing.total == len(listed) >= least
     assert listing.position == game.text(position)
-    assert all(len(chunk) == 100 for chunk in chunks[:-1])
-    assert 0 < len(chunks[-1]) <= 100
+    assert all(len(chunk) == 40 for chunk in chunks[:-1])
+    assert 0 < len(chunks[-1]) <= 40
     assert all(move.steps for chunk in chunks for move in chunk)
 
 
