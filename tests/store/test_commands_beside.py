@@ -40,29 +40,29 @@ def server(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 
 def test_each_process_serves_the_page_and_hears_the_bus_and_one_has_the_bot(server: Server) -> None:
-    processes = set(servers(server))
     page = urlsplit(server.page).netloc
     served: set[int] = set()
 
     def all_have_served() -> bool:
+        processes = servers(server)  # on a busy machine, one that is taken for gone is started again
         with closing(HTTPConnection(page)) as browser:  # the system gives each connection to one of them
             browser.request("GET", "/games")
             answer = browser.getresponse()
             assert answer.status == 200
             assert b"Hop It!" in answer.read()
             served.update(process for process in processes if holds(process, browser.sock))
-        return served == processes
+        return served.issuperset(processes)
 
     until(all_have_served)
     metrics = server.metrics.split(",")
-    assert len(metrics) == len(processes) == 2
+    assert len(metrics) == len(servers(server)) == 2
 
     def figures(name: str) -> list[float]:
         return sorted(value(read(address), name) for address in metrics)
 
     until(lambda: figures("connected_players") == [0, 1])
     until(lambda: figures("bus_lost") == [0, 0] and min(figures("bus_received_total")) > 0)
-    with_bot = [each for each in processes if any(".bots.random" in line for line in descendants(each).values())]
+    with_bot = [each for each in servers(server) if any(".bots.random" in line for line in descendants(each).values())]
     assert len(with_bot) == 1
 
 
