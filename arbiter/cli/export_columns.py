@@ -266,7 +266,7 @@ MOVES: Final[tuple[Column[MoveRow], ...]] = (
     Column(
         "round_trip_ms",
         LONG,
-        "the round trip on the player's stream; null: not measured",
+        "the round trip on the player's stream, or to a run's engine and back; null: not measured",
         _in_ledger("round_trip"),
         True,
     ),

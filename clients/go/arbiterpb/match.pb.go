@@ -1746,7 +1746,8 @@ type Ledger struct {
 	LeftMs int64 `protobuf:"varint,6,opt,name=left_ms,json=leftMs,proto3" json:"left_ms,omitempty"`
 	// The network's round trip as the server measured it on that stream: the minimum of the last eight pings. 0 if it has
 	// measured none, or if the move came on a newer stream than the one on which the turn was sent: a bot gains nothing
-	// by connecting again in the middle of a turn.
+	// by connecting again in the middle of a turn. Of a program that the server's process asks itself: the way of this turn
+	// to the program, and of its answer back.
 	RoundTripMs   int64 `protobuf:"varint,7,opt,name=round_trip_ms,json=roundTripMs,proto3" json:"round_trip_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -1531,7 +1531,8 @@ pub struct Ledger {
     pub left_ms: i64,
     /// The network's round trip as the server measured it on that stream: the minimum of the last eight pings. 0 if it has
     /// measured none, or if the move came on a newer stream than the one on which the turn was sent: a bot gains nothing
-    /// by connecting again in the middle of a turn.
+    /// by connecting again in the middle of a turn. Of a program that the server's process asks itself: the way of this turn
+    /// to the program, and of its answer back.
     #[prost(int64, tag = "7")]
     pub round_trip_ms: i64,
 }

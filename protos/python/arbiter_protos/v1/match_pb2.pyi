@@ -970,7 +970,8 @@ class Ledger(_message.Message):
     round_trip_ms: _builtins.int
     """The network's round trip as the server measured it on that stream: the minimum of the last eight pings. 0 if it has
     measured none, or if the move came on a newer stream than the one on which the turn was sent: a bot gains nothing
-    by connecting again in the middle of a turn.
+    by connecting again in the middle of a turn. Of a program that the server's process asks itself: the way of this turn
+    to the program, and of its answer back.
     """
     def __init__(
         self,
