@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 from hashlib import shake_256
 from typing import Final, NamedTuple
 
@@ -29,7 +28,7 @@ MOST_MOVES: Final = 32  #: maximum moves of a stored line
 MOST_CHARACTERS: Final = 500  #: maximum characters of all moves of a line together
 KEY_BYTES: Final = 32
 BLOCK_BYTES: Final = 64
-KEPT: Final = 4_096  #: decrypted comments: rules about the last ones ask after each move, and the end for all of them
+KEPT: Final = 4_096  #: comments that are known: rules about the last ones ask after each move, the end for all of them
 
 _MOVE: Final = re.compile(r"[!-Z\\^-z|~]+")  # printable ASCII without blanks, brackets and braces
 _HEX: Final = re.compile(r"(?:[0-9a-f]{2})+")
@@ -65,6 +64,10 @@ class Comment(NamedTuple):
     search: Searched = UNSAID
 
 
+_KNOWN: Final[dict[tuple[str, bytes, int], Comment]] = {}
+"""Comments by their encrypted text, key and ply, as `seal` and `unseal` have come to know them."""
+
+
 def fitting(evaluation: int | None, line: Iterable[str], search: Searched = UNSAID) -> Comment | None:
     """Return the valid part of a comment, or None if nothing is left.
 
@@ -87,6 +90,18 @@ def fitting(evaluation: int | None, line: Iterable[str], search: Searched = UNSA
 
 def seal(comment: Comment, key: bytes, ply: int) -> str:
     """Encrypt a comment on the move at a ply; return it as the record holds it."""
+    sealed = _sealed(comment, key, ply)
+    _keep(comment, key, ply, sealed)
+    return sealed
+
+
+def _keep(comment: Comment, key: bytes, ply: int, sealed: str) -> None:
+    if len(_KNOWN) >= KEPT:
+        _KNOWN.clear()
+    _KNOWN[sealed, key, ply] = comment
+
+
+def _sealed(comment: Comment, key: bytes, ply: int) -> str:
     values: dict[str, Json] = {}
     if comment.evaluation is not None:
         values["evaluation"] = comment.evaluation
@@ -98,9 +113,11 @@ def seal(comment: Comment, key: bytes, ply: int) -> str:
     return _crossed(text + b" " * (-len(text) % BLOCK_BYTES), key, ply).hex()
 
 
-@lru_cache(KEPT)
 def unseal(sealed: str, key: bytes, ply: int) -> Comment:
     """Decrypt a comment of the record. Raises MalformedRecordError if the key does not fit."""
+    known = _KNOWN.get((sealed, key, ply))
+    if known is not None:
+        return known
     if not _HEX.fullmatch(sealed):
         raise MalformedRecordError("comment: expected hexadecimal digits")
     text = _crossed(bytes.fromhex(sealed), key, ply)
@@ -111,8 +128,9 @@ def unseal(sealed: str, key: bytes, ply: int) -> Comment:
     line = fields.sequence("line") if "line" in fields else []
     search = Searched(*map(fields.optional_integer, Searched._fields))
     comment = fitting(fields.optional_integer("evaluation"), (str(move) for move in line), search)
-    if comment is None or seal(comment, key, ply) != sealed:
+    if comment is None or _sealed(comment, key, ply) != sealed:
         raise MalformedRecordError("comment: not in the form in which comments are sealed")
+    _keep(comment, key, ply, sealed)
     return comment
 
 

@@ -194,6 +194,11 @@ def test_a_game_to_which_nobody_came_is_lost_by_both() -> None:
 class IgnoringReader:
     """A reader that ignores everything."""
 
+    look_every_s = 1.0
+
+    def looked(self) -> None:
+        """Ignore it."""
+
     def note(self, text: str) -> None:
         raise AssertionError(text)
 
@@ -255,6 +260,11 @@ async def test_lines_say_how_each_game_ended() -> None:
         "ben ended by itself",
         "0:03  1/62  hop-it: ann 1–0 ben, extinction, 0 plies",
     ]
+    lines.looked()
+    assert len(said) == 3, "no tournament has begun"
+    lines.contest = shown
+    lines.looked()
+    assert " running: " in said[3]
 
 
 # Programs and files

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from arbiter.event_json.canonical import MalformedRecordError, digest
 from arbiter.event_json.numbers import LARGEST_INTEGER
+from arbiter.matches import comments as comments_module
 from arbiter.matches import read, replay
 from arbiter.matches.commands import Abort, ClaimDraw, Interrupt, Interruption, Play, Resign
-from arbiter.matches.comments import Comment, Searched, fitting, key_of, opened, seal, unseal
+from arbiter.matches.comments import KEPT, Comment, Searched, fitting, key_of, opened, seal, unseal
 from arbiter.matches.events import Ended, Event, EventKind, Moved
 from arbiter.matches.evolution import ContradictionError
 from arbiter.matches.notation import read as read_text
@@ -66,10 +67,18 @@ comments = st.builds(
 def test_a_comment_is_decrypted_with_its_key_alone(comment: Comment, key: bytes, ply: int) -> None:
     sealed = seal(comment, key, ply)
     assert len(sealed) % 128 == 0
+    comments_module._KNOWN.clear()  # as for whoever has only the record
     assert unseal(sealed, key, ply) == comment
     for other_key, other_ply in ((bytes(31) + b"\x01" if key == bytes(32) else bytes(32), ply), (key, ply + 1)):
         with pytest.raises(MalformedRecordError):
             unseal(sealed, other_key, other_ply)
+
+
+def test_what_is_known_of_comments_is_bounded_and_the_others_are_decrypted() -> None:
+    said = {ply: Comment(ply % 1_000) for ply in range(KEPT + 2)}
+    sealed = [(ply, seal(comment, SECRET, ply)) for ply, comment in said.items()]
+    assert 0 < len(comments_module._KNOWN) <= KEPT
+    assert opened(sealed, SECRET) == said
 
 
 @given(st.none() | st.integers(), st.lists(st.text()))

@@ -20,14 +20,15 @@ from arbiter.cli.tournament_run.run_processes import now_ms
 from arbiter.cli.tournament_run.trial_line import TrialLine
 from arbiter.cli.tournament_view import planned_games
 
-LOOK_EVERY_S: Final = 1.0  #: interval between two requests for the state
 MOST_LIVE: Final = 1_000  #: matches whose plies are looked at
 SIDES: Final = 2  #: players of a trial
 FAREWELL_S: Final = 2.0  #: timeout for pausing a tournament with a limited duration
 
 
 class View(Protocol):
-    """The interface that shows a run to a person."""
+    """The interface that shows a run to a person. look_every_s: how often it wants to know the state."""
+
+    look_every_s: float
 
     def note(self, text: str) -> None:
         """Show an important line."""
@@ -37,6 +38,9 @@ class View(Protocol):
 
     def found(self, statistics: str) -> None:
         """Show the statistics of a trial, a line."""
+
+    def looked(self) -> None:
+        """Show the state of the tournament, which is known anew."""
 
 
 class TournamentState(NamedTuple):
@@ -180,9 +184,10 @@ class RunningTournament:
 
     async def _look_now_and_then(self, tournament_id: str) -> None:
         while True:
+            await asyncio.sleep(self._view.look_every_s)
             with contextlib.suppress(arb.ClientError):  # the task that follows the events will see the same error
                 await self._look(tournament_id)
-            await asyncio.sleep(LOOK_EVERY_S)
+                self._view.looked()
 
     async def _look(self, tournament_id: str) -> TournamentState:
         found = await self._client.get_tournament(tournament_id)

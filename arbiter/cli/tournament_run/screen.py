@@ -22,7 +22,6 @@ from arbiter.cli.tournament_run.running_tournament import RunningTournament
 from arbiter.sandbox.bot_process import Hit
 
 PICTURES_A_SECOND: Final = 4
-LINE_EVERY_S: Final = 10.0
 BOARDS_SHOWN: Final = 8
 ROWS_SHOWN: Final = 24  #: rows of the standings
 ENDS_SHOWN: Final = 3
@@ -34,6 +33,8 @@ Say = Callable[[str], None]
 
 class Screen:
     """The live picture of the tournament, for a terminal."""
+
+    look_every_s = 1.0
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -49,6 +50,9 @@ class Screen:
     def found(self, statistics: str) -> None:
         """Do nothing: each picture shows the newest ones."""
 
+    def looked(self) -> None:
+        """Do nothing: the next picture shows it."""
+
     async def run(self) -> None:
         """Redraw until cancelled."""
         with Live(console=self._console, auto_refresh=False, transient=True, vertical_overflow="crop") as live:
@@ -59,6 +63,8 @@ class Screen:
 
 class PlainOutput:
     """Plain lines, for files and pipes: one for each match that has ended, and now and then one on the progress."""
+
+    look_every_s = 10.0
 
     def __init__(self, say: Say) -> None:
         self._say = say
@@ -78,14 +84,14 @@ class PlainOutput:
         """Print the statistics of a trial."""
         self._say(statistics)
 
+    def looked(self) -> None:
+        """Print the progress."""
+        if self.contest is not None and self.contest.stand is not None:
+            found, stand = self.contest.stand
+            self._say(f"{elapsed(self.contest.progress, now_ms())}  {words.state(found)}{words.leader(stand)}")
+
     async def run(self) -> None:
-        """Print the progress, until cancelled."""
-        while True:
-            await asyncio.sleep(LINE_EVERY_S)
-            if self.contest is not None and self.contest.stand is not None:
-                found, stand = self.contest.stand
-                leader = words.leader(stand)
-                self._say(f"{elapsed(self.contest.progress, now_ms())}  {words.state(found)}{leader}")
+        """Do nothing: it prints what it is told."""
 
 
 def view_of(console: Console) -> Screen | PlainOutput:
