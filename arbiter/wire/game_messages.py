@@ -101,15 +101,16 @@ def contents(game: AnyGame, position: object) -> list[pb.CellContent]:
 def move_messages(moves: Sequence[ListedMove]) -> list[pb.LegalMove]:
     """Return legal moves."""
     return [
-        pb.LegalMove(
-            text=move.text,
-            steps=[
-                pb.Step(action=action, source=source, target=target, piece=piece, facing=None if facing < 0 else facing)
-                for action, source, target, piece, facing in move.steps
-            ],
-        )
+        pb.LegalMove(text=move.text, steps=map(_step_message, move.steps))
+        if move.steps
+        else pb.LegalMove(text=move.text)  # a field that is given, if only as empty, takes as long as all the rest
         for move in moves
     ]
+
+
+def _step_message(step: tuple[str, str, str, str, int]) -> pb.Step:
+    action, source, target, piece, facing = step
+    return pb.Step(action=action, source=source, target=target, piece=piece, facing=None if facing < 0 else facing)
 
 
 def legal_moves_parts(listing: Listing) -> Iterator[tuple[int, bytes]]:

@@ -69,10 +69,11 @@ def _converter(hint: Any) -> Callable[[Any], Any]:
     origin = get_origin(hint)
     if origin is tuple:
         item = _converter(get_args(hint)[0])
-        return lambda items: tuple([item(each) for each in items])
+        return lambda items: tuple([item(each) for each in items]) if items else ()
     if origin is Mapping:
         return dict
     if hint in _PLAIN or issubclass(hint, OpenEnum):
         plain: Callable[[Any], Any] = hint
         return plain
-    return lambda message: read(hint, message)
+    parts = [part for _, part in _parts(hint)]  # fields that are not in the message have a default, and are the last
+    return lambda message: hint(*[part(message) for part in parts])
