@@ -165,9 +165,19 @@ def _own_pages(entry: Path) -> int:
 def _written(place: int) -> tuple[int, bool]:
     """Return the bytes that a bot has written to files, and whether a file system is full."""
     taken, full = 0, False
+    if _has_our_root(place):
+        return taken, full
     for folder in PLACES:
         with contextlib.suppress(OSError):
             found = os.statvfs(f"/proc/{place}/root{folder}")
             taken += (found.f_blocks - found.f_bfree) * found.f_frsize + (found.f_files - found.f_ffree) * FILE
             full = full or found.f_bavail == 0 or found.f_favail == 0
     return taken, full
+
+
+def _has_our_root(process: int) -> bool:
+    """Say whether a process sees our files: bubblewrap does, until it has made the bot's file systems."""
+    try:
+        return Path(f"/proc/{process}/root").samefile("/")
+    except OSError:  # the process has ended
+        return True

@@ -7,7 +7,9 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -214,6 +216,15 @@ def test_shared_memory_is_counted_once(tmp_path: Path) -> None:
     mine = os.getpid()
     assert measure.exact_memory([mine], mine) > 0
     assert measure.usage([mine], mine).processes >= 1
+
+
+def test_files_of_this_machine_are_not_those_of_a_bot_whose_sandbox_is_not_made_yet() -> None:
+    program = subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE)
+    with tempfile.TemporaryFile(dir="/tmp") as file, program:
+        os.posix_fallocate(file.fileno(), 0, FEW.memory_mb * measure.MIB)
+        assert measure.exact_memory([program.pid], program.pid) < FEW.memory_mb * measure.MIB
+        assert "memory_mb" not in measure.usage([program.pid], program.pid).over(FEW)
+        program.kill()
 
 
 def test_reached_limits_are_named() -> None:
