@@ -165,14 +165,21 @@ class Guard:
                 self._reported.add(limit)
                 self._report(limit, getattr(self._limits, limit))
             if limit in DEADLY:
-                self._bwrap.kill()
+                self._kill()
 
     def _end_gently(self) -> None:
         if self._bot is None:
-            self._bwrap.kill()
+            self._kill()
             return
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._bot, signal.SIGTERM)
+
+    def _kill(self) -> None:
+        """End bubblewrap, and what it has started: until the sandbox is made, that does not end with it."""
+        for process in descendants(self._bwrap.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        self._bwrap.kill()
 
 
 def _held(held: contextlib.ExitStack, data: bytes) -> int:

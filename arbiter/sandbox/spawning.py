@@ -100,6 +100,7 @@ def _stamped_pipe() -> tuple[int, int]:
         os.mkfifo(place, 0o600)
         out = os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
+            os.set_blocking(out, True)  # as an unnamed one
             return out, os.open(place, os.O_WRONLY | os.O_CLOEXEC)
         except OSError:
             os.close(out)

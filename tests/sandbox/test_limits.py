@@ -212,6 +212,22 @@ async def test_without_a_starter_that_reads_it_a_reached_limit_is_printed(tmp_pa
     assert run.returncode == -signal.SIGKILL
 
 
+async def test_what_a_sandbox_was_being_made_for_ends_with_it(tmp_path: Path) -> None:
+    """Before bubblewrap has made the sandbox, the process inside does not end when bubblewrap is killed."""
+    half_made = tmp_path / "bwrap"
+    held = f"{sys.executable} -c 'import time; held = b\"x\" * (1 << 28); time.sleep(1_000)'"
+    half_made.write_text(f"#!/bin/sh\n{held} &\necho $! > {tmp_path}/inside\nwait\n")
+    half_made.chmod(0o755)
+    job = sandbox(FEW).job(Program(("bot",), tmp_path, {}), None) | {"bwrap": str(half_made)}
+    (tmp_path / "job").write_text(json.dumps(job))
+    with (tmp_path / "output").open("wb") as output:
+        run = await asyncio.create_subprocess_exec(*guarded(tmp_path / "job"), stdout=output, stderr=output)
+        await run.wait()
+    assert b"took more than 64 MiB of memory and was ended" in (tmp_path / "output").read_bytes()
+    inside = Path("/proc") / (tmp_path / "inside").read_text().strip()
+    assert not inside.exists() or "\tZ" in (inside / "status").read_text()
+
+
 def test_shared_memory_is_counted_once(tmp_path: Path) -> None:
     mine = os.getpid()
     assert measure.exact_memory([mine], mine) > 0
