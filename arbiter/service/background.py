@@ -68,8 +68,11 @@ class Background:
         return Run(self, work, name, charge, before, besides_s)
 
     async def spend(self, name: str, seconds: float) -> None:
-        """Wait for a turn, for a step that has been made already and has taken so many seconds."""
-        if self._waits:
+        """Wait for a turn, for a step that has been made already and has taken so many seconds.
+
+        Work that takes turns for its steps has one now, and pays for them as it is.
+        """
+        if self._waits and asyncio.current_task() not in self._inside:
             await self.turn(name)
             self.done(seconds)
 

@@ -86,6 +86,15 @@ async def test_a_step_counts_as_long_as_it_keeps_the_event_loop_and_its_caller_p
 
 
 @virtually
+async def test_work_that_has_a_turn_waits_for_no_other_one() -> None:
+    turns = Background(25)
+
+    async with asyncio.timeout(1):
+        await turns.run(turns.spend("ann", STEP_S), "ann")
+        await turns.spend("ann", STEP_S)
+
+
+@virtually
 async def test_functions_are_steps_too_and_take_turns_with_others() -> None:
     turns, work, called = Background(25), Work(), list[float]()
 
