@@ -375,6 +375,7 @@ def test_a_running_server_is_checked(arbiter: Arbiter, settings: Settings) -> No
     assert (code, rows["server"][0]) == (1, "wrong")
 
 
+@pytest.mark.long
 def test_the_versions_of_servers_are_compared(arbiter: Arbiter, settings: Settings) -> None:
     old, new = Metrics(), Metrics()
     with (
@@ -427,6 +428,7 @@ def following(places: Mapping[str, int]) -> Iterator[dict[str, str]]:
         yield addresses
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("before", "after", "behind"),
     [
@@ -474,6 +476,7 @@ def test_what_servers_have_read_of_the_log_is_compared(
         assert "stop it: its players go on elsewhere" in row["advice"]
 
 
+@pytest.mark.long
 def test_a_server_without_a_log_beside_others_is_noted(arbiter: Arbiter, settings: Settings, passing: Passing) -> None:
     passing(lambda: None)
     with following({"a": 5, "b": 0}) as addresses:
@@ -512,6 +515,7 @@ def test_one_server_is_compared_with_the_store(
     assert waited == [1.0]
 
 
+@pytest.mark.long
 def test_a_server_that_ends_while_it_is_looked_at(arbiter: Arbiter, settings: Settings, passing: Passing) -> None:
     with ExitStack() as stack:
         first, other = (stack.enter_context(following({name: 5})) for name in "ab")

@@ -183,6 +183,7 @@ def merged(received: list[tuple[int, dict[str, Any]]]) -> dict[str, Any]:
     return {name: value for _, data in received for name, value in data.items()}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("listen", [pytest.param("127.0.0.1:0", id="with players"), pytest.param("", id="alone")])
 async def test_a_page_of_one_server_shows_live_what_is_played_at_another(listen: str) -> None:
     world, page = sharing(MemoryJournal(), signing), "127.0.0.1:0"

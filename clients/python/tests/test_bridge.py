@@ -139,6 +139,7 @@ async def test_a_crashed_program_is_restarted_and_gets_the_same_turn(
     assert "it ended with exit code 3; it is started again" in caplog.text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("does", "told"),
     [
@@ -277,6 +278,7 @@ async def test_a_refusal_is_sent_with_the_turn(peer: Peer, message: type[Message
     assert "refused MOVE_ILLEGAL said MOVE_ILLEGAL" in program.read()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -298,6 +300,7 @@ async def test_a_program_without_an_introduction_is_named(tmp_path: Path, text: 
         await bridge.introduce([sys.executable, str(file)], limit_s=0.5 if "0.5" in why else 240)
 
 
+@pytest.mark.long
 async def test_a_program_that_has_written_more_than_was_read_can_be_ended(tmp_path: Path) -> None:
     file = tmp_path / "program.py"
     file.write_text("print('ready', flush=True)\nwhile True: print('#' * 99_999, flush=True)")
@@ -311,6 +314,7 @@ async def test_a_program_that_has_written_more_than_was_read_can_be_ended(tmp_pa
     assert not program.running
 
 
+@pytest.mark.long
 async def test_a_process_that_a_program_has_left_behind_is_not_waited_for(tmp_path: Path) -> None:
     file = tmp_path / "program.py"
     behind = "import subprocess, sys; print(subprocess.Popen(['sleep', '600'], start_new_session=True).pid, flush=True)"
@@ -350,6 +354,7 @@ async def test_failures_in_a_match_name_the_program_and_not_its_wrapper(
     assert "./scribe.py --calm in match m1 at ply 0: it ended with exit code 3; it is started again" in caplog.text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "text",
     [
@@ -371,6 +376,7 @@ async def test_a_program_with_buffered_input_or_output_gets_a_hint(
     assert "./buffered has not introduced itself for 0.5 s: if it has written its lines, they wait" in caplog.text
 
 
+@pytest.mark.long
 async def test_a_program_that_answers_only_its_first_turn_gets_the_hint_too(
     peer: Peer, message: type[Messages], program: ScriptedProgram, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -66,6 +66,7 @@ def watched(watcher: arb.Client, what: str, match_id: str) -> AsyncGenerator[arb
     return watcher.observe_all("0", label="cup" if what == "label" else "", with_record=True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", ["match", "label", "all"])
 async def test_every_event_is_received_once_in_order_and_without_a_gap(server: Served, what: str) -> None:
     matches = [await make(server, "cup"), await make(server, "")]
