@@ -46,14 +46,14 @@ class LocalSession:
         self._take = take
         self._context = copy_context()  # the bot's; items come from anybody's
 
-    def act(self, act: pb.PlayAct, way_s: float = 0.0) -> None:
+    def act(self, act: pb.PlayAct, round_trip_s: float = 0.0) -> None:
         """Do what the bot asks, unless the session has ended.
 
-        way_s: how much of the time since the turn came was the way to a program and back, in seconds: in this process
-        that is the round trip of the network.
+        round_trip_s: how much of the time since the turn came was on the way to a program and back, in seconds. A
+        stream has the network there.
         """
         if self._session.ended is None and not self._session.left:
-            self._session.round_trip_ms = round(1_000 * way_s)
+            self._session.round_trip_ms = round(1_000 * round_trip_s)
             self._messages.act(self._session, act, self._clock.now_ms())
 
     def begin(self) -> None:

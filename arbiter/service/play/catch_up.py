@@ -3,9 +3,9 @@
 All of them are read from the store. Results and challenges that change meanwhile are read again, and new seeks are
 collected. So the bot misses nothing between these first items and the live items that follow.
 
-Some bots never acknowledge a result. Of their results the newest are sent; older ones then count as acknowledged, so
-that neither this bot nor the next one reads them again. They are more than a bot that acknowledges can have: at most
-its open matches end while it is away.
+Some bots never acknowledge a result. They are sent the newest ones; older ones then count as acknowledged, so that they
+are not read again at the next connection. A bot that acknowledges never has so many: at most its open matches end while
+it is away.
 """
 
 from __future__ import annotations

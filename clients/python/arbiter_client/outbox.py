@@ -29,18 +29,18 @@ class Acts(ABC):
         """Send an act that is not answered, `at_once` before all others. It is lost if the stream breaks."""
 
     @abstractmethod
-    def _push(self, act: PlayAct, way_s: float = 0.0) -> None:
+    def _push(self, act: PlayAct, round_trip_s: float = 0.0) -> None:
         """Send a request, unless no stream is open."""
 
-    def request(self, act: PlayAct, way_s: float = 0.0) -> str:
+    def request(self, act: PlayAct, round_trip_s: float = 0.0) -> str:
         """Send an act that will be answered, and return its request id.
 
-        way_s: how much of the time since the turn came was the way to a program and back, in seconds.
+        round_trip_s: how much of the time since the turn came was on the way to a program and back, in seconds.
         """
         self._count += 1
         act.request_id = f"{self._prefix}-{self._count}"
         self._unanswered[act.request_id] = act
-        self._push(act, way_s)
+        self._push(act, round_trip_s)
         return act.request_id
 
     def unanswered(self, request_id: str) -> PlayAct | None:
@@ -114,7 +114,7 @@ class Outbox(Acts):
         self._urgent, self._queue = [], []
         return PlayRequest(acts=acts)
 
-    def _push(self, act: PlayAct, way_s: float = 0.0) -> None:
+    def _push(self, act: PlayAct, round_trip_s: float = 0.0) -> None:
         if not self._held:
             self._queue.append(act)
             self._ready.set()
@@ -132,8 +132,8 @@ class ServerEnd(Protocol):
     def begin(self) -> None:
         """Give the bot the items that there are, and from now on all others."""
 
-    def act(self, act: PlayAct, way_s: float = 0.0) -> None:
-        """Do what the bot asks, unless the session has ended. way_s: as for `Acts.request`."""
+    def act(self, act: PlayAct, round_trip_s: float = 0.0) -> None:
+        """Do what the bot asks, unless the session has ended. round_trip_s: as for `Acts.request`."""
 
 
 Opens: TypeAlias = Callable[[ClientHello, Callable[[PlayResponse], None]], AbstractAsyncContextManager[ServerEnd]]
@@ -156,6 +156,6 @@ class DirectActs(Acts):
         for act in list(self._unanswered.values()):
             self._push(act)
 
-    def _push(self, act: PlayAct, way_s: float = 0.0) -> None:
+    def _push(self, act: PlayAct, round_trip_s: float = 0.0) -> None:
         if self.session is not None:
-            self.session.act(act, way_s)
+            self.session.act(act, round_trip_s)

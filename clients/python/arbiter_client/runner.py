@@ -268,7 +268,7 @@ class BotRunner:
             self._fail(seat, turn, error)
 
     def _act(self, seat: Seat, turn: Turn, choice: Choice) -> None:
-        match_id, way_s = seat.match.match_id, 0.0
+        match_id, round_trip_s = seat.match.match_id, 0.0
         if isinstance(choice, OfferDraw):
             self._request(seat, PlayAct(match_id=match_id, offer_draw=play_pb2.OfferDrawAct()))
             choice = choice.move
@@ -276,7 +276,7 @@ class BotRunner:
             choice = Move(choice)
         if isinstance(choice, Move):
             if choice.thought_s is not None:
-                way_s = max(0.0, time.monotonic() - turn.received_s - choice.thought_s)
+                round_trip_s = max(0.0, time.monotonic() - turn.received_s - choice.thought_s)
             comment = comment_message(choice.evaluation, choice.line, choice.search)
             act = PlayAct(match_id=match_id, move=play_pb2.MoveAct(ply=turn.ply, move=choice.text, comment=comment))
         elif isinstance(choice, ClaimDraw):
@@ -286,10 +286,10 @@ class BotRunner:
         else:
             raise TypeError(f"choose returned {choice!r}: expected a move or its text, OfferDraw, ClaimDraw or Resign")
         seat.turn = turn
-        seat.request_id = self._request(seat, act, way_s)
+        seat.request_id = self._request(seat, act, round_trip_s)
 
-    def _request(self, seat: Seat, act: PlayAct, way_s: float = 0.0) -> str:
-        request_id = self._outbox.request(act, way_s)
+    def _request(self, seat: Seat, act: PlayAct, round_trip_s: float = 0.0) -> str:
+        request_id = self._outbox.request(act, round_trip_s)
         self._asked[request_id] = seat
         return request_id
 

@@ -227,25 +227,32 @@ async def test_the_organiser_may_begin_a_season_early() -> None:
     assert [len(each) for each in places(await season(contest.server, first))] == [2, 2]
 
 
+def enter_after_placements(
+    monkeypatch: pytest.MonkeyPatch, contest: Contest, tournament_id: str, times: int
+) -> list[str]:
+    """Have somebody enter a tournament after each of its next placements; return the requests, which are to come."""
+    place_players, entered = SeasonStart.place, list[str]()
+
+    async def then_enter(self: SeasonStart, tournament: Tournament) -> None:
+        await place_players(self, tournament)
+        if tournament.id == tournament_id and len(entered) < times:
+            entered.append(f"me too {len(entered) + 1}")
+            await contest.act(tournament_id, do.Enter("late", "late", entered[-1]))
+
+    monkeypatch.setattr(SeasonStart, "place", then_enter)
+    return entered
+
+
 @virtually
 async def test_whoever_enters_between_the_placement_and_a_start_by_hand_is_not_in_the_season(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Also one who enters again: no start is decided while somebody is there who has no division."""
-    contest, entered = Contest(4), 0
+    contest = Contest(4)
     first = await contest.open(league(divisions=("First", "Second"), size=2))
-    place_players = SeasonStart.place
-
-    async def then_enter(self: SeasonStart, tournament: Tournament) -> None:
-        nonlocal entered
-        await place_players(self, tournament)
-        if tournament.id == first and entered < 3:
-            entered += 1
-            await contest.act(first, do.Enter("late", "late", f"me too {entered}"))
-
-    monkeypatch.setattr(SeasonStart, "place", then_enter)
+    entered = enter_after_placements(monkeypatch, contest, first, 3)
     started = await contest.act(first, do.Start("org", "now"))
-    assert entered == 3
+    assert len(entered) == 3
     assert (started.phase, len(started.seeds)) == (TournamentPhase.RUNNING, 2)
     assert sorted(player for each in places(await season(contest.server, first)) for player in each) == contest.names
     assert (await contest.act(first, do.Start("org", "now"))).phase is TournamentPhase.RUNNING, "a repeated request"
@@ -253,22 +260,12 @@ async def test_whoever_enters_between_the_placement_and_a_start_by_hand_is_not_i
 
 @virtually
 async def test_a_start_is_refused_if_somebody_enters_after_each_placement(monkeypatch: pytest.MonkeyPatch) -> None:
-    contest, entered = Contest(4), 0
+    contest = Contest(4)
     first = await contest.open(league(divisions=("First", "Second"), size=2))
-    place_players = SeasonStart.place
-
-    async def then_enter(self: SeasonStart, tournament: Tournament) -> None:
-        nonlocal entered
-        await place_players(self, tournament)
-        if tournament.id == first:
-            entered += 1
-            await contest.act(first, do.Enter("late", "late", f"me too {entered}"))
-
-    monkeypatch.setattr(SeasonStart, "place", then_enter)
+    entered = enter_after_placements(monkeypatch, contest, first, PLACINGS)
     with pytest.raises(Refusal, match="players have entered: send the request again"):
         await contest.act(first, do.Start("org", "now"))
-    assert entered == PLACINGS
-    monkeypatch.setattr(SeasonStart, "place", place_players)
+    assert len(entered) == PLACINGS
     assert (await contest.act(first, do.Start("org", "now"))).phase is TournamentPhase.RUNNING
 
 
