@@ -112,17 +112,19 @@ async def play_one_move(server: Served, calls: Calls) -> None:
     match_id = (await matches.CreateMatch(request, metadata=organiser)).match.match_id
     of_match = match_pb2.ObserveMatch(match_id=match_id)
     events = matches.Observe(match_pb2.ObserveRequest(match=of_match), metadata=organiser)
-    while not any(item.HasField("bookmark") for item in (await events.read()).items):
-        pass  # older items than the move
-    turn = await alice.next("turn")
-    rules = game(turn.game)
-    move = play_pb2.MoveAct(ply=0, move=rules.moves(rules.initial())[0])
-    calls.recording = True
-    await alice.say(play_pb2.PlayAct(request_id="m", match_id=match_id, move=move))
-    assert (await bob.next("turn")).ply == 1
-    assert (await alice.next("answer")).request_id == "m"
-    while not any(item.event.HasField("moved") for item in (await events.read()).items):
-        pass  # the arrivals of alice and bob may come after the first bookmark
+    rules = game("circle-of-life")
+    position = rules.initial()
+    for ply, mover in enumerate([alice, bob, alice]):
+        assert (await mover.next("turn")).ply == ply
+        move = rules.moves(position)[0]
+        position = rules.play(position, move)
+        act = play_pb2.MoveAct(ply=ply, move=move)
+        calls.recording = ply == 2  # after two moves that it has seen, the observer has no past event to look at
+        await mover.say(play_pb2.PlayAct(request_id=f"m{ply}", match_id=match_id, move=act))
+        assert (await mover.next("answer")).request_id == f"m{ply}"
+        while not any(item.event.HasField("moved") for item in (await events.read()).items):
+            pass  # arrivals and bookmarks
+    assert (await bob.next("turn")).ply == 3
     calls.recording = False
     events.cancel()
 
