@@ -98,8 +98,8 @@ async def world_on_disk(path: Path, settings: Settings) -> AsyncIterator[World]:
         yield world._replace(store=store)
 
 
-async def play_one_move(server: Served, calls: Calls) -> None:
-    """Play one move that an observer receives and that the opponent gets as its turn."""
+async def play_moves(server: Served, calls: Calls) -> None:
+    """Play three moves that an observer receives, and record the calls of the last one."""
     alice, bob = [Bot(server, await server.token(name)) for name in ("alice", "bob")]
     for bot in (alice, bob):
         await bot.say(play_pb2.PlayAct(hello=play_pb2.ClientHello(protocol_version="1.0")))
@@ -147,7 +147,7 @@ async def test_a_move_takes_the_described_path(tmp_path: Path, monkeypatch: pyte
     calls = Calls()
     with calls.watching():
         async with served(partial(world_on_disk, tmp_path / "store.db")) as server:
-            await play_one_move(server, calls)
+            await play_moves(server, calls)
     rest = iter(calls.seen)
     for number, line in enumerate(steps(unlocked), 1):
         for step in line:
