@@ -78,11 +78,12 @@ class Described(NamedTuple):
         if self.option.allowed:
             return self.option.allowed
         if self.is_choice:
-            return " or ".join(f"`{word}`" for word in self.words)
+            return ", ".join(f"`{word}`" for word in self.words)
         if self.kind is bool:
-            return "true or false"
+            return "boolean"
         if self.kind is int:
-            return f"{self.range[0]} to {self.range[1]}"
+            least, most = self.range
+            return f"{least}–{most}" if least >= 0 else f"{least} to {most}"
         return "a list of texts" if get_origin(self.kind) is tuple else "a text"
 
     @property

@@ -128,7 +128,7 @@ MATCHES: Final[tuple[Column[MatchRow], ...]] = (
     Column(
         "variant",
         TEXT,
-        "the game with its parameters, such as `circle-of-life(target=1)`",
+        "the game with its parameters: `circle-of-life(target=1)`",
         lambda row: row.match.created.game,
     ),
     Column("player_1", TEXT, "who had seat 1", lambda row: row.match.players[0]),
@@ -136,38 +136,36 @@ MATCHES: Final[tuple[Column[MatchRow], ...]] = (
     Column(
         "version_1",
         TEXT,
-        "the version of the bot for which the match counts; empty: not known",
+        "the version of seat 1's bot for which the match counts; empty: not known",
         lambda row: row.match.versions[0],
     ),
     Column("version_2", TEXT, "the same of seat 2", lambda row: row.match.versions[1]),
     Column(
         "time_control", TEXT, "the time control, such as `5m+3s`; `none`: no clock", lambda row: row.match.created.time
     ),
-    Column(
-        "rated", TRUTH, "whether the match counts for ratings, unless it is void", lambda row: row.match.created.rated
-    ),
+    Column("rated", TRUTH, "whether it counts for ratings, unless it is void", lambda row: row.match.created.rated),
     Column(
         "label",
         TEXT,
-        "the organiser's label; for the games of a tournament its id",
+        "the organiser's label; for games of a tournament its id",
         lambda row: row.match.created.label,
     ),
     Column("creator", TEXT, "who made the match", lambda row: row.match.created.creator),
     Column("created", INSTANT, "when the match was made", lambda row: row.match.created.at),
-    Column("started", INSTANT, "when the first turn began; null: it never did", lambda row: row.started, True),
+    Column("started", INSTANT, "when the first turn began; null: never", lambda row: row.started, True),
     Column("ended", INSTANT, "when the match ended", lambda row: row.ended.at),
     Column("result", TEXT, "`win`, `draw` or `void` (the match does not count)", lambda row: row.ended.result.value),
-    Column("winner", SMALL, "the seat that won, 1 or 2; 0: none", lambda row: row.ended.winner),
+    Column("winner", SMALL, "the seat that won; 0: none", lambda row: row.ended.winner),
     Column("score_1", REAL, "the score of seat 1: 1, 0.5 or 0; null: void", lambda row: _score(row.ended, 1), True),
-    Column("score_2", REAL, "the score of seat 2", lambda row: _score(row.ended, 2), True),
+    Column("score_2", REAL, "the same of seat 2", lambda row: _score(row.ended, 2), True),
     Column(
-        "reason", TEXT, "the end reason, of the game (`arbiter rules`) or of the arbiter", lambda row: row.ended.reason
+        "reason", TEXT, "the end reason, of the game (`arbiter games`) or of the arbiter", lambda row: row.ended.reason
     ),
     Column(
         "cause",
         TEXT,
-        "what caused the end: `rules`, `agreement`, `resignation`, `time`, `rule_violation`, `absence`, `organiser` or "
-        "`arbiter`",
+        "what caused the end: `rules`, `agreement`, `resignation`, `time`, `rule_violation`, `absence`, "
+        "`organiser` or `arbiter`",
         lambda row: row.ended.cause.value,
     ),
     Column(
@@ -178,14 +176,14 @@ MATCHES: Final[tuple[Column[MatchRow], ...]] = (
     ),
     Column("seat", SMALL, "the seat that is responsible; null: not one player", lambda row: row.ended.seat, True),
     Column("note", TEXT, "the organiser's note on the end", lambda row: row.ended.note),
-    Column("plies", INT, "how many moves were played, by both together, with the opening", lambda row: row.match.ply),
+    Column("plies", INT, "how many moves were played, the opening included", lambda row: row.match.ply),
     Column(
         "opening_plies",
         INT,
-        "how many of them are the opening, which nobody played",
+        "how many of them are the opening, which no player chose",
         lambda row: len(row.match.created.opening),
     ),
-    Column("strikes_1", INT, "the illegal and malformed moves of seat 1", lambda row: row.match.strikes[0]),
+    Column("strikes_1", INT, "illegal and malformed moves of seat 1", lambda row: row.match.strikes[0]),
     Column("strikes_2", INT, "the same of seat 2", lambda row: row.match.strikes[1]),
     Column("position", TEXT, "the last position, in the notation of the game", lambda row: row.match.text),
     Column("records", INT, "how many events the transcript has", lambda row: row.match.revision),
@@ -209,18 +207,14 @@ def _on_clock(name: str) -> Callable[[MoveRow], Any]:
 
 MOVES: Final[tuple[Column[MoveRow], ...]] = (
     Column("match_id", TEXT, "the id of the match", lambda row: row.match_id),
-    Column(
-        "ply", INT, "how many moves were played before this one, by both together; 0: the first", lambda row: row.ply
-    ),
+    Column("ply", INT, "how many moves were played before this one", lambda row: row.ply),
     Column("seat", SMALL, "whose move it is, 1 or 2", lambda row: row.seat),
-    Column(
-        "opening", TRUTH, "whether the move is part of the opening, which nobody played", lambda row: row.event is None
-    ),
+    Column("opening", TRUTH, "whether it is part of the opening", lambda row: row.event is None),
     Column("move", TEXT, "the move, in the notation of the game", lambda row: row.move),
     Column(
         "position_before",
         TEXT,
-        "the position in which the move was played; null: the rules installed here can't tell",
+        "the position in which it was played; null: the rules installed here can't tell",
         lambda row: row.before,
         True,
     ),
@@ -236,7 +230,7 @@ MOVES: Final[tuple[Column[MoveRow], ...]] = (
     Column(
         "handed_over",
         INSTANT,
-        "when the turn went out on the player's stream; null: it had none",
+        "when the turn went out on the player's stream; null: none",
         _in_ledger("handed_over"),
         True,
     ),
@@ -244,7 +238,7 @@ MOVES: Final[tuple[Column[MoveRow], ...]] = (
     Column(
         "elapsed_ms",
         LONG,
-        "from `started` to `arrived`, not less than 0; null: opening",
+        "from `started` to `arrived`, at least 0; null: opening",
         lambda row: max(0, row.event.ledger.arrived - row.event.ledger.started) if row.event is not None else None,
         True,
     ),
@@ -259,7 +253,7 @@ MOVES: Final[tuple[Column[MoveRow], ...]] = (
     Column(
         "left_ms",
         LONG,
-        "what the player could still have thought before its flag fell",
+        "how long the player could still have thought",
         _in_ledger("left"),
         True,
     ),
@@ -277,49 +271,49 @@ MOVES: Final[tuple[Column[MoveRow], ...]] = (
         _on_clock("remaining_ms"),
         True,
     ),
-    Column("periods", INT, "byo-yomi periods that are left; 0: another time control", _on_clock("periods"), True),
-    Column("moves_left", INT, "moves to go in the session; 0: another time control", _on_clock("moves_left"), True),
+    Column("periods", INT, "byo-yomi periods that are left", _on_clock("periods"), True),
+    Column("moves_left", INT, "moves to go in the session", _on_clock("moves_left"), True),
     Column(
         "evaluation",
         SHORT,
-        "the score that the bot expected for itself, in permille (0 lost, 500 even, 1000 won)",
+        "the score that the bot expected, in permille (0 lost, 500 even, 1000 won)",
         lambda row: row.comment.evaluation if row.comment is not None else None,
         True,
     ),
     Column(
         "score",
         REAL,
-        "the score of the mover at the end of the match: 1, 0.5 or 0; null: void",
+        "the score of the mover at the end of the match; null: void",
         lambda row: row.score,
         True,
     ),
     Column(
         "line",
         TEXTS,
-        "the moves that the bot expected from this one on",
+        "the moves that the bot expected, from this one on",
         lambda row: list(row.comment.line) or None if row.comment is not None else None,
         True,
     ),
     Column(
         "centipawns",
         LONG,
-        "the score of an engine, in hundredths of a pawn for itself",
+        "what the engine expected, in hundredths of a pawn",
         _searched("centipawns"),
         True,
     ),
     Column(
         "mate",
         LONG,
-        "moves until the engine mates, negative if it is mated",
+        "moves until it mates, negative if it is mated",
         _searched("mate"),
         True,
     ),
-    Column("depth", LONG, "how deep the engine has searched, in plies", _searched("depth"), True),
+    Column("depth", LONG, "how deep it has searched, in plies", _searched("depth"), True),
     Column("nodes", LONG, "how many positions it has looked at", _searched("nodes"), True),
     Column(
         "time_ms",
         LONG,
-        "how long it has searched by its own account",
+        "how long it has searched, as it says",
         _searched("time_ms"),
         True,
     ),
@@ -328,10 +322,10 @@ MOVES: Final[tuple[Column[MoveRow], ...]] = (
 _PAGE: Final = """\
 # The tables of `arbiter export --parquet`
 
-`arbiter export FOLDER --parquet` writes two files for pandas, Polars, DuckDB and other programs that read Apache
-Parquet. Every finished match is a row of `matches.parquet`, every move of these matches a row of `moves.parquet`.
-Instants are UTC, with milliseconds. Newer matches come first; the moves of a match are together, and in order. What a
-bot did not say is null. Each column carries the text below as its `description`.
+Pandas, Polars, DuckDB and other programs read these two files of Apache Parquet. Every finished match is a row of
+`matches.parquet`, newer ones first; every move of these matches is a row of `moves.parquet`, those of a match together
+and in order. Instants are UTC, with milliseconds. What a bot did not say is null. Each column carries its meaning as
+`description`.
 
 ## matches.parquet
 

@@ -19,6 +19,7 @@ BOTS: Final = "bots"
 #: the name of a new player, as the server accepts it
 NAME: Final = re.compile(r"(?=.{1,40}\Z)[a-z0-9]+(?:[_.-][a-z0-9]+)*", re.ASCII)
 _SHELL_WORDS: Final = "shell words, or a list of texts"
+_COMMAND_LINE: Final = "a command line"
 HIGHEST_RATING: Final = 10_000
 LONGEST: Final = 100  #: maximum characters of a name or a version
 _invalid: Final = partial(parameter_invalid, of="a tournament")
@@ -34,17 +35,23 @@ class BotTable(NamedTuple):
     name: Annotated[
         str,
         Option(
-            "The player; for a bundled bot its own name if it is left out.",
-            allowed="1 to 40 of a-z and 0-9; one `-`, `_` or `.` between two of these",
+            "The player; a bundled bot and an engine have a name of their own.",
+            allowed="1 to 40 of a-z, 0-9, and `-`, `_` or `.` between two of these",
         ),
     ] = ""
-    bot: Annotated[str, Option(f"A bot that is bundled: {', '.join(bundled_bot.names())}. Or else `command`.")] = ""
-    command: Annotated[str, Option("The program, as a command line. Or else `bot`.", allowed=_SHELL_WORDS)] = ""
+    bot: Annotated[
+        str,
+        Option(
+            f"A bundled bot: {', '.join(bundled_bot.names())}. A bot has this, or one of `command`, `uci`, "
+            "`gtp`, `lines`, `json_lines`."
+        ),
+    ] = ""
+    command: Annotated[str, Option("A program that connects to the arbiter.", allowed=_COMMAND_LINE)] = ""
     args: Annotated[
         str,
         Option(
-            "Arguments for a bundled bot, such as `--seed 7`. With any other one it plays over the network.",
-            allowed=_SHELL_WORDS,
+            "Arguments of a bundled bot. With any other one than `--seed 7` it plays over the network.",
+            allowed=_COMMAND_LINE,
         ),
     ] = ""
     env: Annotated[
@@ -55,73 +62,61 @@ class BotTable(NamedTuple):
             example='`{ LEVEL = "3" }`',
         ),
     ] = MappingProxyType({})
-    folder: Annotated[str, Option("Where the program starts, from the folder of this file on.", allowed="a folder")] = (
-        ""
-    )
+    folder: Annotated[str, Option("Where the program starts.", allowed="a folder, from this file's folder on")] = ""
     sees: Annotated[
         str,
         Option(
-            "Files and folders that it may read besides, in its sandbox, from the folder of this file on.",
-            allowed=_SHELL_WORDS,
+            "Files and folders that it may read besides, in its sandbox.",
+            allowed="paths, as a command line, from this file's folder on",
         ),
     ] = ""
     rating: Annotated[int, Option("What it is seeded by, in Elo.", (0, HIGHEST_RATING))] = 0
-    team: Annotated[
-        str, Option("Its team, in a tournament of teams: the first bots have its boards, the others are reserves.")
-    ] = ""
+    team: Annotated[str, Option("Its team: the first bots have its boards, the others are reserves.")] = ""
     version: Annotated[str, Option("The version that it must say it has.")] = ""
     uci: Annotated[
         str,
-        Option(
-            "A chess engine that speaks UCI, as a command line. In place of `bot` and `command`.", allowed=_SHELL_WORDS
-        ),
+        Option("A chess engine that speaks UCI.", allowed=_COMMAND_LINE),
     ] = ""
-    gtp: Annotated[str, Option("A Go engine that speaks GTP. In place of them too.", allowed=_SHELL_WORDS)] = ""
-    lines: Annotated[
-        str, Option("A program that reads and writes lines. In place of them too.", allowed=_SHELL_WORDS)
-    ] = ""
-    json_lines: Annotated[str, Option("The same in lines of JSON. In place of them too.", allowed=_SHELL_WORDS)] = ""
+    gtp: Annotated[str, Option("A Go engine that speaks GTP.", allowed=_COMMAND_LINE)] = ""
+    lines: Annotated[str, Option("A program that reads and writes lines.", allowed=_COMMAND_LINE)] = ""
+    json_lines: Annotated[str, Option("A program that reads and writes lines of JSON.", allowed=_COMMAND_LINE)] = ""
     options: Annotated[
         Mapping[str, str | int | bool],
         Option(
             "With `uci`: options of the engine.",
-            allowed="a table of texts, numbers and true or false",
+            allowed="a table",
             example="`{ Hash = 64 }`",
         ),
     ] = MappingProxyType({})
-    nodes: Annotated[
-        int, Option("With `uci`: nodes to search for a move; 0: as the clock says.", (0, MOST_SEARCHED))
-    ] = 0
-    depth: Annotated[int, Option("With `uci`: plies to search for a move; 0: as the clock says.", (0, 1_000))] = 0
-    movetime: Annotated[
-        int, Option("With `uci`: milliseconds to search for a move; 0: as the clock says.", (0, MOST_SEARCHED))
-    ] = 0
+    nodes: Annotated[int, Option("With `uci`: nodes for a move; 0: by the clock.", (0, MOST_SEARCHED))] = 0
+    depth: Annotated[int, Option("With `uci`: plies of search for a move; 0: by the clock.", (0, 1_000))] = 0
+    movetime: Annotated[int, Option("With `uci`: milliseconds for a move; 0: by the clock.", (0, MOST_SEARCHED))] = 0
     resign_moves: Annotated[
         int,
-        Option("With `uci`: it resigns after so many successive moves of its own with a score …", (0, MOST_MOVES)),
-    ] = 0
-    resign_score: Annotated[
-        int, Option("… of at most minus so many centipawns, which it says itself.", (0, MOST_CENTIPAWNS))
-    ] = 0
-    draw_moves: Annotated[
-        int,
         Option(
-            "With `uci`: it offers and accepts a draw after so many successive moves of its own, no capture or pawn "
-            "move between them, with a score …",
+            "With `uci`: it resigns after so many successive moves of its own with a score of at most minus "
+            "`resign_score`.",
             (0, MOST_MOVES),
         ),
     ] = 0
-    draw_score: Annotated[int, Option("… within so many centipawns of 0 …", (0, MOST_CENTIPAWNS))] = 0
-    draw_from: Annotated[int, Option("… from this move on.", (0, 10_000))] = 0
+    resign_score: Annotated[int, Option("In centipawns, as the engine says.", (0, MOST_CENTIPAWNS))] = 0
+    draw_moves: Annotated[
+        int,
+        Option(
+            "With `uci`: it offers and accepts a draw after so many successive moves of its own with a score "
+            "within `draw_score` of 0, without a capture or a pawn move between them.",
+            (0, MOST_MOVES),
+        ),
+    ] = 0
+    draw_score: Annotated[int, Option("In centipawns.", (0, MOST_CENTIPAWNS))] = 0
+    draw_from: Annotated[int, Option("The first move at which it may offer or accept a draw so.", (0, 10_000))] = 0
     cores: Annotated[
         int,
-        Option("How many cores of the machine it runs on, which no other bot with `cores` has; 0: all.", (0, 1_024)),
+        Option("How many cores it runs on, which no other bot with `cores` has; 0: all.", (0, 1_024)),
     ] = 0
-    ponder: Annotated[
-        bool, Option("With `uci`: whether it thinks in its opponent's time, about the answer that it expects.")
-    ] = False
+    ponder: Annotated[bool, Option("With `uci`: it thinks in its opponent's time too.")] = False
     dialogue: Annotated[
-        bool, Option("With `uci` or `gtp`: whether each line that it reads or writes is in its log.")
+        bool, Option("Each line that an engine or a program of lines reads or writes is in its log.")
     ] = False
 
 
@@ -230,7 +225,7 @@ def _program(values: Mapping[str, Any], where: str) -> tuple[str, tuple[str, ...
         if field in values and "uci" not in values:
             raise _invalid(values[field], f"{where}.{field}", "nothing without uci, the engine that it is for")
     if "dialogue" in values and not any(language in values for language in ENGINES):
-        raise _invalid(values["dialogue"], f"{where}.dialogue", "nothing without uci or gtp, the engine that it is for")
+        raise _invalid(values["dialogue"], f"{where}.dialogue", f"nothing without one of {', '.join(ENGINES)}")
     if "args" in values and "bot" not in values:
         raise _invalid(values["args"], f"{where}.args", "nothing beside a command, which holds its arguments itself")
     for language in ENGINES:

@@ -16,30 +16,29 @@ from arbiter.tournaments import formats
 from arbiter.tournaments.spec import PARTS, Format, Spec
 
 HEADINGS: Final = {
-    "": "The file itself",
+    "": "The tournament",
     "options": "[options]: what only some formats have",
     "openings": "[openings]: how games start",
     "entry": "[entry]: who may enter",
-    "groups": "[groups]: categories of players, and the authors of several bots",
+    "groups": "[groups]: categories, and authors of several bots",
     "schedule": "[schedule]: when things happen",
-    "series": "[series]: what the table over a series counts, where `schedule.every` makes one",
-    "league": "[league]: the divisions of a league, whose seasons begin as `schedule.every` says",
+    "series": "[series]: the table over a series, with `schedule.every`",
+    "league": "[league]: divisions, whose seasons begin as `schedule.every` says",
     "adjudication": "[adjudication]: when the arbiter ends a game",
-    "policy": "[policy]: what matches do otherwise than the server's policy, which is the default",
-    "bots": "[[bots]]: the bots of `arbiter tournament run`, a table each",
-    "engine": "[engine]: what all chess engines of `arbiter tournament run` have",
-    "sandbox": "[sandbox]: what each bot of `arbiter tournament run` may take",
+    "policy": "[policy]: of matches; the default is the server's",
+    "bots": "[[bots]]: the bots of `arbiter tournament run`",
+    "engine": "[engine]: what all engines with `uci` have",
+    "sandbox": "[sandbox]: what each bot may take",
 }
 
 NEEDED: Final = "needed"
-OF_ENGINES: Final = f"The keys of `[[bots]]` from `{ENGINE_FIELDS[0]}` on; those of a bot go before them."
+OF_ENGINES: Final = f"The keys of `[[bots]]` from `{ENGINE_FIELDS[0]}` on. Those of a bot take precedence."
 INTRODUCTION: Final = """\
 # The file of a tournament
 
-`arbiter tournament reference` prints this page. A file is TOML. A key that is not listed here is refused, by its name
-and line; so is a value that is not allowed. Behind what is allowed stands the default. Times whose names end in `_ms`
-are whole milliseconds. `arbiter tournament create FILE` takes the same file as `arbiter tournament run FILE`, and
-leaves the bots to others.
+`arbiter tournament reference` prints this page. A file is TOML. The default is in brackets. Times whose names end in
+`_ms` are whole milliseconds; a command line may be a list of its words too. `arbiter tournament create` reads the same
+file as `arbiter tournament run`, and leaves the bots to others.
 """
 
 
@@ -67,7 +66,7 @@ OPENING_FILE: Final = Described(
     "",
     Option(
         "A file with the lines, each a variant and its moves; `#` begins a comment.",
-        allowed="a path, from the folder of this file on",
+        allowed="a path, from this file's folder on",
     ),
 )
 """It is read before the specification, in which its lines are."""
@@ -99,7 +98,7 @@ def _meaning(option: Option) -> str:
     """Return what an option means, after the titles of the formats that have it, and how it is written."""
     titles = ", ".join(formats.PAIRERS[Format(each)].title for each in option.formats)
     meaning = f"{titles.capitalize()}: {option.meaning[0].lower()}{option.meaning[1:]}" if titles else option.meaning
-    return f"{meaning} Written as {option.example}." if option.example else meaning
+    return f"{meaning} As {option.example}." if option.example else meaning
 
 
 def _default(table: str, option: Described) -> str:

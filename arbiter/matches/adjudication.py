@@ -25,7 +25,7 @@ class AdjudicationRules:
     """When a match ends by rule. A rule whose first number is 0 is off.
 
     plies: after this many plies, including the opening, the match is a draw.
-    material, material_plies: a player wins that is ahead by at least `material` after each of `material_plies`
+    material, material_plies: a player wins if it is ahead by at least `material` after each of `material_plies`
     successive plies.
     evaluation, evaluation_plies: a player wins if both bots have claimed for `evaluation_plies` successive plies that
     this player is better by at least `evaluation` (permille above an even 500).

@@ -46,7 +46,7 @@ class Policy:
 
     illegal_moves: Annotated[int, Option("A player with so many illegal moves has lost.", (1, 100))] = 4
     kept_refusals: Annotated[
-        int, Option("How many refused requests of a player, without strikes, the record keeps.", (0, 1_000))
+        int, Option("How many refused requests of a player the record keeps, besides strikes.", (0, 1_000))
     ] = 100
     no_show_ms: Annotated[int, Option("How long a match waits for both players before it starts.", (1, LONGEST_MS))] = (
         60_000
@@ -54,7 +54,7 @@ class Policy:
     abandon_ms: Annotated[
         int,
         Option(
-            "A player who stays away so long has lost, if the other one is there; 0: never (the clock still runs).",
+            "A player that is absent so long has lost, if the other one is there; 0: never, but its clock runs.",
             (0, LONGEST_MS),
         ),
     ] = 60_000
@@ -62,18 +62,17 @@ class Policy:
     resume_ms: Annotated[
         int,
         Option(
-            "After an outage of the server: how long the clock waits for the player to move to come back.",
+            "How long the clock waits, after an outage, until the player to move is back.",
             (0, LONGEST_MS),
         ),
     ] = 30_000
     start: Annotated[ClockStart, Option("When the first clock starts.")] = ClockStart.WHEN_PRESENT
-    no_show: Annotated[NoShow, Option("What becomes of a game to which one player did not come.")] = NoShow.FORFEIT
+    no_show: Annotated[NoShow, Option("What becomes of a game if one player does not come.")] = NoShow.FORFEIT
     credit: CreditRules = field(default_factory=CreditRules)
     ready_ms: Annotated[
         int,
         Option(
-            "How long a clock waits at most for connected bots to be ready: before the first turn, and after an outage "
-            "of the server.",
+            "How long a clock waits at most until connected bots are ready, before the first turn and after an outage.",
             (0, LONGEST_MS),
         ),
     ] = 0

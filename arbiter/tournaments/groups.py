@@ -23,7 +23,7 @@ class Groups:
     categories: Annotated[
         Named,
         Option(
-            "Players with a table of their own beside that of all, such as newcomers, or bots in one language.",
+            "Players with standings of their own, such as newcomers, or bots in one language.",
             bounds=(0, 50),
             allowed="a table of lists of players, by category",
             example='`[groups.categories]`, then `rust = ["ann", "ben"]`',
@@ -32,7 +32,7 @@ class Groups:
     authors: Annotated[
         Named,
         Option(
-            "The bots of each author of several; they are a category too.",
+            "The bots of each author who has several; they are a category too.",
             bounds=(0, 200),
             allowed="a table of lists of 2 to 10 players, by author",
             example='`[groups.authors]`, then `"Ada L." = ["cat", "dan"]`',

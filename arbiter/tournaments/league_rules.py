@@ -16,24 +16,23 @@ class LeagueRules:
     divisions: Annotated[
         tuple[str, ...],
         Option(
-            "The names of the divisions, the highest one first, two or more: each season has a tournament of each.",
+            "The names of the divisions, two or more, the highest one first.",
             bounds=(0, 20),
-            example='`divisions = ["First", "Second"]`',
         ),
     ] = ()
     size: Annotated[
-        int, Option("How many players each division has, but the last one, which has all others.", bounds=(2, 1_000))
+        int, Option("How many players each division has; the last one has all others.", bounds=(2, 1_000))
     ] = 8
     move: Annotated[
         int,
         Option(
-            "How many go up, and how many down, between two neighbours after a season; at most half of the size.",
+            "How many go up, and how many down, after a season; at most half of the size.",
             bounds=(0, 500),
         ),
     ] = 1
     missing: Annotated[
         int,
-        Option("A player without a game in so many seasons in a row drops out; 0: nobody does.", bounds=(0, 20)),
+        Option("A player that plays no game in so many seasons in a row drops out; 0: nobody does.", bounds=(0, 20)),
     ] = 2
 
 

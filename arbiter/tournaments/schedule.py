@@ -29,7 +29,7 @@ class Schedule:
             "When it starts; 0: when the organiser says so.",
             bounds=_INSTANT,
             allowed="milliseconds since 1970, UTC",
-            example=f"`start = {DATE}`, with the offset from UTC",
+            example=f"`start = {DATE}`",
             written=Written.INSTANT,
         ),
     ] = 0
@@ -39,20 +39,17 @@ class Schedule:
             "When entry closes; 0: with the start.",
             bounds=_INSTANT,
             allowed="milliseconds since 1970, UTC",
-            example=f"`entry_closes = {DATE}`, with the offset from UTC",
+            example=f"`entry_closes = {DATE}`",
             written=Written.INSTANT,
         ),
     ] = 0
-    too_few: Annotated[TooFew, Option("With too few players then: wait for more, or cancel the tournament.")] = (
-        TooFew.WAIT
-    )
+    too_few: Annotated[TooFew, Option("With too few players then: wait for more, or cancel it.")] = TooFew.WAIT
     every: Annotated[
         str,
         Option(
-            "When it takes place again and again: as it starts, the next one is there. Without `start`, the first one "
-            "starts when this says so next.",
-            allowed="a weekday or `daily`, a time and a time zone; or a cron expression of five fields and a time zone",
-            example='`every = "friday 18:00 Europe/Berlin"`, `every = "0 18 1 * * Europe/Berlin"`',
+            "When it takes place again and again. Without `start`, the first tournament starts when this says so next.",
+            allowed="a weekday or `daily`, a time and a time zone; or a cron expression and a time zone",
+            example='`every = "friday 18:00 Europe/Berlin"`, `"0 18 1 * * Europe/Berlin"`',
         ),
     ] = ""
 
@@ -61,17 +58,16 @@ class Schedule:
 class SeriesRules:
     """What the table over a series counts; see `arbiter.tournaments.series_table`."""
 
-    best: Annotated[int, Option("How many of a player's results count, the best ones; 0: all.", bounds=(0, 100))] = 0
+    best: Annotated[int, Option("How many of a player's best results count; 0: all.", bounds=(0, 100))] = 0
     last: Annotated[
         int,
-        Option("Of how many tournaments, the last ones that took place and have ended.", bounds=(1, 100)),
+        Option("How many of the last tournaments that took place count.", bounds=(1, 100)),
     ] = 100
     place_points: Annotated[
         tuple[int, ...],
         Option(
-            "What a place in a tournament counts, the first place first; without any, points count.",
+            "What each place counts, the first one first; without any, points count.",
             bounds=(0, 100),
             allowed="a list of at most 100 whole numbers from 0 to 10000",
-            example="`place_points = [10, 7, 5, 3]`",
         ),
     ] = ()

@@ -67,14 +67,14 @@ class Openings:
     seed: Annotated[
         str,
         Option(
-            "What the plies, a random order and the start positions of `chess960` are drawn from; needed with one of "
-            "them, and refused without."
+            "What random plies, a random order and start positions of `chess960` are drawn from. Needed with "
+            "one of them, else refused."
         ),
     ] = ""
     lines: Annotated[
         Lines,
         Option(
-            "Opening lines instead. Each pair plays all of them before it plays one again.",
+            "Opening lines instead.",
             allowed="a table of lists of lines, by variant",
             example='`[openings.lines]`, then `pods = ["a1 e5 b1"]`',
         ),
@@ -82,7 +82,7 @@ class Openings:
     order: Annotated[
         OpeningOrder,
         Option(
-            "In which order each pair plays the lines; `random` is shuffled by the seed.",
+            "In which order each pair plays the lines; `random`: shuffled by the seed.",
             choices=(OpeningOrder.SEQUENTIAL, OpeningOrder.RANDOM),
             stored=OpeningOrder.MEETING,
         ),
@@ -90,34 +90,24 @@ class Openings:
     book: Annotated[
         str,
         Option(
-            "An opening book instead: a file in the server's folder of books (EPD, FEN, PGN, SGF, or lines with a "
-            "variant and its moves). Each pair goes through it on its own. Only with one game.",
-            example='`book = "8moves_v3.pgn"`',
+            "An opening book instead, in the server's folder of books: EPD, FEN, PGN, SGF, or lines as in "
+            "`file`. Only with one game.",
         ),
     ] = ""
-    book_first: Annotated[
-        int, Option("The entry of the book to begin with, in sequential order.", bounds=(1, 1 << 32))
-    ] = 1
-    book_plies: Annotated[
-        int, Option("At most so many moves of each of the book's games or lines; 0: all of them.", bounds=(0, 1_000))
-    ] = 0
+    book_first: Annotated[int, Option("The entry to begin with, in sequential order.", bounds=(1, 1 << 32))] = 1
+    book_plies: Annotated[int, Option("How many moves of each entry at most; 0: all.", bounds=(0, 1_000))] = 0
     book_to_comment: Annotated[
         bool,
-        Option(
-            "A book in PGN: only the moves of each game up to its first comment behind a move, for books that mark so "
-            "where they end."
-        ),
+        Option("In a PGN book: only the moves of each game up to the first comment after a move."),
     ] = False
     book_hash: Annotated[
         str,
         Option(
-            "The SHA-256 that the book must have, in hexadecimal digits; the record has it in any case. The next "
-            "tournament of a series takes the book as it is then."
+            "The SHA-256 that the book must have, in hexadecimal digits. The next tournament of a series "
+            "takes the book as it is then."
         ),
     ] = ""
-    book_size: Annotated[
-        int, Option("The number of the book's entries; the server fills it in.", bounds=(0, 1 << 32))
-    ] = 0
+    book_size: Annotated[int, Option("The number of entries; the server fills it in.", bounds=(0, 1 << 32))] = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,33 +121,40 @@ class Options:
     keep_early_leavers: Annotated[
         bool,
         Option(
-            "The games of a player that leaves before half of them count for the others.",
+            "Games against a player that leaves before half of its games count.",
             formats=(Format.ROUND_ROBIN,),
             stored=True,
         ),
     ] = False
     heads: Annotated[
         int,
-        Option("How many of the first entrants run it.", bounds=(1, MOST_PLAYERS), formats=(Format.GAUNTLET,)),
+        Option(
+            "How many entrants, the first ones, meet all others.", bounds=(1, MOST_PLAYERS), formats=(Format.GAUNTLET,)
+        ),
     ] = 1
     same_openings: Annotated[
         bool,
-        Option("All opponents play the same openings; if not, others while there are any.", formats=(Format.GAUNTLET,)),
+        Option(
+            "All opponents play the same openings; if not, different ones while there are any.",
+            formats=(Format.GAUNTLET,),
+        ),
     ] = True
     rounds: Annotated[
         int,
         Option(
-            "How many rounds, at least 1. About log₂ of the number of players find one leader.",
+            "How many rounds, at least 1.",
             bounds=(0, 100),
             formats=(Format.SWISS,),
         ),
     ] = 0
     accelerated: Annotated[bool, Option("With Baku acceleration, for many players.", formats=(Format.SWISS,))] = False
-    best_of: Annotated[int, Option("Meetings of a tie.", bounds=(1, 99), formats=(Format.KNOCKOUT,))] = 1
+    best_of: Annotated[
+        int, Option("A tie is the best of so many meetings.", bounds=(1, 99), formats=(Format.KNOCKOUT,))
+    ] = 1
     double: Annotated[bool, Option("A player is out after two lost ties.", formats=(Format.KNOCKOUT,))] = False
-    third_place: Annotated[bool, Option("The losers of the semi-finals play for it.", formats=(Format.KNOCKOUT,))] = (
-        False
-    )
+    third_place: Annotated[
+        bool, Option("The losers of the semi-finals play for third place.", formats=(Format.KNOCKOUT,))
+    ] = False
     duration_ms: Annotated[
         int,
         Option(
@@ -173,7 +170,7 @@ class Options:
     )
     elo0: Annotated[
         int,
-        Option("The lower hypothesis of its test, in Elo.", bounds=(-1_000, 1_000), formats=(Format.TRIAL,)),
+        Option("The lower hypothesis, in Elo.", bounds=(-1_000, 1_000), formats=(Format.TRIAL,)),
     ] = 0
     elo1: Annotated[int, Option("The upper hypothesis, in Elo.", bounds=(-1_000, 1_000), formats=(Format.TRIAL,))] = 10
     alpha: Annotated[
@@ -188,7 +185,7 @@ class Options:
     ] = 10_000
     normalised: Annotated[
         bool,
-        Option("Whether `elo0` and `elo1` are normalised Elo, as fastchess has them.", formats=(Format.TRIAL,)),
+        Option("`elo0` and `elo1` are normalised Elo, as in fastchess.", formats=(Format.TRIAL,)),
     ] = False
     elo_parts: Annotated[
         int,
@@ -201,23 +198,23 @@ class Options:
     boards: Annotated[
         int,
         Option(
-            "A tournament of teams: so many players of a team play at a time; 0: no teams.",
+            "How many players of a team play at a time; 0: there are no teams.",
             bounds=(0, 100),
             formats=(Format.ROUND_ROBIN, Format.SWISS),
         ),
     ] = 0
     scheveningen: Annotated[
         bool,
-        Option("Of teams: each player meets every player of the other team.", formats=(Format.ROUND_ROBIN,)),
+        Option("Each player meets every player of the other team.", formats=(Format.ROUND_ROBIN,)),
     ] = False
     match_win: Annotated[
         int,
         Option(
-            "Of teams: the match points of a won match.", bounds=(1, 100), formats=(Format.ROUND_ROBIN, Format.SWISS)
+            "Match points for a match that a team has won.", bounds=(1, 100), formats=(Format.ROUND_ROBIN, Format.SWISS)
         ),
     ] = 2
     match_draw: Annotated[
-        int, Option("Of teams: those of a drawn match.", bounds=(0, 100), formats=(Format.ROUND_ROBIN, Format.SWISS))
+        int, Option("Match points for a drawn match.", bounds=(0, 100), formats=(Format.ROUND_ROBIN, Format.SWISS))
     ] = 1
     by_board_points: Annotated[
         bool,
@@ -256,21 +253,25 @@ class Adjudication:
     """When the arbiter ends a game by rule, or by a plug-in. Evaluations are those of the bots' comments."""
 
     plies: Annotated[int, Option("A game of so many plies is a draw; 0: never.", bounds=(0, 1_000_000))] = 0
-    material: Annotated[int, Option("A player who is ahead by so much material wins …", bounds=(0, 1_000))] = 0
+    material: Annotated[int, Option("A player with so much more material wins.", bounds=(0, 1_000))] = 0
     material_plies: Annotated[
-        int, Option("… after each of so many successive plies; 0: never.", bounds=(0, 10_000))
+        int, Option("For how many successive plies the lead in material has to last; 0: never.", bounds=(0, 10_000))
     ] = 0
     evaluation: Annotated[
         int,
-        Option("A player wins if both bots say that it is better by so much (permille above 500) …", bounds=(0, 500)),
+        Option("A player wins if both bots say that it is better by so much, in permille above 500.", bounds=(0, 500)),
     ] = 0
-    evaluation_plies: Annotated[int, Option("… for so many successive plies; 0: never.", bounds=(0, 10_000))] = 0
+    evaluation_plies: Annotated[
+        int, Option("For how many successive plies both bots have to say so; 0: never.", bounds=(0, 10_000))
+    ] = 0
     draw_evaluation: Annotated[
         int,
-        Option("A game is a draw if both bots say that it is level within so much (permille) …", bounds=(0, 500)),
+        Option("A game is a draw if both bots say that it is level within so much, in permille.", bounds=(0, 500)),
     ] = 0
-    draw_plies: Annotated[int, Option("… for so many successive plies; 0: never …", bounds=(0, 10_000))] = 0
-    draw_from_ply: Annotated[int, Option("… from this ply on.", bounds=(0, 1_000_000))] = 0
+    draw_plies: Annotated[
+        int, Option("For how many successive plies both bots have to say so; 0: never.", bounds=(0, 10_000))
+    ] = 0
+    draw_from_ply: Annotated[int, Option("The first ply at which such a draw may be.", bounds=(0, 1_000_000))] = 0
     plugin: Annotated[str, Option("The name of an adjudicator that the server has installed.")] = ""
 
 
@@ -301,27 +302,23 @@ class Spec:
     (`arbiter.matches.policy`) that differ from the server's.
     """
 
-    name: Annotated[str, Option("The tournament's name, for people.", allowed="a text, 1 to 100 characters")]
-    format: Annotated[Format, Option("Who meets whom, and when: deploy/examples has a file for each.")]
+    name: Annotated[str, Option("Its name.", allowed="1–100 characters")]
+    format: Annotated[Format, Option("Who meets whom, and when.")]
     games: Annotated[
         tuple[str, ...],
         Option(
-            "The variants, such as `pods(size=5)`; each meeting plays all of them.",
+            "Such as `pods(size=5)`; each meeting plays all of them.",
             bounds=(1, 20),
             allowed="a list of 1 to 20 variants",
         ),
     ]
     time: Annotated[
         str,
-        Option("The time control, such as `1m+1s`, `300ms/move+10s`, `40/30m`, `none`.", allowed="a time control"),
+        Option("Such as `1m+1s`, `300ms/move+10s`, `40/30m`, `none`.", allowed="a time control"),
     ]
-    rated: Annotated[bool, Option("Whether the games count for ratings.")] = True
-    paired: Annotated[bool, Option("Whether each game is played twice, with swapped seats and the same opening.")] = (
-        True
-    )
-    at_once: Annotated[
-        int, Option("How many games of this tournament one player plays at a time.", bounds=(1, 1_000))
-    ] = 1
+    rated: Annotated[bool, Option("The games count for ratings.")] = True
+    paired: Annotated[bool, Option("Each game is played twice, with swapped seats and the same opening.")] = True
+    at_once: Annotated[int, Option("How many games one player plays at a time.", bounds=(1, 1_000))] = 1
     options: Options = Options()
     openings: Openings = field(default_factory=Openings)
     entry: EntryRules = EntryRules()
@@ -334,7 +331,7 @@ class Spec:
     tie_breaks: Annotated[
         tuple[TieBreak, ...],
         Option(
-            "What orders players who are level, in this order. Without any: those of the format.",
+            "What orders players who are level, the first one first. Without any: those of the format.",
             bounds=(0, 20),
             allowed=f"a list of {', '.join(f'`{each}`' for each in TieBreak)}",
         ),
@@ -352,8 +349,8 @@ class Spec:
     attempts: Annotated[
         int,
         Option(
-            "How often a game is played at most, if its matches are void. Then the player who did not come has lost "
-            "it, or neither has won.",
+            "How often a game is played while its matches are void. Then the player who did not come loses "
+            "it, or nobody wins it.",
             bounds=(1, MOST_ATTEMPTS),
             stored=MOST_ATTEMPTS,
         ),

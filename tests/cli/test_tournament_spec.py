@@ -222,7 +222,7 @@ def test_a_wrong_table_of_engines_is_refused(file: Path, lines: str, said: str) 
         ('lines = "./mybot"', "the name that the bot plays under"),
         ('bot = "random"\nnodes = 5', "nothing without uci"),
         ('gtp = "gnugo"\nponder = true', "nothing without uci"),
-        ('bot = "random"\ndialogue = true', "nothing without uci or gtp"),
+        ('bot = "random"\ndialogue = true', "nothing without one of uci, gtp, lines, json_lines"),
         ('uci = ""', "a command line"),
         ('uci = "stockfish"\nnodes = -1', "a whole number from 0 to 1000000000"),
         ('uci = "stockfish"\ndraw_from = 30', "at least 1 where draw_from is given"),
