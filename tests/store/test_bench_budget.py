@@ -22,9 +22,12 @@ def said(_what: str) -> None:
 
 
 def test_visitors_attack_the_process_that_has_the_page(cluster: Cluster) -> None:
-    report = bench_budget(replace(TINY, store=cluster.url("postgres")), said)
-    [calls] = [figure.value for figure in report.figures if figure.key == "visiting_calls"]
-    assert calls > 0
+    def calls(seconds: float) -> float:
+        report = bench_budget(replace(TINY, seconds=seconds, store=cluster.url("postgres")), said)
+        [found] = [figure.value for figure in report.figures if figure.key == "visiting_calls"]
+        return found
+
+    assert any(calls(seconds) > 0 for seconds in (0.3, 3, 30))  # on a busy machine none is answered in a short round
 
 
 def test_two_processes_share_no_sqlite_file(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from http import HTTPStatus
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -48,7 +49,9 @@ def test_each_process_serves_the_page_and_hears_the_bus_and_one_has_the_bot(serv
         with closing(HTTPConnection(page)) as browser:  # the system gives each connection to one of them
             browser.request("GET", "/games")
             answer = browser.getresponse()
-            assert answer.status == 200
+            if answer.status == HTTPStatus.SERVICE_UNAVAILABLE:  # the machine is so busy that the database is late
+                return False
+            assert answer.status == HTTPStatus.OK
             assert b"Hop It!" in answer.read()
             served.update(process for process in processes if holds(process, browser.sock))
         return served.issuperset(processes)
