@@ -18,7 +18,7 @@ from arbiter_client.session import Waiting
 
 MOST_ENDED: Final = 100  #: ended matches that are remembered
 MOST_MATCHES: Final = 1_000  #: turns that wait for the agent at once
-PATIENCE_S: Final = 10.0  #: how long a server is awaited that was never reached
+PATIENCE_S: Final = 10.0  #: how long to wait for a server that was never reached
 OFFER: Final = ""  #: in place of a move: an offer of a draw
 FULL: Final = "this player has as many matches as it can answer"
 

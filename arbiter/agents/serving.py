@@ -99,7 +99,7 @@ class Agents:
         self._players[token] = player, stack
 
     async def _make_room(self) -> None:
-        """Let a player go who needs no place. Raises ToolError if there is none."""
+        """Let a player that needs no place go. Raises ToolError if there is none."""
         free = [token for token, (player, _) in self._players.items() if player.gone or not _has_match(player)]
         if not free:
             raise ToolError(FULL)

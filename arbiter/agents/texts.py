@@ -150,7 +150,7 @@ def closed(of: arb.ChallengeClosed) -> Json:
 
 
 def open_tournament(of: arb.Tournament) -> Json:
-    """Return a tournament as those see it who may enter it."""
+    """Return a tournament as a player sees it that may enter."""
     return {
         "tournament_id": of.tournament_id,
         "name": quoted(of.spec.name),

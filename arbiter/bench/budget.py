@@ -5,8 +5,9 @@ from the beginning, again and again, on as many streams as its limits allow; it 
 it watches all new events; it makes cheap calls at its full rate; it makes calls with long answers at its full rate;
 it asks for the boards of long games, and for long lists of moves; it makes calls that are refused, as fast as it can.
 Visitors of the page attack too: they ask for everything that it has, on few connections and on many, or read no answer.
-At last one player does all of that at once, then with visitors and callers from one address, then ten such players from
-ten addresses. Rounds with and without the attack alternate, so that other work on the machine affects both.
+At last one player does all of that at once; then it does so with visitors and callers from its address; then ten such
+players from ten addresses do. Rounds with and without the attack alternate, so that other work on the machine affects
+both.
 """
 
 from __future__ import annotations

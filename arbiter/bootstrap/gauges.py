@@ -63,7 +63,7 @@ def add_gauges(
 
 
 def _add_gauges_of_sharing(metrics: Metrics, life: Life) -> None:
-    """Add what a server has of the others that share its store; all 0 where it shares it with nobody."""
+    """Add the metrics of a server that shares its store; all are 0 for a server alone."""
     metrics.counter(
         "failovers",
         "Servers of the same store that were gone, whose matches this server has taken care of.",

@@ -232,7 +232,7 @@ def _is_shared(settings: Settings) -> bool:
 def _upkeep(
     settings: Settings, world: World, certificate: ServedCertificate | None
 ) -> Iterator[Coroutine[Any, Any, NoReturn]]:
-    """Yield what a server does all the time so that nobody has to start it again."""
+    """Yield what a server does for as long as it runs: it removes what is old, and takes new certificates."""
     yield keep_tidy(settings, world.store, world.clock, structlog.get_logger("arbiter.retention"))
     if certificate is not None:
         yield certificate.watch(structlog.get_logger("arbiter.certificate"))

@@ -168,7 +168,7 @@ def check_rules(
         settings = load(config, store=store, keys=keys)
         rules_check.check_store(settings.store, settings.key_ring, output)
     elif store or keys or config:
-        raise Failure(f"{folder} stands in place of a store: leave out it, or --store, --keys and --config")
+        raise Failure(f"{folder} stands in place of a store: leave the folder out, or --store, --keys and --config")
     else:
         rules_check.check_folder(folder, output)
 

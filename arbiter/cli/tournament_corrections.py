@@ -115,7 +115,7 @@ def reinstate(
 def replay(tournament_id: TournamentId, game: int, /, *, how: DecisionOptions | None = None) -> None:
     """Let a game that has a result be played again in its round, also if later rounds are paired.
 
-    Pairings that exist stay; it shows which would be others by each result that the game may have.
+    Pairings that exist stay. The command shows which ones each possible result of the game would change.
 
     :param game: The number of the game, as `arbiter tournament watch` and the page show it.
     """
@@ -202,7 +202,7 @@ def pair_round(
     afresh: Annotated[bool, Parameter(negative=())] = False,
     how: DecisionOptions | None = None,
 ) -> None:
-    """Pair the next round of a Swiss while it is paused, or pair a round again that has not begun.
+    """Pair the next round of a paused Swiss, or pair a round that has not begun again.
 
     Its games begin when the tournament is resumed.
 
@@ -239,7 +239,7 @@ def forbid(tournament_id: TournamentId, first: str, second: str, /, *, how: Deci
 
 @app.command
 def allow(tournament_id: TournamentId, first: str, second: str, /, *, how: DecisionOptions | None = None) -> None:
-    """Let two players be paired again who were kept apart, by `forbid` or by the tournament's specification.
+    """Let two players that `forbid` or the tournament's specification keeps apart be paired again.
 
     :param first: A player.
     :param second: The other player.

@@ -1,4 +1,4 @@
-"""The exceptions with which a situation ends that does not pass."""
+"""The exceptions with which a situation ends if it does not pass."""
 
 from __future__ import annotations
 

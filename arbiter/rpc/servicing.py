@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class ContextPart(Protocol):
-    """The part of gRPC's context (`grpc.aio.ServicerContext`) that a call needs whose messages are read and written."""
+    """The part of gRPC's context (`grpc.aio.ServicerContext`) needed by a call that reads and writes messages."""
 
     def invocation_metadata(self) -> Iterable[tuple[str, str | bytes]] | None:
         """Return the metadata of the call."""

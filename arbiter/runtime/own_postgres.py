@@ -240,7 +240,7 @@ class OwnPostgres:
         while self.runs:
             if time.monotonic() > last:
                 raise OperatorError(
-                    f"a PostgreSQL runs in {self._data} that this arbiter has not started: stop it first "
+                    f"another program has started the PostgreSQL in {self._data}: stop it first "
                     f"(pg_ctl stop -D {self._data})"
                 )
             time.sleep(LOOK_S)
@@ -307,7 +307,7 @@ def _account(user: str) -> dict[str, Any]:
     except KeyError:
         raise OperatorError(f"there is no user {user!r} on this machine for PostgreSQL (postgres_user)") from None
     if entry.pw_uid == 0:
-        raise OperatorError(f"PostgreSQL does not run as {user!r}, who is root: name another user (postgres_user)")
+        raise OperatorError(f"PostgreSQL does not run as root, and {user!r} is root: name another user (postgres_user)")
     return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
 
 

@@ -57,7 +57,7 @@ class OtherServers(Protocol):
         """Return whether a move has to wait until more is known of its player's last server."""
 
     def flag_waits_ms(self, match: Match, awaited: Collection[str], waited: bool) -> int:
-        """Return how long an end of a match waits that its deadline brings, 0 for not at all.
+        """Return how long the end of a match by its deadline waits, 0 for not at all.
 
         awaited: the players on whom it depends. waited: it has waited before in this turn.
         """

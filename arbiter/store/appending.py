@@ -84,7 +84,7 @@ def _looks_up(append: Append) -> bool:
 class SharedLog:
     """The log of a store that other servers write to as well; `dialects.postgres` says how they keep its order.
 
-    Who asks for the last number gets the records of others with it. They are valid whatever becomes of the transaction
+    With the last number, a caller gets the records of the others. They are valid whatever becomes of the transaction
     that has read them.
     """
 

@@ -214,7 +214,7 @@ def _named_version(engine: Engine) -> Iterator[None]:
         yield
     except CommandError as error:
         raise OperatorError(
-            f"the version of the store {_shown(engine.url)} is none that there was ({error}): "
+            f"the store {_shown(engine.url)} has a version that no arbiter knows ({error}): "
             f"{database_errors.DAMAGED_ADVICE}"
         ) from None
 

@@ -41,7 +41,7 @@ def stored(seals: Seals | None, row: Sequence[Any]) -> StoredRecord:
 
 
 def _mistyped(row: Sequence[Any]) -> str:
-    """Return which of the first values of a row has not the type that was written, as a clause."""
+    """Return which one of the first values of a row lacks the type that was written, as a clause."""
     found = zip(_TYPES.items(), row, strict=False)
     return next(f"its {name} is {_shown(value)}" for (name, kind), value in found if type(value) is not kind)
 

@@ -18,7 +18,7 @@ from arbiter.service.ratings.rating_work import InProcessRating
 from arbiter.service.tournaments.tournament_ports import InProcessPairing
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, NoKeys, PlainRules
 
-PATIENT_MS: Final = 60_000  #: without a beat of the server, before it takes itself for held up
+PATIENT_MS: Final = 60_000  #: without a look at the time, before the server takes it for a stall
 
 
 class Served:

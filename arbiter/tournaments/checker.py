@@ -110,7 +110,7 @@ class _Check(EarlierRounds):
 
     def _entry_changed(self, event: ev.EntryChanged) -> None:
         if event.player not in self.here:
-            self.say(f"the entry of {event.player} was changed, who does not play")
+            self.say(f"the entry of {event.player} was changed, but it does not play")
         if self.starters and event.rating != self.ratings.get(event.player):
             self.say(f"the seed of {event.player} was changed after the start")
         past = max(self.by_round, default=0)

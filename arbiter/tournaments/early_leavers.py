@@ -3,7 +3,7 @@
 This is the usual rule of federations for over-the-board chess. If a player has completed less than half of its games,
 they stay in the table, for ratings and the record, but the others have no points from them. If it has completed half or
 more, the games that are left are lost, and all count. Otherwise the players whom it had met while it was there would be
-compared with those who won without play. A player has completed a game that it has played, or has won because the other
+compared with those who won without play. A player has completed a game if it has played it, or won it because the other
 was not there. A player that does not come to its games, and does not withdraw, has not left. Nor has a disqualified
 one: then the organiser says what becomes of the results.
 

@@ -213,7 +213,7 @@ def different(openings: Openings, game: str, most: int) -> int:
 
 
 def few(spec: Spec, meetings: int | None) -> dict[str, int]:
-    """Return how many openings each variant has that has too few of them, so that games may come again.
+    """Return the variants with too few openings, so that games may come again, each with how many it has.
 
     meetings: the most meetings of the same two players; None: as many as there is time for. A variant has enough if the
     two can play all these meetings without the same opening in the same seats, or if it has `MOST_LISTED` random ones.

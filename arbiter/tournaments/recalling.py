@@ -85,7 +85,7 @@ class Recall:
         self._drop_all_but(self._wanted.games | self._wanted.again)
 
     def found(self) -> Recalled:
-        """Return the games, once all events are read. Raises IndexError if one of them is none that was dropped."""
+        """Return the games, once all events are read. Raises IndexError if one of them was not dropped."""
         self._drop_all_but(self._wanted.games)
         tournament = self.tournament
         numbers = sorted({tournament.games[game - 1].meeting for game in self._wanted.games})

@@ -276,7 +276,11 @@ class TestOwnPostgres:
         self, folder: Path, programs: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(os, "geteuid", lambda: 0)
-        for user, said in (("", "PostgreSQL does not run as root"), ("root", "who is root"), ("nix", "no user 'nix'")):
+        for user, said in (
+            ("", "PostgreSQL does not run as root"),
+            ("root", "'root' is root"),
+            ("nix", "no user 'nix'"),
+        ):
             with pytest.raises(OperatorError, match=said):
                 OwnPostgres(folder, programs, user)
 

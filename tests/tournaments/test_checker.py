@@ -115,7 +115,11 @@ def between(first: str, second: str) -> Callable[[Meeting], Meeting]:
 ENTRY = ev.EntryChanged(0, "p000", 1, (), "org", "r")
 OF_ALL: tuple[tuple[str, Change, str], ...] = (
     ("a second entry", again(ev.Entered), "p000 entered twice"),
-    ("an entry of nobody", added(replace(ENTRY, player="x"), ev.Entered), "the entry of x was changed, who does not"),
+    (
+        "an entry of nobody",
+        added(replace(ENTRY, player="x"), ev.Entered),
+        "the entry of x was changed, but it does not",
+    ),
     ("a late seed", added(ENTRY, ev.Started), "the seed of p000 was changed after the start"),
     ("a late bye", added(replace(ENTRY, byes=(1,)), ev.Paired), "the bye of p000 in round 1 was changed when"),
     ("seeds", changed(ev.Started, seeds=("p003", "p002", "p001", "p000")), "the seeds are p003, p002, p001, p000, but"),

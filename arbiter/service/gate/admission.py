@@ -64,7 +64,7 @@ class Call(NamedTuple):
 class Admission:
     """Authentication, scopes and rates of calls. `public`: calls that only read need no token.
 
-    proxies: the trusted ones; a call that comes by one of them counts for the address that it names.
+    proxies: the trusted ones; a call by one of them counts for the address that this proxy names.
 
     A call counts as one, and as more if its answer has many rows (`charge`). Calls of one caller that come at once are
     spread evenly, so that other callers have the event loop between them.
@@ -218,7 +218,7 @@ class Admission:
         return visitor
 
     def _address(self, call: Call) -> str:
-        """Return the name under which the address is counted that a call comes from."""
+        """Return the name under which the address of a call is counted."""
         return counted_as(self._proxies.sender(call.address, call.forwarded))
 
     async def _authenticated(self, call: Call) -> Caller:

@@ -50,7 +50,7 @@ class Attendance:
             self.note_present_players(live)  # the opponent need not wait for it any more
 
     def note_present_players(self, live: LiveMatch) -> None:
-        """Let a match decide that those of its players have arrived who are present now."""
+        """Let a match decide that its players who are present now have arrived."""
         for player in live.newest.holders:
             if self._presence.is_present(player) and not live.failed and not self._has_arrived(live, player):
                 self._note_arrival(live, player)

@@ -368,7 +368,7 @@ class Decisions:
             self._timers.set(live)
 
     def _flag_waits_ms(self, match: Match, waited: bool) -> int:
-        """Return how long an end waits that the deadline brings, 0 for not at all: a stream may be about to open.
+        """Return how long an end by the deadline waits, 0 for not at all: a stream may be about to open.
 
         waited: it has waited before in this turn.
         """

@@ -320,7 +320,7 @@ class Feed:
     async def _is_last(self, match_id: str, after: int) -> bool:
         """Return whether nothing follows a revision of a match, because it has ended there.
 
-        Another server may have told the reader of a revision that is not known here yet. Raises Refusal
+        The reader may have got a revision from another server before it is known here. Raises Refusal
         MATCH_NOT_FOUND, ARGUMENT_INVALID for a revision that does not exist yet.
         """
         match = await self._matches.match(match_id)

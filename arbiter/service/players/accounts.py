@@ -47,8 +47,8 @@ NO_TOKEN: Final = ""  #: in place of a token's id
 class Caller(NamedTuple):
     """A caller, and its token. NO_TOKEN: the call had none, and `player` is a name for its address.
 
-    counted: whether its calls are parts of a request that has been counted as a whole. session: whether it is a person
-    who has signed in with a browser, whose token makes no others.
+    counted: whether its calls are parts of a request that has been counted as a whole. session: whether a person has
+    signed in with a browser: such a token makes no others.
     """
 
     player: str

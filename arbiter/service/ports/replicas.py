@@ -49,11 +49,12 @@ def no_hand_overs(_player: str) -> Sequence[HandOver]:
 class PlaySession(NamedTuple):
     """A player's Play stream: the last one that was opened on any replica.
 
-    epoch: grows with each stream of the player. most_matches: the number in its bot's hello, 0 for no limit. left_ms:
-    the player has left replicas that have been silent since, without closing its stream there. Nobody knows yet
-    whether they are gone. This is when it left the last of them, in milliseconds since the epoch: when the next replica
-    opened its stream, NOT_YET if none has. None if there is no replica in doubt. replica: '' if the last stream is
-    over, or has never been opened, and replicas before it are in doubt.
+    epoch: grows with each stream of the player. most_matches: the number in its bot's hello, 0 for no limit.
+    replica: '' if the last stream is over, or has never been opened, and there are replicas in doubt. A replica is in
+    doubt if the player has left it without closing its stream there, and it has been silent since: nobody knows yet
+    whether it is gone. left_ms: when the player left the last of these, which is when the next replica opened its
+    stream, in milliseconds since the epoch. It is NOT_YET if no replica has opened one, and None if no replica is in
+    doubt.
     """
 
     player: str

@@ -128,7 +128,7 @@ class Membership:
         return replica, taken
 
     async def arrive(self, stream: PlayStream) -> None:
-        """Record when a stream was opened, whose player may come from a replica that is gone. Raises StoreFailed."""
+        """Record when a stream was opened; its player may come from a replica that is gone. Raises StoreFailed."""
         replica, epoch = stream.row
         await self._replicas.arrive(stream.player, replica, epoch, stream.opened_ms)
 
@@ -143,7 +143,7 @@ class Membership:
         return await self._replicas.give_back(stream.player, replica, epoch, turns, stream.opened_ms)
 
     async def drop(self, row: PlaySession) -> bool:
-        """Record that no stream is open here that has this row: it has ended, or its opening has failed.
+        """Record that no stream with this row is open here: it has ended, or its opening has failed.
 
         Raises StoreFailed.
         """

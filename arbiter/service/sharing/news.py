@@ -157,7 +157,7 @@ class News:
 
     @property
     def unheard(self) -> list[str]:
-        """The other servers of which no report has arrived that is fresh."""
+        """The other servers of which no fresh report has arrived."""
         oldest = self._clock.now_ms() - FRESH_MS
         return sorted(server for server in self._others if self._heard.get(server, 0) < oldest)
 

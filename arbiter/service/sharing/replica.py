@@ -127,8 +127,8 @@ class Replica:
     def expire(self, reason: StoreFailed) -> None:
         """End all streams if the others may have taken this replica for gone, because it has been silent for so long.
 
-        Call it before anything is sent to players: a turn that is handed over by a replica that is gone would be
-        charged if this process is killed then.
+        Call it before anything is sent to players: a turn that a replica hands over while it counts as gone would
+        be charged if this process is killed then.
         """
         silent_s = asyncio.get_running_loop().time() - self._heard
         if self._membership.last or self._membership.cut_off or silent_s <= self._membership.silence_ms / 1_000:
@@ -247,7 +247,7 @@ class Replica:
             self.news.read_notices(self._noticed)
 
     def _resolve_doubts(self, rows: Mapping[str, PlaySession]) -> None:
-        """Trust the players who came from replicas that are known by now to be alive, or have been cleaned up after."""
+        """Trust a player if each replica that it came from is known to be alive, or has been cleaned up after."""
         for player in self._whereabouts.in_doubt():
             session, row = self._sessions.of(player), rows.get(player)
             if self._membership.is_opening(player):
@@ -308,7 +308,7 @@ class Replica:
 
 
 def _may_have_turn(live: LiveMatch, player: str, left_ms: int | None) -> bool:
-    """Return whether a turn of a player may run that began by an instant, if one is given.
+    """Return whether a player may have a turn; with `left_ms`, one that began by that instant.
 
     The turn may be unknown here, while an append of this server is under way.
     """

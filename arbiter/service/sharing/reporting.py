@@ -1,7 +1,7 @@
 """The appends and the directory of a server that shares its store: what they have stored is reported.
 
-The records go to whoever follows the log, who does not have to read them then; with a bus, to the other servers too.
-Whoever follows the log also gets the records of other servers that an append has brought.
+The follower of the log gets the records, and does not have to read them; with a bus, the other servers get them too.
+The follower also gets the records of other servers that an append has brought.
 
 Each class names every method of its port; `arbiter.service.ports` says why.
 """

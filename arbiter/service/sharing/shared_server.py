@@ -144,7 +144,7 @@ class Sharing:
             self.note_arrival(stream)
 
     def note_arrival(self, stream: PlayStream) -> None:
-        """Record when a stream was opened, whose player may come from servers that are gone: then it left these."""
+        """Record when a stream was opened; then its player left the servers that are gone."""
         self._spawn(self._note_arrival(stream))
 
     async def _note_arrival(self, stream: PlayStream) -> None:
@@ -166,7 +166,7 @@ class Sharing:
     async def last_received(self, player: str, cursor: int, received: Collection[int]) -> int:
         """Return the cursor up to which a player has received every result, at most a given one.
 
-        The end of a match that another server has decided may come after a later one that was decided here.
+        If another server has decided the end of a match, it may arrive after a later end that was decided here.
         """
         known = await self._directory.player(player)
         last = known.acknowledged if known is not None else 0

@@ -137,7 +137,7 @@ class TournamentRegistry:
             task.add_done_callback(self._aborting.discard)
 
     def _is_left_over(self, match: Match) -> bool:
-        """Return whether a match is of a tournament that goes on without it: a crash came before its end was stored."""
+        """Return whether a match's tournament goes on without it: a crash came before the match's end was stored."""
         if self._dependencies.others.page_only:
             return False  # they look too
         made_by = tournament_of(match)

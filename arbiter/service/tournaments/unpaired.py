@@ -36,7 +36,7 @@ def why_unpaired(
 
 
 def _not_begun(tournament: Tournament, player: str, capacity: Capacity) -> Why:
-    """Return why no game begins of a player who is paired."""
+    """Return why no game of a paired player begins."""
     if capacity.full:
         return Why.SERVER_FULL
     if not capacity.may_play(player):

@@ -22,9 +22,9 @@ FORMS: Final = {"sqlite": "sqlite:///FILE", "postgresql": "postgresql://USER@HOS
 class Dialect(Protocol):
     """A kind of database. Methods raise SQLAlchemyError if the database fails.
 
-    name: for people. shared: whether several servers may use a store at the same time. begin: the statements with
-    which a transaction begins that changes tables, or reads before it writes; migration: one that migrates the
-    tables; snapshot: one that reads a consistent snapshot. lone_reads: options of a connection whose reads need no
+    name: for people. shared: whether several servers may use a store at the same time. begin: the first
+    statements of a transaction that changes tables, or reads before it writes; migration: of one that migrates the
+    tables; snapshot: of one that reads a consistent snapshot. lone_reads: options of a connection whose reads need no
     transaction. claim: what a transaction executes before it numbers records. now_ms: the query for the database's
     time (UTC epoch milliseconds), None if its clock is that of this machine. checkpoints: whether `checkpoint` has
     to be called while records are written.

@@ -1,7 +1,7 @@
-"""Servers that share a store: each has a machine with its own clock, a line to the store, and processes that may die.
+"""Servers that share a store: each has a machine with its own clock, a line to the store, and processes to be killed.
 
-Whatever servers do to be one arbiter is their own code: they follow the log, write heartbeats, clean up after dead
-ones, keep their clocks level with the store's.
+Whatever servers do to be one arbiter is their own code: they follow the log, write heartbeats, clean up after
+those that are gone, keep their clocks level with the store's.
 """
 
 from __future__ import annotations

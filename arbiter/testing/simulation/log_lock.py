@@ -12,7 +12,7 @@ from arbiter.testing.virtual_processes import WORLD
 class LogLock:
     """The lock of one log, for all servers that use it. holds: where it is noted when it was held.
 
-    queues: whether other writes of a server wait behind an append of it that waits, as those of a real store do
+    queues: whether other writes of a server wait behind its append that waits, as those of a real store do
     (`arbiter.store.writer`). Then its heartbeats stop, and it counts as cut off.
     """
 

@@ -87,7 +87,7 @@ class Line:
 class StoreCalls:
     """StoreCalls of a process to the store, over its line.
 
-    in_turn: waits until the writes of the server are done that are before another one.
+    in_turn: waits until all earlier writes of the server are done.
     """
 
     def __init__(self, line: Line, in_turn: Callable[[], Awaitable[None]]) -> None:

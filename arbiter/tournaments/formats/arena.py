@@ -69,7 +69,7 @@ class Arena(Pairer):
         return arrange(tournament, tournament.rounds + 1, pairs, free=field.free) if pairs else None
 
     def waits(self, tournament: Tournament, field: FreePlayers, player: str) -> Why | None:
-        """Return whether a player waits for others than those who are free."""
+        """Return JUST_MET if a player waits for others than the free players, else None."""
         not_now = tournament.forbidden | _too_soon(tournament, field)
         others = (other for other in field.free if other != player)
         return Why.JUST_MET if all(frozenset((player, other)) in not_now for other in others) else None

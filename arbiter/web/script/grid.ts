@@ -1,5 +1,5 @@
 // The live boards of the front page and of a tournament's page, kept current by one stream. The page loads its content again some seconds after
-// a match has ended, or another one has begun for which there is room, and every few seconds while there are no live matches.
+// a match has ended or, if there is room, another one has begun, and every few seconds while there are no live matches.
 import { ask } from "./ask.ts";
 import { Board } from "./board.ts";
 import { Clocks } from "./clocks.ts";

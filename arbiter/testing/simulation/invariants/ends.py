@@ -125,7 +125,7 @@ def absent(case: RunEvidence, match_id: str, entries: list[RecordedEvent]) -> st
     no_show = end["reason"] == "no_show"
     due = waiting + policy["no_show_ms"] if no_show else max(since[n - 1] for n in gone) + policy["abandon_ms"]
     if not no_show and len(gone) == 2:
-        due = min(due, _earliest_flag(entries))  # nobody wins on time who is not there
+        due = min(due, _earliest_flag(entries))  # an absent player does not win on time
     return "" if end["at"] >= due else f"came before {due}"
 
 

@@ -75,7 +75,7 @@ def lost_servers_are_charged_to_nobody(case: RunEvidence) -> Iterator[Violation]
 
 
 def players_of_a_killed_server_soon_go_on(case: RunEvidence) -> Iterator[Violation]:
-    """Check that a killed server is soon known to be dead, and that the moves of its players are stored then.
+    """Check that a killed server soon counts as gone, and that the moves of its players are stored then.
 
     Only if nothing happened to the other servers meanwhile, and the store is neither slow nor refuses anything. The
     store does not know that the process was killed, as if its machine had vanished: this is the slower way.

@@ -1,4 +1,4 @@
-"""Stalls: nobody is charged for the time in which a server alone on its store stood still, or loses by it."""
+"""Stalls: if a server alone on its store stands still, nobody is charged for that time, or loses by it."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def tournaments_are_legal(case: RunEvidence) -> Iterator[Violation]:
 
 
 def games_are_matches(case: RunEvidence, tournament_id: str, events: Sequence[ev.Event]) -> Iterator[Violation]:
-    """Check that each game has one match that counts, whose result is the game's; one more each time it is replayed."""
+    """Check that each game has one match that counts, with the game's result, and one more each time it is replayed."""
     begun = {event.match: event.game for event in events if isinstance(event, ev.Begun)}
     ended = {event.match: event for event in events if isinstance(event, ev.EndedGame)}
     what = [event.what for event in events if isinstance(event, ev.Corrected)]

@@ -157,7 +157,7 @@ class Waiting(NamedTuple):
 
 
 def _waiting(case: RunEvidence, player: str, since_ms: float, due_ms: float, until_ms: float) -> Waiting | None:
-    """Return the wait that was too long, before something was due that happened at `until_ms`, or None."""
+    """Return the wait that was too long, or None: before something that happened at `until_ms` was due."""
     streams = [
         each
         for each in case.history.asked_streams
@@ -190,8 +190,8 @@ def _asked(case: RunEvidence, sent: SentTurn) -> AskedStream | None:
 def _first_asked_ms(case: RunEvidence, asked: AskedStream) -> float:
     """Return since when a player has asked for its stream: servers that could not use the log may have sent it away.
 
-    It has asked all the time if it has soon asked again, each time that a server had ended its stream, or that it had
-    given up a request which the same server kept for long. A stream that the player has lost itself is left out.
+    It has asked all the time if it soon asked again each time: after a server had ended its stream, or after it had
+    given up a request that the same server kept for long. A stream that the player has lost itself is left out.
     """
     assert asked.asked_ms is not None
     first_ms = asked.asked_ms
