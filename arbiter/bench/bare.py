@@ -26,7 +26,7 @@ from arbiter_protos.v1 import play_pb2_grpc
 from arbiter.bench import bare_path
 from arbiter.bench.bare_path import BarePath, OutgoingMessages
 from arbiter.bench.processes import answer, order, run_part
-from arbiter.bootstrap import open_store
+from arbiter.bootstrap.store import open_store
 from arbiter.runtime.grpc_events import plain_loop
 from arbiter.runtime.loop import switch_seldom
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from arbiter.bench.scripts import GAME, SCRIPTS, scripts
 from arbiter.bench.stores import NewStore
-from arbiter.bootstrap import open_store
+from arbiter.bootstrap.store import open_store
 from arbiter.matches import creation, evolution, transitions
 from arbiter.matches.commands import Arrive, Create, Play
 from arbiter.matches.events import Created, Event

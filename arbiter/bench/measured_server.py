@@ -25,7 +25,8 @@ from typing import Any, Final
 import structlog
 
 from arbiter.bench.processes import answer, order
-from arbiter.bootstrap import open_world, serving
+from arbiter.bootstrap.running_server import serving
+from arbiter.bootstrap.world import open_world
 from arbiter.config import load
 from arbiter.matches.match import Match
 from arbiter.runtime.grpc_events import new_loop

@@ -16,7 +16,7 @@ from typing import Final
 
 from arbiter.bench.scripts import GAME, scripts
 from arbiter.bench.stores import NewStore
-from arbiter.bootstrap import open_store
+from arbiter.bootstrap.store import open_store
 from arbiter.event_json.canonical import digest
 from arbiter.games.contract import Seat
 from arbiter.matches import creation, evolution, transitions

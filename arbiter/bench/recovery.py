@@ -32,7 +32,8 @@ from arbiter.bench.report import Bound, Progress, Report
 from arbiter.bench.scripts import GAME, SCRIPTS, scripts
 from arbiter.bench.server_process import CALL_S, live_matches
 from arbiter.bench.stores import NewStore
-from arbiter.bootstrap import create_token, create_tokens, open_store
+from arbiter.bootstrap.operator_tokens import create_token, create_tokens
+from arbiter.bootstrap.store import open_store
 from arbiter.games import registry
 from arbiter.runtime.loopback import free_port
 from arbiter.service.players.accounts import Scope

@@ -42,7 +42,7 @@ def create(
     """
     scopes = scope or ["play", "observe"]
     if store is not None:
-        from arbiter.bootstrap import create_token  # a server is loaded only where it is written to directly
+        from arbiter.bootstrap.operator_tokens import create_token  # only here a store is loaded
 
         secret = asyncio.run(create_token(store, name, scopes, note))
     else:

@@ -8,7 +8,8 @@ from typing import Annotated, Final
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from arbiter.bootstrap import archive_store, count_archivable, shown_store
+from arbiter.bootstrap.archiving import archive_store, count_archivable
+from arbiter.bootstrap.store import shown_store
 from arbiter.cli.failure import Failure
 from arbiter.cli.server_options import ConfigOption, KeysOption, StoreOption
 from arbiter.cli.store import progress_of

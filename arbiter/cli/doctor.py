@@ -11,7 +11,9 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from arbiter import __version__
-from arbiter.bootstrap import Finding, Grade, examine, growth_of_logs
+from arbiter.bootstrap.disk_growth import growth_of_logs
+from arbiter.bootstrap.examination import examine
+from arbiter.bootstrap.findings import Finding, Grade
 from arbiter.cli.failure import FAILED, Failure
 from arbiter.cli.metrics_text import LOG_PLACE, Interval, Sample, read, separated
 from arbiter.cli.server_options import ConfigOption, KeysOption, StoreOption

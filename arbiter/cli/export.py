@@ -10,7 +10,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from arbiter.bootstrap import Exporting, open_export, shown_store
+from arbiter.bootstrap.exporting import Exporting, open_export
+from arbiter.bootstrap.store import shown_store
 from arbiter.cli.export_columns import MATCHES, MOVES, match_row, move_rows
 from arbiter.cli.failure import Failure
 from arbiter.cli.server_options import ConfigOption, KeysOption, StoreOption

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from arbiter.bootstrap import migrate_store, shown_store
+from arbiter.bootstrap.store import migrate_store, shown_store
 from arbiter.cli.failure import Failure
 from arbiter.cli.server_options import ConfigOption, StoreOption
 from arbiter.cli.terminal import say

@@ -147,7 +147,7 @@ async def _wait_for_stream(client: arb.Client, name: str) -> None:
 @asynccontextmanager
 async def _own_arbiter(bot: str) -> AsyncIterator[tuple[Login, str, TakeBack]]:
     """Run an arbiter on a temporary store; yield how the person connects to it, the bot's token, and how to undo."""
-    from arbiter.bootstrap import serving  # with another server, there is no wait for a server's imports
+    from arbiter.bootstrap.running_server import serving  # with another server, there is no wait for a server's imports
 
     with tempfile.TemporaryDirectory(prefix="arbiter-") as folder:
         settings = load_private(listen=f"127.0.0.1:{free_port()}", store=f"sqlite:///{folder}/arbiter.db")

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from arbiter.bootstrap import open_export, shown_store
+from arbiter.bootstrap.exporting import open_export
+from arbiter.bootstrap.store import shown_store
 from arbiter.cli.failure import Failure
 from arbiter.cli.store import progress_of
 from arbiter.cli.table_options import TableOptions

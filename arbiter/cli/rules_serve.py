@@ -12,8 +12,9 @@ from typing import Final
 
 import arbiter_client as arb
 
-from arbiter.bootstrap import ADMIN, serving
+from arbiter.bootstrap.running_server import serving
 from arbiter.cli import logs
+from arbiter.cli.connection import OPERATOR
 from arbiter.cli.terminal import write_line
 from arbiter.config import load_private
 from arbiter.runtime.loopback import HOST, free_port
@@ -39,7 +40,7 @@ async def serve_until_end_of_input() -> None:
         async with serving(settings) as running:
             async with arb.Client(server, token=running.admin_token, tls=arb.NO_TLS) as admin:
                 seats = {seat: (await admin.create_token(seat)).secret for seat in SEATS}
-            write_line(json.dumps({server: {ADMIN: running.admin_token, **seats}}))
+            write_line(json.dumps({server: {OPERATOR: running.admin_token, **seats}}))
             sys.stdout.flush()
             await asyncio.to_thread(_read_to_end)
 

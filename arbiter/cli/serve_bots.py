@@ -9,7 +9,8 @@ from typing import Final
 
 from arbiter_client import NO_TLS
 
-from arbiter.bootstrap import RunningServer, replace_token
+from arbiter.bootstrap.operator_tokens import replace_token
+from arbiter.bootstrap.running_server import RunningServer
 from arbiter.cli import bundled_bot
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import say

@@ -13,8 +13,10 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 import structlog
 from google.protobuf.internal import api_implementation
 
-from arbiter.bootstrap import ADMIN, RunningServer, serving, shown_store
+from arbiter.bootstrap.running_server import RunningServer, serving
+from arbiter.bootstrap.store import shown_store
 from arbiter.cli.announcing import Serving, client_address
+from arbiter.cli.connection import OPERATOR
 from arbiter.cli.failure import FAILED, USAGE, Failure
 from arbiter.cli.terminal import tell
 from arbiter.config import Settings
@@ -110,7 +112,7 @@ def _end_after(most_ms: int) -> None:
 def _described(settings: Settings, running: RunningServer) -> Serving:
     metrics = [running.metrics] if running.metrics else []
     token = running.admin_token or ""
-    return Serving(running.port, shown_store(settings.store), running.matches, running.page, metrics, ADMIN, token)
+    return Serving(running.port, shown_store(settings.store), running.matches, running.page, metrics, OPERATOR, token)
 
 
 @asynccontextmanager

@@ -10,7 +10,8 @@ from pathlib import Path
 from cyclopts import App
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from arbiter.bootstrap import Copied, backup_store, check_store, rebuild_store, restore_store, shown_store
+from arbiter.bootstrap.backup import Copied, backup_store, restore_store
+from arbiter.bootstrap.store import check_store, rebuild_store, shown_store
 from arbiter.cli.failure import Failure
 from arbiter.cli.server_options import ConfigOption, KeysOption, StoreOption
 from arbiter.cli.terminal import console, counted, on_terminal, say

@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 
 from arbiter_protos.v1 import play_pb2
 
-from arbiter.bootstrap import Arbiter
+from arbiter.bootstrap.wiring import Arbiter
 from arbiter.conformance.failures import Failed
 from arbiter.conformance.trace import SentAct, Trace
 from arbiter.conformance.waiting import REACT_S

@@ -6,7 +6,10 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final
 
-from arbiter.bootstrap import Arbiter, Store, World, serving
+from arbiter.bootstrap.running_server import serving
+from arbiter.bootstrap.store import Store
+from arbiter.bootstrap.wiring import Arbiter
+from arbiter.bootstrap.world import World
 from arbiter.config import Settings, load
 from arbiter.runtime.ids import SystemIds
 from arbiter.runtime.loopback import free_port

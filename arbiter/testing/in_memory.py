@@ -6,7 +6,10 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from arbiter.bootstrap import NO_JUDGES, Arbiter, Store, World, started, wire
+from arbiter.bootstrap.running_server import started
+from arbiter.bootstrap.store import Store
+from arbiter.bootstrap.wiring import Arbiter, wire
+from arbiter.bootstrap.world import NO_JUDGES, World
 from arbiter.config import Settings, load
 from arbiter.matches.commands import Create
 from arbiter.matches.match import Match, with_position

@@ -8,7 +8,9 @@ from typing import Any, Final
 
 import grpc
 
-from arbiter.bootstrap import RunningServer, Store, World, serving
+from arbiter.bootstrap.running_server import RunningServer, serving
+from arbiter.bootstrap.store import Store
+from arbiter.bootstrap.world import World
 from arbiter.config import Limits, Settings, load
 from arbiter.runtime.ids import SystemIds
 from arbiter.runtime.loopback import free_port

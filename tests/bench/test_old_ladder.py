@@ -9,7 +9,7 @@ import pytest
 
 from arbiter.bench.old_ladder import PLIES, write_ladder
 from arbiter.bench.stores import NewStore
-from arbiter.bootstrap import check_store, open_store
+from arbiter.bootstrap.store import check_store, open_store
 from arbiter.keys.watermark import Watermark
 from arbiter.service.ports.journal import Filter
 from arbiter.service.record.match_log import load_match

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from arbiter.bootstrap import open_record
+from arbiter.bootstrap.store import open_record
 from arbiter.cli.app import run
 from arbiter.config import load
 from tests.cli.command import Arbiter, Ran, Server

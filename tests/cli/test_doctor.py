@@ -21,7 +21,8 @@ from typing import Any
 import pytest
 
 from arbiter import __version__
-from arbiter.bootstrap import examination, open_record
+from arbiter.bootstrap import examination
+from arbiter.bootstrap.store import open_record
 from arbiter.config import Settings, load
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.events import Cause

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from pyarrow import parquet
 
-from arbiter.bootstrap import open_record
+from arbiter.bootstrap.store import open_record
 from arbiter.cli.export_columns import MATCHES, MOVES, Column, page
 from arbiter.cli.parquet import table
 from arbiter.config import load

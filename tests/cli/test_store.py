@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from arbiter.bootstrap import open_record, open_store
+from arbiter.bootstrap.store import open_record, open_store
 from arbiter.config import load
 from arbiter.service.ports.journal import Append
 from arbiter.service.record import tournament_log

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from arbiter.bootstrap import open_record
+from arbiter.bootstrap.store import open_record
 from arbiter.config import load
 from arbiter.service.ports.journal import Append
 from arbiter.testing.clock import run

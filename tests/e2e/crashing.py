@@ -30,7 +30,8 @@ from typing import Any, Final, NamedTuple, NoReturn
 import structlog
 from sqlalchemy import Connection, Engine, event, text
 
-from arbiter.bootstrap import World, open_world, serving
+from arbiter.bootstrap.running_server import serving
+from arbiter.bootstrap.world import World, open_world
 from arbiter.config import Settings, load
 from arbiter.matches.events import EventKind
 from arbiter.runtime.grpc_events import new_loop

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from arbiter_protos.v1 import play_pb2
 
-from arbiter.bootstrap import World, open_world
+from arbiter.bootstrap.world import World, open_world
 from arbiter.config import Settings
 from arbiter.matches.commands import Create
 from arbiter.matches.events import Ended, Event, Interrupted, Moved, Resumed

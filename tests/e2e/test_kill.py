@@ -17,7 +17,7 @@ import arbiter_client as arb
 import grpc
 import pytest
 
-from arbiter.bootstrap import check_store
+from arbiter.bootstrap.store import check_store
 from arbiter.keys.key_ring import holds
 from arbiter.matches import transcript
 from arbiter.matches.events import EventKind

@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-from arbiter.bootstrap import open_world
+from arbiter.bootstrap.world import open_world
 from arbiter.config import load
 from arbiter.errors import OperatorError
 from arbiter.games.registry import game

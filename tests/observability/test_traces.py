@@ -18,7 +18,8 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from arbiter.bootstrap import World, open_world, tracing
+from arbiter.bootstrap import tracing
+from arbiter.bootstrap.world import World, open_world
 from arbiter.config import Settings, load
 from arbiter.errors import OperatorError
 from arbiter.games.registry import game

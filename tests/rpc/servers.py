@@ -12,7 +12,9 @@ from typing import Any, Final, cast
 import grpc
 import pytest
 
-from arbiter.bootstrap import Arbiter, Store, World
+from arbiter.bootstrap.store import Store
+from arbiter.bootstrap.wiring import Arbiter
+from arbiter.bootstrap.world import World
 from arbiter.config import Settings
 from arbiter.service.ports.journal import Subject
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas

@@ -16,7 +16,7 @@ from statistics import quantiles
 import pytest
 from arbiter_protos.v1 import match_pb2
 
-from arbiter.bootstrap import World
+from arbiter.bootstrap.world import World
 from arbiter.config import Credit, Settings
 from arbiter.matches.clock import CreditRules, credit
 from arbiter.runtime.system_clock import SystemClock

@@ -17,7 +17,7 @@ from google.protobuf.message_factory import GetMessageClass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arbiter.bootstrap import World
+from arbiter.bootstrap.world import World
 from arbiter.config import Limits, Settings
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry

@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 from arbiter_protos.v1 import game_pb2 as pb
 
-from arbiter.bootstrap import World
+from arbiter.bootstrap.world import World
 from arbiter.config import Limits, Settings
 from arbiter.errors import Reason
 from arbiter.games.registry import classes, game

@@ -13,7 +13,7 @@ import grpc
 import pytest
 from arbiter_protos.v1 import game_pb2, match_pb2, play_pb2, play_pb2_grpc, player_pb2
 
-from arbiter.bootstrap import World
+from arbiter.bootstrap.world import World
 from arbiter.config import Limits, Settings
 from arbiter.service.gate.gate import Gate
 from arbiter.service.matches.live import ENDED_KEPT

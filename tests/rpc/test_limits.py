@@ -11,7 +11,7 @@ import grpc
 import pytest
 from arbiter_protos.v1 import game_pb2, match_pb2, play_pb2, player_pb2, server_pb2, server_pb2_grpc
 
-from arbiter.bootstrap import World
+from arbiter.bootstrap.world import World
 from arbiter.config import Credit, Limits, Matches, Settings
 from arbiter.errors import Reason
 from arbiter.games.registry import game

@@ -9,7 +9,7 @@ import pytest
 from arbiter_protos.v1 import match_pb2 as pb
 from arbiter_protos.v1 import server_pb2
 
-from arbiter.bootstrap import World
+from arbiter.bootstrap.world import World
 from arbiter.config import Settings
 from arbiter.errors import Reason
 from arbiter.games.registry import game

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import pytest
 from arbiter_protos.v1 import match_pb2, match_pb2_grpc, play_pb2, play_pb2_grpc
 
-from arbiter.bootstrap import World, open_store
+from arbiter.bootstrap.store import open_store
+from arbiter.bootstrap.world import World
 from arbiter.config import Settings
 from arbiter.games.registry import game
 from arbiter.service.players.accounts import Scope

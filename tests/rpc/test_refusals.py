@@ -11,7 +11,8 @@ import pytest
 from arbiter_protos.v1 import match_pb2 as pb
 from arbiter_protos.v1 import play_pb2
 
-from arbiter.bootstrap import Store, World
+from arbiter.bootstrap.store import Store
+from arbiter.bootstrap.world import World
 from arbiter.config import Limits, Settings
 from arbiter.errors import Reason
 from arbiter.games.registry import game

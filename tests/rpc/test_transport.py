@@ -15,7 +15,9 @@ from arbiter_protos.v1 import game_pb2, match_pb2, play_pb2, play_pb2_grpc, serv
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
-from arbiter.bootstrap import Store, World, serving
+from arbiter.bootstrap.running_server import serving
+from arbiter.bootstrap.store import Store
+from arbiter.bootstrap.world import World
 from arbiter.config import Limits, Settings, load
 from arbiter.errors import OperatorError, Reason
 from arbiter.rpc.grpc_server import SERVICES, RpcServer

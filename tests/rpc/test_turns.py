@@ -14,7 +14,8 @@ from arbiter_protos.v1 import match_pb2, play_pb2, play_pb2_grpc, player_pb2
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection, reflection_pb2, reflection_pb2_grpc
 
-from arbiter.bootstrap import wire, wiring
+from arbiter.bootstrap import wiring
+from arbiter.bootstrap.wiring import wire
 from arbiter.config import Limits, Settings
 from arbiter.errors import Reason
 from arbiter.games.registry import game

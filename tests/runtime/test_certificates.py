@@ -13,7 +13,9 @@ import structlog
 from arbiter_protos.v1 import server_pb2, server_pb2_grpc
 from structlog.testing import capture_logs
 
-from arbiter.bootstrap import Grade, certificate_findings, open_world
+from arbiter.bootstrap import certificate_findings
+from arbiter.bootstrap.findings import Grade
+from arbiter.bootstrap.world import open_world
 from arbiter.config import Settings, load
 from arbiter.errors import OperatorError
 from arbiter.runtime import certificates as runtime_certificates

@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from arbiter.bootstrap import Store, open_store
+from arbiter.bootstrap.store import Store, open_store
 from arbiter.store.database import opened
 from arbiter.store.dialects import postgres_locks
 from arbiter.store.tables import metadata

@@ -9,7 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from arbiter.bootstrap import World, check_store, open_record, open_store, started, wire
+from arbiter.bootstrap.running_server import started
+from arbiter.bootstrap.store import check_store, open_record, open_store
+from arbiter.bootstrap.wiring import wire
+from arbiter.bootstrap.world import World
 from arbiter.config import Settings, load
 from arbiter.errors import OperatorError, Reason, Refusal
 from arbiter.runtime.system_clock import SystemClock

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sqlalchemy import Engine, event
 
-from arbiter.bootstrap import open_store
+from arbiter.bootstrap.store import open_store
 from arbiter.service.ports.journal import Append, Subject
 from arbiter.service.record.snapshots import take_snapshot
 from arbiter.service.record.tournament_log import Chain, summary_of

@@ -16,7 +16,7 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from arbiter.bootstrap import open_store
+from arbiter.bootstrap.store import open_store
 from arbiter.service.ports.journal import Append
 from arbiter.store.dialects import SQLITE
 from arbiter.store.tables import Numbered

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from sqlalchemy import Connection
 
-from arbiter.bootstrap import Store, open_store
+from arbiter.bootstrap.store import Store, open_store
 from arbiter.service.ports.journal import Append, AppendBase, JournalConflict, Record, StoreFailed, Subject
 from arbiter.store.appending import MOST_GUESSED, UNDISTURBED
 from arbiter.store.database import opened

@@ -15,19 +15,11 @@ import pytest
 from arbiter_protos.v1 import match_pb2
 from sqlalchemy import text
 
-from arbiter.bootstrap import (
-    Archived,
-    Store,
-    archive_store,
-    archiving,
-    backup_store,
-    check_store,
-    count_archivable,
-    open_store,
-    open_world,
-    rebuild_store,
-    restore_store,
-)
+from arbiter.bootstrap import archiving
+from arbiter.bootstrap.archiving import Archived, archive_store, count_archivable
+from arbiter.bootstrap.backup import backup_store, restore_store
+from arbiter.bootstrap.store import Store, check_store, open_store, rebuild_store
+from arbiter.bootstrap.world import open_world
 from arbiter.keys.watermark import Watermark
 from arbiter.service.ports.journal import Append, MatchSummary, RecordDamaged, StoredRecord, StoreFailed
 from arbiter.store import archive, gaps, sealing
@@ -167,7 +159,8 @@ KILLED = """
 import os, sys
 from pathlib import Path
 from sqlalchemy import event
-from arbiter.bootstrap import archiving, archive_store
+from arbiter.bootstrap import archiving
+from arbiter.bootstrap.archiving import archive_store
 from arbiter.store import archive
 
 after, store, keys = sys.argv[1:]

@@ -15,7 +15,9 @@ import pytest
 from arbiter_protos.v1 import match_pb2, player_pb2
 from sqlalchemy import text
 
-from arbiter.bootstrap import backup_store, check_store, open_world, restore_store
+from arbiter.bootstrap.backup import backup_store, restore_store
+from arbiter.bootstrap.store import check_store
+from arbiter.bootstrap.world import open_world
 from arbiter.cli.app import run
 from arbiter.errors import OperatorError
 from arbiter.store.database import opened
@@ -93,7 +95,8 @@ import os, sys
 from pathlib import Path
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
-from arbiter.bootstrap import backup, backup_store, restore_store
+from arbiter.bootstrap import backup
+from arbiter.bootstrap.backup import backup_store, restore_store
 
 what, when, folder, store, keys = sys.argv[1:]
 

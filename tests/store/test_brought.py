@@ -11,7 +11,7 @@ import structlog
 from sqlalchemy import Connection, event, text
 from sqlalchemy.exc import OperationalError
 
-from arbiter.bootstrap import Store, open_store
+from arbiter.bootstrap.store import Store, open_store
 from arbiter.service.ports.journal import Append, JournalConflict, Record, StoredRecord, StoreFailed, Subject
 from arbiter.store.appending import UNDISTURBED
 from arbiter.store.database import opened

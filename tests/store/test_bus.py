@@ -11,7 +11,7 @@ from pathlib import Path
 import arbiter_client as arb
 import pytest
 
-from arbiter.bootstrap import open_world
+from arbiter.bootstrap.world import open_world
 from arbiter.config import load
 from arbiter.errors import OperatorError
 from arbiter.runtime.loopback import free_port

@@ -16,7 +16,8 @@ from sqlalchemy import Engine, inspect, text
 from sqlalchemy.engine.interfaces import ReflectedIndex
 from structlog.testing import capture_logs
 
-from arbiter.bootstrap import open_store, serving
+from arbiter.bootstrap.running_server import serving
+from arbiter.bootstrap.store import open_store
 from arbiter.config import load
 from arbiter.errors import OperatorError, Reason
 from arbiter.service.ports.directory import Player

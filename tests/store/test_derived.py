@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, text
 
-from arbiter.bootstrap import check_store, open_store, rebuild_store
+from arbiter.bootstrap.store import check_store, open_store, rebuild_store
 from arbiter.errors import OperatorError
 from arbiter.ratings.counts import Counts, RatedGame
 from arbiter.service.ports.directory import Player

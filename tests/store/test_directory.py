@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from arbiter.bootstrap import Store
+from arbiter.bootstrap.store import Store
 from arbiter.service.ports.directory import AlreadyThere, Challenge, Player, Token
 
 ALICE = Player("alice", 5, "a bot", "Rook", "2", ("pods", "hop-it"), 8)

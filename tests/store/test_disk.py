@@ -16,7 +16,8 @@ import pytest
 import structlog
 from sqlalchemy import event
 
-from arbiter.bootstrap import Store, check_store, open_store, serving
+from arbiter.bootstrap.running_server import serving
+from arbiter.bootstrap.store import Store, check_store, open_store
 from arbiter.config import load
 from arbiter.errors import OperatorError, Reason
 from arbiter.service.ports.directory import Player

@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy.engine import make_url
 
-from arbiter.bootstrap import Finding, Grade, examination, open_record
+from arbiter.bootstrap import examination
 from arbiter.bootstrap.examination import examine
+from arbiter.bootstrap.findings import Finding, Grade
+from arbiter.bootstrap.store import open_record
 from arbiter.config import Settings, load
 from arbiter.store import looking
 from tests.store.postgres import Cluster

@@ -12,7 +12,7 @@ import structlog
 from sqlalchemy import Connection, event
 from sqlalchemy.exc import OperationalError
 
-from arbiter.bootstrap import Store, open_store
+from arbiter.bootstrap.store import Store, open_store
 from arbiter.service.ports.journal import (
     Append,
     AppendBase,

@@ -16,7 +16,7 @@ from pathlib import Path
 import arbiter_client as arb
 import pytest
 
-from arbiter.bootstrap import serving
+from arbiter.bootstrap.running_server import serving
 from arbiter.config import load
 from arbiter.matches import check_chain, replay
 from arbiter.matches.events import Interrupted, Moved

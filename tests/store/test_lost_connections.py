@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Engine, select, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 
-from arbiter.bootstrap import Store, open_store
+from arbiter.bootstrap.store import Store, open_store
 from arbiter.errors import OperatorError, Reason
 from arbiter.service.ports.directory import Player
 from arbiter.service.ports.journal import Append, JournalConflict, StoreFailed

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from arbiter.bootstrap import archive_store
+from arbiter.bootstrap.archiving import archive_store
 from arbiter.cli.app import run
 from arbiter.keys.watermark import Watermark
 from arbiter.runtime.loopback import free_port

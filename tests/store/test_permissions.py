@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from arbiter.bootstrap import Finding, Grade, backup_store, open_record, restore_store
+from arbiter.bootstrap.backup import backup_store, restore_store
 from arbiter.bootstrap.examination import examine
+from arbiter.bootstrap.findings import Finding, Grade
+from arbiter.bootstrap.store import open_record
 from arbiter.cli.transcript_files import write_whole
 from arbiter.config import Settings, load
 

@@ -10,7 +10,7 @@ from unittest.mock import ANY
 import pytest
 from structlog.testing import capture_logs
 
-from arbiter.bootstrap import Store, open_store
+from arbiter.bootstrap.store import Store, open_store
 from arbiter.errors import OperatorError
 from arbiter.matches import Receipt
 from arbiter.matches.commands import Play

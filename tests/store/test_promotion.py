@@ -13,7 +13,7 @@ from pathlib import Path
 import arbiter_client as arb
 import pytest
 
-from arbiter.bootstrap import open_store
+from arbiter.bootstrap.store import open_store
 from arbiter.service.ports.journal import StoreFailed
 from tests.e2e.crashing import CrashPlan
 from tests.e2e.crashing_server import LONGEST_S, CrashingServer, crashing_server

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 from sqlalchemy.engine import make_url
 
-from arbiter.bootstrap import open_store
+from arbiter.bootstrap.store import open_store
 from arbiter.service.ports.directory import AlreadyThere, Directory, Player
 from arbiter.service.ports.notices import SHOWN, Notice, NoticeKind
 from arbiter.service.ports.replicas import NOT_YET, HandOver, LostPlayer, PlaySession, Replicas

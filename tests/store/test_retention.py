@@ -14,7 +14,10 @@ import structlog
 from arbiter_protos.v1 import match_pb2, player_pb2
 from structlog.testing import capture_logs
 
-from arbiter.bootstrap import count_archivable, open_store, open_world, retention
+from arbiter.bootstrap import retention
+from arbiter.bootstrap.archiving import count_archivable
+from arbiter.bootstrap.store import open_store
+from arbiter.bootstrap.world import open_world
 from arbiter.config import load
 from arbiter.errors import OperatorError
 from arbiter.service.ports.directory import Player, Token

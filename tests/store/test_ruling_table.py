@@ -10,7 +10,7 @@ from random import Random
 import pytest
 from sqlalchemy import text
 
-from arbiter.bootstrap import Store, check_store, open_record, open_store, rebuild_store
+from arbiter.bootstrap.store import Store, check_store, open_record, open_store, rebuild_store
 from arbiter.config import load
 from arbiter.errors import OperatorError, Refusal
 from arbiter.ratings.rulings import NO_GAMES, Command, Decision, Selection

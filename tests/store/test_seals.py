@@ -9,7 +9,7 @@ import pytest
 import structlog
 from sqlalchemy import text
 
-from arbiter.bootstrap import Store, check_store, open_store
+from arbiter.bootstrap.store import Store, check_store, open_store
 from arbiter.errors import Reason
 from arbiter.keys.key_ring import open_ring
 from arbiter.keys.seals import RingSeals

@@ -15,8 +15,7 @@ import structlog
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from arbiter.bootstrap import Store, rebuild_store
-from arbiter.bootstrap.store import open_record
+from arbiter.bootstrap.store import Store, open_record, rebuild_store
 from arbiter.config import load
 from arbiter.errors import OperatorError
 from arbiter.keys import seals

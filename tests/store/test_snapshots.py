@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from arbiter.bootstrap import check_store, open_store, rebuild_store
+from arbiter.bootstrap.store import check_store, open_store, rebuild_store
 from arbiter.keys.watermark import Watermark
 from arbiter.service.ports.journal import Append, Record
 from arbiter.service.record.snapshots import code_version, difference, go_on_from, snapshot_and_rest, take_snapshot

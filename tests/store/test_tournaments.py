@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import text
 
-from arbiter.bootstrap import Store, check_store, open_store, rebuild_store
+from arbiter.bootstrap.store import Store, check_store, open_store, rebuild_store
 from arbiter.errors import OperatorError
 from arbiter.service.ports.journal import Append, JournalConflict, Record, Subject, TournamentFilter, TournamentSummary
 from arbiter.service.record import tournament_log

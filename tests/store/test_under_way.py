@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, event
 
-from arbiter.bootstrap import open_store
+from arbiter.bootstrap.store import open_store
 from arbiter.service.ports.journal import Filter, Journal
 from arbiter.store.database import opened
 

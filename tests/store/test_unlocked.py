@@ -25,7 +25,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, text
 
-from arbiter.bootstrap import Store, open_record, open_store
+from arbiter.bootstrap.store import Store, open_record, open_store
 from arbiter.config import load
 from arbiter.runtime.loop import SELDOM_SWITCH_S, SWITCH_S
 from arbiter.service.ports.journal import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from arbiter.bootstrap import Store
+from arbiter.bootstrap.store import Store
 from arbiter.service.ports.directory import Player
 from arbiter.service.ports.web_hooks import WebHook
 

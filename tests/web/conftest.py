@@ -12,7 +12,7 @@ from jinja2 import BytecodeCache, Environment
 from jinja2.bccache import Bucket
 from playwright.async_api import async_playwright
 
-from arbiter.bootstrap import open_world
+from arbiter.bootstrap.world import open_world
 from arbiter.runtime.loopback import free_port
 from arbiter.testing.served import Served, served
 from arbiter.web import rendering

@@ -17,7 +17,9 @@ import pytest
 import structlog
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from arbiter.bootstrap import Store, World, gate_of
+from arbiter.bootstrap.running_server import gate_of
+from arbiter.bootstrap.store import Store
+from arbiter.bootstrap.world import World
 from arbiter.keys.key_ring import open_ring
 from arbiter.matches.commands import OfferDraw, Play, Resign
 from arbiter.matches.comments import Comment

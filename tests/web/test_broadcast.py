@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from arbiter.bootstrap import Store, World, gate_of
+from arbiter.bootstrap.running_server import gate_of
+from arbiter.bootstrap.store import Store
+from arbiter.bootstrap.world import World
 from arbiter.matches.commands import Play, Resign
 from arbiter.matches.match import Match, Phase
 from arbiter.matches.policy import ClockStart, Policy

@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 import httpx
 import pytest
 
-from arbiter.bootstrap import World
+from arbiter.bootstrap.world import World
 from arbiter.config import Settings
 from arbiter.runtime.loopback import free_port
 from arbiter.service.gate.gate import Gate

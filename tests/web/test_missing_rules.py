@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from arbiter.bootstrap import Store
+from arbiter.bootstrap.store import Store
 from arbiter.cli.verify import _summary
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry

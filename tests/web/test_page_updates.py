@@ -14,7 +14,7 @@ import httpx
 import orjson
 import pytest
 
-from arbiter.bootstrap import serving
+from arbiter.bootstrap.running_server import serving
 from arbiter.config import load
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.commands import Create, Play, Resign

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple, Protocol, Self
 import arbiter_client as arb
 from arbiter_client import credentials
 
-from arbiter.bootstrap import create_tokens
+from arbiter.bootstrap.operator_tokens import create_tokens
 from arbiter.cli.failure import INTERRUPTED, Failure
 from arbiter.cli.terminal import PlainConsole, counted, on_terminal
 from arbiter.cli.tournament_bots import BotEntry

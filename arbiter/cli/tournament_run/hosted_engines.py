@@ -28,7 +28,7 @@ from arbiter_client.log import PlainLine
 from arbiter_client.playing import play_with
 from arbiter_client.session import Waiting
 
-from arbiter.bootstrap import RunningServer
+from arbiter.bootstrap.running_server import RunningServer
 from arbiter.cli.tournament_bots import EngineEntry
 from arbiter.sandbox.spawning import SpawnedProcess, SpawnerGone
 

@@ -13,7 +13,8 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import structlog
 
-from arbiter.bootstrap import Store, started
+from arbiter.bootstrap.running_server import started
+from arbiter.bootstrap.store import Store
 from arbiter.runtime.system_clock import FollowingClock
 from arbiter.service.matches.live import DRAINING
 from arbiter.service.play.stalls import watch_for_stalls
@@ -167,7 +168,7 @@ class SharingServer(Server):
         return self.is_fine and not self.data.lock.is_held and self.ill_until_s <= at_s
 
     async def _serve_calls(self) -> None:
-        """Do what the real server does at its start (`arbiter.bootstrap.serving`)."""
+        """Do what the real server does at its start (`arbiter.bootstrap.running_server.serving`)."""
         clock = FollowingClock(await self.time.readings(), self.machine.monotonic_ns)
         self.disk = disk = SharedDisk(self.stored, self._dice, self.line, self._brings, self.data.lock)
         directory = DirectoryOverLine(StoreCalls(self.line, disk.in_turn), self.data.directory)

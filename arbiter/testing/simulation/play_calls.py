@@ -13,7 +13,7 @@ from typing import Any, Final
 import grpc
 from arbiter_protos.v1 import play_pb2 as pb
 
-from arbiter.bootstrap import Arbiter
+from arbiter.bootstrap.wiring import Arbiter
 from arbiter.rpc.play_messages import PlayMessages
 from arbiter.service.play.session import AnswerItem, Item, Session, TurnItem
 from arbiter.service.ports.environment import Clock

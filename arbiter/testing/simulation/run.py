@@ -15,7 +15,7 @@ from typing import Any
 
 import structlog
 
-from arbiter.bootstrap import wire
+from arbiter.bootstrap.wiring import wire
 from arbiter.config import Limits
 from arbiter.service.players.accounts import Accounts
 from arbiter.service.ports.journal import StoredRecord, Subject

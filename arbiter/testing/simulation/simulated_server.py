@@ -13,7 +13,10 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar, cast
 
 import structlog
 
-from arbiter.bootstrap import Arbiter, Store, World, gate_of, wire
+from arbiter.bootstrap.running_server import gate_of
+from arbiter.bootstrap.store import Store
+from arbiter.bootstrap.wiring import Arbiter, wire
+from arbiter.bootstrap.world import World
 from arbiter.config import Limits, Settings
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.commands import Create, OrganiserRequest

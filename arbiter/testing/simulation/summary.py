@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from arbiter.bootstrap import wire
+from arbiter.bootstrap.wiring import wire
 from arbiter.testing.simulation.invariants import RunEvidence, Violation, violations
 from arbiter.testing.simulation.plan import draw
 from arbiter.testing.simulation.run import play_out
@@ -45,7 +45,7 @@ def simulate(seed: int, matches: int = MATCHES, wiring: Wiring = wire, replicas:
     """Run a seed and return the outcome.
 
     `replicas`: how many servers share the store. `wiring` may build a different arbiter, as in
-    `arbiter.bootstrap.wire`.
+    `arbiter.bootstrap.wiring.wire`.
     """
     evidence = play_out(draw(seed, matches, replicas), wiring)
     case = RunEvidence(evidence)

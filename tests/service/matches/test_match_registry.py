@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arbiter.bootstrap import open_store
+from arbiter.bootstrap.store import open_store
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.games.registry import game

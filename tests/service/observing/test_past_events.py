@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 
-from arbiter.bootstrap import Store
+from arbiter.bootstrap.store import Store
 from arbiter.config import Limits
 from arbiter.matches.commands import Create
 from arbiter.service.observing.feed import Reached, Stream

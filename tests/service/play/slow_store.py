@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from arbiter.bootstrap import Store
+from arbiter.bootstrap.store import Store
 from arbiter.config import Limits
 from arbiter.matches.events import Event, Moved
 from arbiter.matches.match import Match, Phase

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from arbiter.bootstrap import Store
+from arbiter.bootstrap.store import Store
 from arbiter.matches.events import Ended, Interrupted, Resumed
 from arbiter.matches.match import Match
 from arbiter.matches.policy import Policy

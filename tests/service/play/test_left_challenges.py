@@ -8,7 +8,7 @@ from typing import Any, Final, ParamSpec, TypeVar
 
 import pytest
 
-from arbiter.bootstrap import Store
+from arbiter.bootstrap.store import Store
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.commands import Abort

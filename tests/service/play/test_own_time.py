@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from arbiter.bootstrap import Store
+from arbiter.bootstrap.store import Store
 from arbiter.service.play.session import Session, TurnItem
 from arbiter.service.ports.journal import Append
 from arbiter.testing.clock import virtually

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from arbiter.bootstrap import Store
+from arbiter.bootstrap.store import Store
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.match import Match, Phase

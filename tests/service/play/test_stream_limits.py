@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from arbiter.bootstrap import Store
+from arbiter.bootstrap.store import Store
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.matches import Receipt

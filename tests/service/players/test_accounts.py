@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from arbiter.bootstrap import open_store
+from arbiter.bootstrap.store import open_store
 from arbiter.errors import Reason, Refusal
 from arbiter.runtime.ids import SystemIds
 from arbiter.service.play.session import Hello

@@ -6,7 +6,7 @@ import asyncio
 import itertools
 from typing import Any
 
-from arbiter.bootstrap import Store
+from arbiter.bootstrap.store import Store
 from arbiter.config import Limits
 from arbiter.matches.events import Event
 from arbiter.matches.policy import ClockStart, Policy

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 from structlog.testing import capture_logs
 
-from arbiter.bootstrap import Store
+from arbiter.bootstrap.store import Store
 from arbiter.errors import Reason
 from arbiter.matches.commands import Abort
 from arbiter.matches.match import with_position

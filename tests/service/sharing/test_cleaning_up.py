@@ -6,7 +6,7 @@ import asyncio
 
 from structlog.testing import capture_logs
 
-from arbiter.bootstrap import Store
+from arbiter.bootstrap.store import Store
 from arbiter.matches import Receipt
 from arbiter.matches.events import Ended
 from arbiter.matches.match import Phase

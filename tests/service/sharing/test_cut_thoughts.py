@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import pytest
 
-from arbiter.bootstrap import Store
+from arbiter.bootstrap.store import Store
 from arbiter.matches import Receipt
 from arbiter.matches.clock import CreditRules
 from arbiter.matches.events import Moved

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from arbiter.bootstrap import Store
+from arbiter.bootstrap.store import Store
 from arbiter.matches import Receipt
 from arbiter.matches.commands import Play
 from arbiter.matches.events import Ended, Moved

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from arbiter.bootstrap import Store
+from arbiter.bootstrap.store import Store
 from arbiter.errors import Refusal
 from arbiter.matches import Receipt
 from arbiter.matches.commands import Abort, Resign

@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 from structlog.testing import capture_logs
 
-from arbiter.bootstrap import Store
+from arbiter.bootstrap.store import Store
 from arbiter.errors import Reason
 from arbiter.event_json.canonical import Json, digest, encode
 from arbiter.matches import Receipt

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from arbiter.bootstrap import Store
+from arbiter.bootstrap.store import Store
 from arbiter.matches.policy import ClockStart, Policy
 from arbiter.service.observing.feed import Reached, Stream
 from arbiter.service.ports.journal import StoredRecord

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import structlog
 
-from arbiter.bootstrap import Store
+from arbiter.bootstrap.store import Store
 from arbiter.matches import Receipt
 from arbiter.matches.events import Event, Interrupted, Moved
 from arbiter.matches.policy import ClockStart, Policy

@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Callable
 
 from structlog.testing import capture_logs
 
-from arbiter.bootstrap import Store, started
+from arbiter.bootstrap.running_server import started
+from arbiter.bootstrap.store import Store
 from arbiter.matches.commands import Abort
 from arbiter.service.ports.journal import Journal, UnfinishedMatch
 from arbiter.testing.clock import settle, virtually

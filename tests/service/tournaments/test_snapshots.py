@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from arbiter.bootstrap import Store
+from arbiter.bootstrap.store import Store
 from arbiter.service.ports.journal import Append, StoredRecord, Subject
 from arbiter.service.ports.snapshots import Snapshot
 from arbiter.service.record.snapshots import difference, go_on_from, snapshot_and_rest, take_snapshot
