@@ -9,6 +9,7 @@ from arbiter_client import ClientError, Player, Scope, credentials
 from arbiter_client.addresses import server_addresses
 from cyclopts import App, Parameter
 
+from arbiter.cli.argument_types import Flag, OwnPlayer
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import Failure
 from arbiter.cli.table_options import AnyTableOptions
@@ -27,7 +28,7 @@ def create(
     *,
     scope: Annotated[list[ScopeName] | None, Parameter(negative=())] = None,
     note: str = "",
-    save: Annotated[bool, Parameter(negative=())] = False,
+    save: Flag = False,
     store: str | None = None,
     connection: Connection | None = None,
 ) -> None:
@@ -127,11 +128,10 @@ def show(name: str = "", /, *, connection: Connection | None = None) -> None:
 
 
 @player_app.command
-def rename(new_name: str, /, *, player: str = "", connection: Connection | None = None) -> None:
+def rename(new_name: str, /, *, player: OwnPlayer = "", connection: Connection | None = None) -> None:
     """Show a player under a new name. All its names lead to it; signed records keep the one that it registered.
 
     :param new_name: The new name, by the rule for names of `arbiter player register`.
-    :param player: The player; another one needs scope admin. [default: the caller]
     """
     with connected(connection) as client:
         changed = client.change_player(player, new_name=new_name)
@@ -139,13 +139,10 @@ def rename(new_name: str, /, *, player: str = "", connection: Connection | None 
 
 
 @player_app.command
-def retire(
-    *, back: Annotated[bool, Parameter(negative=())] = False, player: str = "", connection: Connection | None = None
-) -> None:
+def retire(*, back: Flag = False, player: OwnPlayer = "", connection: Connection | None = None) -> None:
     """Retire: the player leaves all tournaments and the leaderboards, and can't be entered or challenged.
 
     :param back: Come back instead.
-    :param player: The player; another one needs scope admin. [default: the caller]
     """
     with connected(connection) as client:
         changed = client.change_player(player, retired=not back)
@@ -155,14 +152,13 @@ def retire(
 @player_app.command
 def hide(
     *,
-    show_again: Annotated[bool, Parameter(negative=())] = False,
-    player: str = "",
+    show_again: Flag = False,
+    player: OwnPlayer = "",
     connection: Connection | None = None,
 ) -> None:
     """Hide a player from lists of players and from leaderboards. It plays on, and matches and tournaments show it.
 
     :param show_again: Show it again instead.
-    :param player: The player; another one needs scope admin. [default: the caller]
     """
     with connected(connection) as client:
         changed = client.change_player(player, hidden=not show_again)
@@ -170,12 +166,9 @@ def hide(
 
 
 @player_app.command
-def delete(
-    *, player: str = "", yes: Annotated[bool, Parameter(negative=())] = False, connection: Connection | None = None
-) -> None:
+def delete(*, player: OwnPlayer = "", yes: Flag = False, connection: Connection | None = None) -> None:
     """Delete a player for good: all that the server knows of it beside the signed records of its games.
 
-    :param player: The player; another one needs scope admin. [default: the caller]
     :param yes: Do it. Without this option the command only says what would happen.
     """
     with connected(connection) as client:

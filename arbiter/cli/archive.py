@@ -10,6 +10,7 @@ from cyclopts.validators import Number
 
 from arbiter.bootstrap.archiving import archive_store, count_archivable
 from arbiter.bootstrap.store import shown_store
+from arbiter.cli.argument_types import Flag
 from arbiter.cli.failure import Failure
 from arbiter.cli.server_options import ConfigOption, KeysOption, StoreOption
 from arbiter.cli.store import progress_of
@@ -22,7 +23,7 @@ _DAY_MS: Final = 24 * 3_600_000
 def archive(
     *,
     days: Annotated[int, Parameter(validator=Number(gte=0, lte=100_000))],
-    dry_run: Annotated[bool, Parameter(negative=())] = False,
+    dry_run: Flag = False,
     store: StoreOption = None,
     keys: KeysOption = None,
     config: ConfigOption = None,

@@ -7,6 +7,7 @@ from typing import Final
 
 import arbiter_client as arb
 
+from arbiter.cli.argument_types import RatedVariant
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.ratings_view import about, print_json, whole
 from arbiter.cli.table_options import Json, TableOptions
@@ -29,7 +30,7 @@ def compare(
     other: str,
     /,
     *,
-    game: str = "",
+    game: RatedVariant = "",
     elo0: float = 0.0,
     elo1: float = 10.0,
     alpha: float = 0.05,
@@ -42,7 +43,6 @@ def compare(
 
     :param player: A player; NAME@VERSION for one version of its bot.
     :param other: The player to compare with, in the same form.
-    :param game: A variant, such as "pods(size=5)". [default: all games together]
     :param elo0: The null hypothesis of the sequential test: the first player is better by this many Elo points.
     :param elo1: The alternative hypothesis: the first player is better by this many.
     :param alpha: The probability of accepting elo1 although elo0 is true.

@@ -14,6 +14,7 @@ from arbiter import __version__
 from arbiter.bootstrap.disk_growth import growth_of_logs
 from arbiter.bootstrap.examination import examine
 from arbiter.bootstrap.findings import Finding, Grade
+from arbiter.cli.argument_types import Flag
 from arbiter.cli.failure import FAILED, Failure
 from arbiter.cli.metrics_text import LOG_PLACE, Interval, Sample, read, separated
 from arbiter.cli.server_options import ConfigOption, KeysOption, StoreOption
@@ -42,7 +43,7 @@ def doctor(
     tls_root: Path | None = None,
     logs: Path | None = None,
     disk_gb: Annotated[int | None, Parameter(validator=Number(gte=1, lte=1_000_000))] = None,
-    json: Annotated[bool, Parameter(negative=())] = False,
+    json: Flag = False,
 ) -> int:
     """Look at a configuration and everything that a server needs, say what is wrong, and what to do.
 

@@ -6,12 +6,10 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
-
-from cyclopts import Parameter
 
 from arbiter.bootstrap.exporting import Exporting, open_export
 from arbiter.bootstrap.store import shown_store
+from arbiter.cli.argument_types import Flag
 from arbiter.cli.export_columns import MATCHES, MOVES, match_row, move_rows
 from arbiter.cli.failure import Failure
 from arbiter.cli.server_options import ConfigOption, KeysOption, StoreOption
@@ -33,7 +31,7 @@ def export(
     folder: Path,
     /,
     *,
-    parquet: Annotated[bool, Parameter(negative=())] = False,
+    parquet: Flag = False,
     game: str = "",
     label: str = "",
     player: str = "",

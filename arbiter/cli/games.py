@@ -14,6 +14,7 @@ from rich.markdown import Markdown
 from rich.markup import escape
 from rich.table import Table
 
+from arbiter.cli.argument_types import Flag, GameName
 from arbiter.cli.failure import Failure
 from arbiter.cli.given_files import written_as_svg
 from arbiter.cli.server_options import ConfigOption, KeysOption, StoreOption
@@ -126,11 +127,8 @@ rules = App(name="rules", help=RULES)
 
 
 @rules.command(name="show")
-def show_rules(game: str, /) -> None:
-    """Show the rules of a game: board, turns and ends, how moves and positions are written, and examples.
-
-    :param game: A game, such as `pods`, or a variant, such as `"pods(size=5)"`.
-    """
+def show_rules(game: GameName, /) -> None:
+    """Show the rules of a game: board, turns and ends, how moves and positions are written, and examples."""
     print_rules(registry.game(game))
 
 
@@ -188,13 +186,11 @@ def serve_rules() -> None:
 
 
 @rules.default
-def ask_rules(game: str, /) -> None:
+def ask_rules(game: GameName, /) -> None:
     """Query the rules of a game: read one command per line from standard input, write one line of answer for each.
 
     Commands: `new`, `set TEXT`, `play MOVE…`, `moves`, `outcome`, `claim`, `turn` and `board` (both as JSON),
     `perft N`. If the rules refuse a command, the answer is `error: REASON …` and nothing changes.
-
-    :param game: A game, such as `pods`, or a variant, such as `"pods(size=5)"`.
     """
 
     def write(answer: str) -> None:
@@ -211,18 +207,17 @@ def ask_rules(game: str, /) -> None:
 
 
 def show(
-    game: str,
+    game: GameName,
     position: str | None = None,
     /,
     *,
     moves: Annotated[list[str] | None, Parameter(name=["--moves", "-m"], consume_multiple=True)] = None,
     svg_: Annotated[bool, Parameter(name="--svg", negative=())] = False,
-    letters: Annotated[bool, Parameter(negative=())] = False,
+    letters: Flag = False,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
 ) -> None:
     """Draw a position: as text on standard output, or as SVG.
 
-    :param game: A game, such as `pods`, or a variant, such as `"pods(size=5)"`.
     :param position: The position's text, as `arbiter rules` writes it. [default: the initial position]
     :param moves: Moves to play from there; the last one is marked in the drawing.
     :param svg_: Write SVG.

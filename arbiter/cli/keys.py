@@ -10,6 +10,7 @@ from typing import Annotated
 import structlog
 from cyclopts import App, Parameter
 
+from arbiter.cli.argument_types import OutFile
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import Failure
 from arbiter.cli.server_options import ConfigOption, KeysOption
@@ -39,14 +40,11 @@ def show(*, ring: Ring = None, output: AnyTableOptions | None = None, connection
 @app.command
 def export(
     *,
-    out: Annotated[Path | None, Parameter(name=["--out", "-o"])] = None,
+    out: OutFile = None,
     ring: Ring = None,
     connection: Connection | None = None,
 ) -> None:
-    """Write the public keys of a server as a file for `arbiter verify`.
-
-    :param out: Write to this file instead of standard output.
-    """
+    """Write the public keys of a server as a file for `arbiter verify`."""
     keys = _public_keys(ring, connection)
     text = write_keys(keys)
     if out is None:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from cyclopts import Parameter
-
+from arbiter.cli.argument_types import Flag, RatedVariant
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.ratings_view import print_board, print_json, tell_anchors
 from arbiter.cli.table_options import Json, TableOptions
 
 
 def leaderboard(
-    game: str = "",
+    game: RatedVariant = "",
     /,
     *,
-    all_versions: Annotated[bool, Parameter(negative=())] = False,
+    all_versions: Flag = False,
     most: int = 100,
     json: Json = False,
     output: TableOptions | None = None,
@@ -26,7 +23,6 @@ def leaderboard(
     Ratings are in Elo, with 95 % intervals. Provisional ratings are marked, and so are neighbours whose order is not
     established.
 
-    :param game: A variant, such as "pods(size=5)". [default: all games together]
     :param all_versions: Also show older versions of bots, not only the newest of each player.
     :param most: Maximum number of rows.
     """

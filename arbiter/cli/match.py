@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 import arbiter_client as arb
-from cyclopts import App, Parameter
+from cyclopts import App
 
 from arbiter.cli import short_ids, words
+from arbiter.cli.argument_types import Flag, GameName
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import Failure
 from arbiter.cli.game_import import games_in, imported
@@ -30,23 +31,22 @@ PhaseName = Literal["open", "ended"]
 
 @app.command
 def create(
-    game: str,
+    game: GameName,
     player_1: str,
     player_2: str,
     /,
     *,
     time: str = "",
-    rated: Annotated[bool, Parameter(negative=())] = False,
+    rated: Flag = False,
     label: str = "",
     opening: str = "",
     position: str = "",
-    at_once: Annotated[bool, Parameter(negative=())] = False,
+    at_once: Flag = False,
     abandon_ms: int | None = None,
     connection: Connection | None = None,
 ) -> None:
     """Create a match and print its id. It starts when both players are connected; in unrated matches they may be one.
 
-    :param game: The game, such as `pods`, or a variant, such as `"pods(size=5)"`.
     :param player_1: The player who moves first.
     :param player_2: The opponent.
     :param time: The time control: `5m`, `1m+1s`, `300ms/move+10s`, `40/30m`, `none`, …; `5m:1m` for time odds.

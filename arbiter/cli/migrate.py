@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from cyclopts import Parameter
-
 from arbiter.bootstrap.store import migrate_store, shown_store
+from arbiter.cli.argument_types import Flag
 from arbiter.cli.failure import Failure
 from arbiter.cli.server_options import ConfigOption, StoreOption
 from arbiter.cli.terminal import say
@@ -15,7 +12,7 @@ from arbiter.config import load
 
 def migrate(
     *,
-    check: Annotated[bool, Parameter(negative=())] = False,
+    check: Flag = False,
     store: StoreOption = None,
     config: ConfigOption = None,
 ) -> None:

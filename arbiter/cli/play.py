@@ -18,6 +18,7 @@ from arbiter_client import credentials
 from arbiter_client.addresses import server_addresses
 
 from arbiter.cli import bundled_bot, logs
+from arbiter.cli.argument_types import GameName
 from arbiter.cli.connection import Connection
 from arbiter.cli.failure import Failure
 from arbiter.cli.person import Person, TakeBack
@@ -43,7 +44,7 @@ class Login(NamedTuple):
 
 
 def play(
-    game: str,
+    game: GameName,
     /,
     *,
     against: str = "",
@@ -58,7 +59,6 @@ def play(
     nothing is kept. With it, you play as --as NAME, or under your login name, which is registered if it is new. Type
     `help` at your turn. Moves may also come from a file or a pipe, one per line; at the end of the input, you resign.
 
-    :param game: The game, such as `pods`, or a variant, such as `"pods(size=5)"`.
     :param against: A bot that comes with the arbiter: random, greedy, … [default: greedy]
     :param opponent: With --server: challenge this player instead of a bot.
     :param seat: Your seat; 1 moves first.

@@ -9,6 +9,7 @@ from typing import Final
 
 import arbiter_client as arb
 
+from arbiter.cli.argument_types import RatedVariant
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import Failure
 from arbiter.cli.given_files import written_as_svg
@@ -27,7 +28,7 @@ def rating(
     player: str,
     /,
     *,
-    game: str = "",
+    game: RatedVariant = "",
     points: int = 40,
     svg: Path | None = None,
     json: Json = False,
@@ -40,7 +41,6 @@ def rating(
     has changed.
 
     :param player: The player.
-    :param game: A variant, such as "pods(size=5)". [default: all games together]
     :param points: Maximum number of points in time of the chart, up to 100.
     :param svg: Write the chart to this file, as SVG.
     """

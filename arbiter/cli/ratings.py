@@ -12,6 +12,7 @@ import arbiter_client as arb
 from cyclopts import App, Parameter
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from arbiter.cli.argument_types import Flag, RatedVariant
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import Failure
 from arbiter.cli.ratings_record import UNPLAYED, VerifiedMatch, read_record
@@ -37,7 +38,6 @@ EVERY: Final = 2**31 - 1  #: no limit
 EARLY_PLIES: Final = 8
 
 Keys = Annotated[list[str] | None, Parameter(negative=())]
-Flag = Annotated[bool, Parameter(negative=())]
 ProgressCallback = Callable[[int, int], None]
 
 
@@ -87,7 +87,7 @@ def export(
 def recompute(
     *paths: Path,
     key: Keys = None,
-    game: str = "",
+    game: RatedVariant = "",
     anchor: Keys = None,
     all_versions: Flag = False,
     json: Json = False,
@@ -101,7 +101,6 @@ def recompute(
     :param paths: Transcripts, and folders of them (all files that end in .jsonl).
     :param key: A file of public keys, as `arbiter key export` wrote it, or a public key in 64 hexadecimal digits; may
         be given several times.
-    :param game: A variant, such as "pods(size=5)". [default: all games together]
     :param anchor: A fixed rating, as NAME=ELO, for all versions of a player, or NAME@VERSION=ELO; may be given several
         times. A server publishes its anchors.
     :param all_versions: Also show older versions of bots, not only the newest of each player.
@@ -127,7 +126,7 @@ def recompute(
 def show_arranged(
     *paths: Path,
     key: Keys = None,
-    game: str = "",
+    game: RatedVariant = "",
     early: int = EARLY_PLIES,
     json: Json = False,
     output: TableOptions | None = None,
@@ -140,7 +139,6 @@ def show_arranged(
 
     :param paths: Transcripts, and folders of them. [default: ask the server for its matches]
     :param key: For transcripts: a file of public keys, or a public key in 64 hexadecimal digits.
-    :param game: A variant, such as "pods(size=5)". [default: all games together]
     :param early: A game that is resigned before this many plies counts as given up early.
     """
     variant = registry.game(game).variant if game else ""

@@ -12,6 +12,7 @@ from cyclopts import Parameter
 
 from arbiter.cli import logs
 from arbiter.cli.announcing import announce
+from arbiter.cli.argument_types import Flag
 from arbiter.cli.server_options import setting
 from arbiter.cli.terminal import say
 from arbiter.config import load
@@ -53,7 +54,7 @@ def serve(
     config: Path | None = None,
     log_level: logs.Level = "info",
     save_token: Annotated[bool, Parameter(negative="--no-save-token")] = True,
-    new: Annotated[bool, Parameter(negative=())] = False,
+    new: Flag = False,
 ) -> int:
     """Run an arbiter until Ctrl-C or SIGTERM. Matches stop with it, and continue when it is started again.
 

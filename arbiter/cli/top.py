@@ -14,6 +14,7 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
+from arbiter.cli.argument_types import Flag
 from arbiter.cli.failure import Failure
 from arbiter.cli.metrics_text import LOG_PLACE, Interval, Sample, read, separated
 from arbiter.cli.terminal import PlainConsole, drawn_table, on_terminal, write_line
@@ -28,7 +29,7 @@ def top(
     /,
     *,
     every: Annotated[float, Parameter(validator=Number(gte=0.1))] = 2.0,
-    once: Annotated[bool, Parameter(negative=())] = False,
+    once: Flag = False,
     tls_root: Path | None = None,
 ) -> None:
     """Show what a server does now: moves and their times, commits, players, streams, refusals, queues, memory.

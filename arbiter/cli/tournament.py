@@ -10,6 +10,7 @@ from cyclopts import App, Parameter
 
 from arbiter.cli import short_ids
 from arbiter.cli import tournament_view as view
+from arbiter.cli.argument_types import Flag
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.entrant_file import FileEntrant, read_entrants
 from arbiter.cli.failure import Failure
@@ -145,7 +146,7 @@ def change(
     *,
     rating: int | None = None,
     bye: Annotated[list[int] | None, Parameter(negative=())] = None,
-    no_byes: Annotated[bool, Parameter(negative=())] = False,
+    no_byes: Flag = False,
     connection: Connection | None = None,
 ) -> None:
     """Change the entry of a player: its byes, or before the start the rating for its seeding.
@@ -235,7 +236,7 @@ def cancel(
     /,
     *,
     note: str = "",
-    series_goes_on: Annotated[bool, Parameter(negative=())] = False,
+    series_goes_on: Flag = False,
     connection: Connection | None = None,
 ) -> None:
     """End a tournament now: games under way are void, existing results stay valid.

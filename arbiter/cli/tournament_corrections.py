@@ -14,6 +14,7 @@ from cyclopts import Parameter
 
 from arbiter.cli import short_ids
 from arbiter.cli import tournament_view as view
+from arbiter.cli.argument_types import Flag
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import Failure
 from arbiter.cli.short_ids import TournamentId
@@ -72,10 +73,10 @@ def disqualify(
     player: str,
     /,
     *,
-    from_start: Annotated[bool, Parameter(negative=())] = False,
+    from_start: Flag = False,
     results: ResultsName = "stand",
-    games_go_on: Annotated[bool, Parameter(negative=())] = False,
-    ratings_too: Annotated[bool, Parameter(negative=())] = False,
+    games_go_on: Flag = False,
+    ratings_too: Flag = False,
     how: DecisionOptions | None = None,
 ) -> None:
     """Disqualify a player, and show which places change. `reinstate` takes it back.
@@ -100,7 +101,7 @@ def reinstate(
     player: str,
     /,
     *,
-    ratings_too: Annotated[bool, Parameter(negative=())] = False,
+    ratings_too: Flag = False,
     how: DecisionOptions | None = None,
 ) -> None:
     """Take the disqualification of a player back. Walkovers in between stand: `replay` lets such a game be played.
@@ -181,7 +182,7 @@ def bye(
     number: int,
     /,
     *,
-    half: Annotated[bool, Parameter(negative=())] = False,
+    half: Flag = False,
     how: DecisionOptions | None = None,
 ) -> None:
     """Let a player sit out a round of a Swiss that has not begun, with a point.
@@ -199,7 +200,7 @@ def pair_round(
     number: int,
     /,
     *,
-    afresh: Annotated[bool, Parameter(negative=())] = False,
+    afresh: Flag = False,
     how: DecisionOptions | None = None,
 ) -> None:
     """Pair the next round of a paused Swiss, or pair a round that has not begun again.
@@ -217,7 +218,7 @@ def hold(
     tournament_id: TournamentId,
     /,
     *,
-    off: Annotated[bool, Parameter(negative=())] = False,
+    off: Flag = False,
     how: DecisionOptions | None = None,
 ) -> None:
     """Let a Swiss pause once the round under way is over, so that the next one can be paired by hand.

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, Final, NamedTuple
-
-from cyclopts import Parameter
+from typing import Final, NamedTuple
 
 from arbiter.cli import short_ids
+from arbiter.cli.argument_types import OutFile
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import Failure
 from arbiter.cli.short_ids import TournamentId
@@ -39,7 +38,7 @@ def games(
     tournament_id: TournamentId,
     /,
     *,
-    out: Annotated[Path | None, Parameter(name=["--out", "-o"])] = None,
+    out: OutFile = None,
     connection: Connection | None = None,
 ) -> None:
     """Write the games of a tournament into one file, in PGN: Ordo, BayesElo and programs for chess read it.
@@ -47,8 +46,6 @@ def games(
     White is seat 1, which moves first. Chess has its moves, other games have them as a comment. The result is the one
     that counts: of the newest ruling, if there is one; `*` for a game that is void, or lost without play since a player
     was disqualified. Games that nobody played are left out, since they show no strength.
-
-    :param out: Write to this file instead of standard output.
     """
     with connected(connection) as client:
         tournament = tournament_of(client.export_tournament(short_ids.tournament_id(client, tournament_id)))

@@ -5,11 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
-
-from cyclopts import Parameter
 
 from arbiter.cli import short_ids
+from arbiter.cli.argument_types import Flag, OutFile
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import Failure
 from arbiter.cli.short_ids import MatchId
@@ -33,10 +31,10 @@ def transcript(
     match_id: MatchId | None = None,
     /,
     *,
-    out: Annotated[Path | None, Parameter(name=["--out", "-o"])] = None,
-    text: Annotated[bool, Parameter(negative=())] = False,
-    pgn: Annotated[bool, Parameter(negative=())] = False,
-    sgf: Annotated[bool, Parameter(negative=())] = False,
+    out: OutFile = None,
+    text: Flag = False,
+    pgn: Flag = False,
+    sgf: Flag = False,
     file: Path | None = None,
     from_text: Path | None = None,
     connection: Connection | None = None,
@@ -47,7 +45,6 @@ def transcript(
     and --sgf, write what programs for chess and Go read; programs that rate players read PGN of every game. `arbiter
     match import` reads all three.
 
-    :param out: Write to this file instead of standard output.
     :param text: Write readable text.
     :param pgn: Write PGN: a match of chess with clocks, and evaluations once it has ended; of another game, its tags,
         and the moves as a comment.

@@ -12,6 +12,7 @@ from rich.console import RenderableType
 from rich.live import Live
 
 from arbiter.cli import match_view, short_ids, stepping, words
+from arbiter.cli.argument_types import Flag
 from arbiter.cli.connection import Connection, connected
 from arbiter.cli.failure import Failure
 from arbiter.cli.short_ids import MatchId
@@ -26,7 +27,7 @@ def watch(
     /,
     *,
     all_: Annotated[bool, Parameter(name="--all", negative=())] = False,
-    from_start: Annotated[bool, Parameter(negative=())] = False,
+    from_start: Flag = False,
     label: str = "",
     ply: int | None = None,
     connection: Connection | None = None,
