@@ -28,9 +28,7 @@ SMALL: Final = 40  #: lines of a module that may be a part of another one
 LONG_FUNCTIONS: Final[Mapping[str, str]] = {}
 """The functions that are longer, as PATH:NAME, and why."""
 
-MANY_ARGUMENTS: Final[Mapping[str, str]] = {
-    "arbiter/cli/tournament_run/command.py:_Run": "the options of a command",
-}
+MANY_ARGUMENTS: Final[Mapping[str, str]] = {}
 """The classes whose constructors take more, as PATH:NAME, and why."""
 
 A_PORT: Final = "an adapter: the methods of one port"

@@ -234,8 +234,8 @@ def demo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Begin:
 @pytest.mark.parametrize("option", DEMO)
 def test_an_option_changes_what_a_demo_plays(demo: Begin, option: str) -> None:
     def plays(*options: str) -> tuple[Any, ...]:
-        folder, _, terms, machine, *_ = demo(*options)
-        return folder.path.parent, terms, machine
+        folder, _, settings, terms = demo(*options)
+        return folder.path.parent, settings, terms
 
     assert plays() != plays(option, DEMO[option])
 
@@ -257,8 +257,8 @@ def tournament(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Begin:
 @pytest.mark.parametrize("option", RUN)
 def test_an_option_changes_how_a_tournament_is_run(tournament: Begin, option: str) -> None:
     def plays(*options: str) -> tuple[Any, ...]:
-        folder, _, terms, _, _, export_to, *_ = tournament("--no-sandbox", *options)
-        return folder.path.parent, terms, export_to
+        folder, _, settings, _, export_to = tournament("--no-sandbox", *options)
+        return folder.path.parent, settings, export_to
 
     assert plays() != plays(option, RUN[option])
 
@@ -267,7 +267,7 @@ def test_an_option_changes_how_a_tournament_is_run(tournament: Begin, option: st
 def test_a_run_is_continued_by_the_option(request: pytest.FixtureRequest, command: str, options: list[str]) -> None:
     begin: Begin = request.getfixturevalue(command)
     runs = [begin(*options, *more) for more in ((), (), ("--resume",))]
-    assert [(folder.name, resumed) for folder, *_, resumed in runs] == [
+    assert [(folder.name, settings.resumed) for folder, _, settings, *_ in runs] == [
         ("run-1", False),
         ("run-2", False),
         ("run-2", True),

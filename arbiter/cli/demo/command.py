@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Final
@@ -12,16 +11,17 @@ from typing import Annotated, Final
 import arbiter_client as arb
 from cyclopts import Parameter
 
+from arbiter.cli.argument_types import Flag
 from arbiter.cli.boxed import chosen
 from arbiter.cli.demo import report
 from arbiter.cli.demo.plan import BOTS, LADDER, PLAN, ROUNDS, DemoSettings, bots, canonical, terms_in
 from arbiter.cli.failure import Failure
-from arbiter.cli.tournament_run import host as hosts
 from arbiter.cli.tournament_run.export import export
-from arbiter.cli.tournament_run.folder import Folder, begin, newest, shown
-from arbiter.cli.tournament_run.host import Host, cores, logged, until_signal
+from arbiter.cli.tournament_run.folder import Folder, begin, newest
+from arbiter.cli.tournament_run.host import RunSettings, cores
 from arbiter.cli.tournament_run.running_tournament import RunningTournament, TournamentState
-from arbiter.cli.tournament_run.screen import so_far, view_of
+from arbiter.cli.tournament_run.screen import so_far
+from arbiter.cli.tournament_run.stoppable_run import Run, check_settings, logged, until_signal
 
 RUNS: Final = Path("arbiter-demo")
 AT_ONCE: Final = 3  #: games at the same time for each core: these bots think little
@@ -31,7 +31,7 @@ WARM_UP_TIME: Final = "20s"
 
 def demo(
     *,
-    resume: Annotated[bool, Parameter(negative=())] = False,
+    resume: Flag = False,
     directory: Path = RUNS,
     games: Annotated[list[str] | None, Parameter(consume_multiple=True, negative=())] = None,
     rounds: int | None = None,
@@ -55,10 +55,8 @@ def demo(
     :param concurrency: Number of games that are played at the same time. [default: by the number of cores]
     :param port: The port that the arbiter listens on. [default: a free one]
     """
-    if concurrency is not None and concurrency < 1:
-        raise Failure(f"{concurrency} games at once are too few: at least 1")
-    if not 0 <= port <= 65535:
-        raise Failure(f"{port} is not a port: expected 1 to 65535, or 0 for a free one")
+    at_once = min(MOST_AT_ONCE, AT_ONCE * cores()) if concurrency is None else concurrency
+    check_settings(at_once, port)
     if resume:
         if (games, rounds, ladder, time) != (None, None, None, None):
             raise Failure(
@@ -75,71 +73,38 @@ def demo(
         folder = begin(directory, PLAN, terms.text())
     again = ["arbiter", "demo", "--resume", *(["--directory", str(directory)] if directory != RUNS else [])]
     sandbox, remark = chosen("auto")
-    machine = hosts.RunSettings(port, concurrency or min(MOST_AT_ONCE, AT_ONCE * cores()), sandbox, Path("/"))
+    settings = RunSettings(port, at_once, sandbox, Path("/"), remark, shlex.join(again), resume)
     with folder.held() as lock, logged(folder.log("demo")):
-        return asyncio.run(until_signal(_Run(folder, lock, terms, machine, remark, shlex.join(again), resume)))
+        return asyncio.run(until_signal(_Run(folder, lock, settings, terms)))
 
 
-class _Run:
-    """One run, from the start of its processes to its report."""
+class _Run(Run):
+    """A demo."""
 
-    def __init__(
-        self,
-        folder: Folder,
-        lock: int,
-        terms: DemoSettings,
-        machine: hosts.RunSettings,
-        remark: str,
-        again: str,
-        resumed: bool,
-    ) -> None:
-        self._folder = folder
+    def __init__(self, folder: Folder, lock: int, settings: RunSettings, terms: DemoSettings) -> None:
+        super().__init__(folder, lock, settings, bots())
         self._terms = terms
-        self._machine = machine
-        self._remark = remark
-        self._again = again
-        self._resumed = resumed
-        self._console = hosts.console()
-        self._host = Host(folder, lock, machine, bots(), view_of(self._console))
-        self._played: list[tuple[RunningTournament, TournamentState]] = []
-        self._contest: RunningTournament | None = None
 
-    def say(self, text: str) -> None:
-        """Print a line and flush it."""
-        self._console.print(text, soft_wrap=True)
-        sys.stdout.flush()
-
-    def hurry(self) -> None:
-        """Kill all processes at once."""
-        self._host.hurry()
-
-    def stopped(self) -> None:
-        """Print the state of the run, and how to resume it."""
-        ended = ""
-        if self._contest is not None:
-            ended = f": {so_far(self._contest)} of the {self._contest.spec.name} had ended"
-        self.say(f"Stopped{ended}. `{self._again}` continues it.")
+    def ended(self, contest: RunningTournament) -> str:
+        """Say also which tournament."""
+        return f"{so_far(contest)} of the {contest.spec.name}"
 
     async def play(self) -> None:
-        """Play the run and print its report. Raises ClientError, Failure, or a group of them."""
-        verb = "continues" if self._resumed else "begins"
-        games = ", ".join(self._terms.games)
-        self.say(f"The demo {verb} in {shown(self._folder.path)}: {len(BOTS)} bots play {games}.")
-        self.say(self._remark)
-        async with self._host as host:
-            self.say(f"Watch it in a browser: {host.page}")
+        """Play both tournaments, and print the report."""
+        played: list[tuple[RunningTournament, TournamentState]] = []
+        async with self.opened("The demo", f"{len(BOTS)} bots play {', '.join(self._terms.games)}") as host:
             for key, spec in (("swiss", self._terms.swiss()), ("ladder", self._terms.ladder_spec())):
-                self._contest = contest = host.contest(spec, key)
+                self.contest = contest = host.contest(spec, key)
                 if key == "swiss":
                     await host.fill()
                     await warm_up(host.client, self._terms.games)
                 stand = await contest.play()
-                self._console.print(report.standings(stand))
-                self._played.append((contest, stand))
-                await export(host.client, stand, contest.progress, self._folder.path / key)
-        progresses = [contest.progress for contest, _ in self._played]
-        self._console.print(report.ratings(progresses))
-        for line in (*report.remarks(progresses), *report.where(self._folder.path, progresses[0])):
+                self.console.print(report.standings(stand))
+                played.append((contest, stand))
+                await export(host.client, stand, contest.progress, self.folder.path / key)
+        progresses = [contest.progress for contest, _ in played]
+        self.console.print(report.ratings(progresses))
+        for line in (*report.remarks(progresses), *report.where(self.folder.path, progresses[0])):
             self.say(line)
 
 

@@ -12,16 +12,18 @@ import arbiter_client as arb
 from cyclopts import Parameter
 
 from arbiter.cli import tournament_view as words
+from arbiter.cli.argument_types import Flag
 from arbiter.cli.boxed import chosen
 from arbiter.cli.failure import Failure
 from arbiter.cli.terminal import counted, on_terminal, say, tables
 from arbiter.cli.tournament_run.export import export, export_hits
 from arbiter.cli.tournament_run.folder import Folder, begin, newest, shown
-from arbiter.cli.tournament_run.host import Host, RunSettings, at_most, cautions, console, cores, logged, until_signal
+from arbiter.cli.tournament_run.host import RunSettings, at_most, cautions, cores
 from arbiter.cli.tournament_run.progress import Progress
 from arbiter.cli.tournament_run.run_processes import now_ms
-from arbiter.cli.tournament_run.running_tournament import RunningTournament, TournamentState
-from arbiter.cli.tournament_run.screen import elapsed, limits_hit, not_played, so_far, unusual, view_of, void_matches
+from arbiter.cli.tournament_run.running_tournament import TournamentState
+from arbiter.cli.tournament_run.screen import elapsed, limits_hit, not_played, unusual, void_matches
+from arbiter.cli.tournament_run.stoppable_run import Run, check_settings, logged, until_signal
 from arbiter.cli.tournament_spec import File, read_all
 from arbiter.text_files import text_of
 
@@ -35,11 +37,11 @@ def run(
     specification: Path,
     /,
     *,
-    resume: Annotated[bool, Parameter(negative=())] = False,
+    resume: Flag = False,
     directory: Path | None = None,
     concurrency: int | None = None,
     sandbox: Literal["auto", "require"] = "auto",
-    no_sandbox: Annotated[bool, Parameter(negative=())] = False,
+    no_sandbox: Flag = False,
     export_: Annotated[Path | None, Parameter(name="--export")] = None,
     port: int = 0,
     log_days: int = 0,
@@ -60,10 +62,7 @@ def run(
     if no_sandbox and sandbox == "require":
         raise Failure("say either --sandbox require or --no-sandbox")
     games = cores() if concurrency is None else concurrency
-    if games < 1:
-        raise Failure(f"{games} games at once are too few: at least 1")
-    if not 0 <= port <= 65535:
-        raise Failure(f"{port} is not a port: expected 1 to 65535, or 0 for a free one")
+    check_settings(games, port)
     if log_days < 0:
         raise Failure(f"{log_days} days of bots' output are too few: at least 1, or 0 to keep all of it")
     file = once(read_all(specification))
@@ -78,12 +77,12 @@ def run(
     folder = (
         _run_to_resume(newest(runs, PLAN), file) if resume else begin(runs, PLAN, text_of(specification.read_bytes()))
     )
-    terms = RunSettings(port, games, walls, specification.resolve().parent, specification.resolve(), log_days)
     again = ["arbiter", "tournament", "run", str(specification), "--resume"]
     again += ["--directory", str(directory)] if directory else []
+    path = specification.resolve()
+    settings = RunSettings(port, games, walls, path.parent, remark, shlex.join(again), resume, path, log_days)
     with folder.held() as lock, logged(folder.log("run")):
-        played = _Run(folder, lock, terms, file, remark, export_, shlex.join(again), resume)
-        return asyncio.run(until_signal(played))
+        return asyncio.run(until_signal(_Run(folder, lock, settings, file, export_)))
 
 
 def once(file: File) -> File:
@@ -105,64 +104,26 @@ def _run_to_resume(folder: Folder, file: File) -> Folder:
     return folder
 
 
-class _Run:
-    """One run, from the start of its processes to its report."""
+class _Run(Run):
+    """A run of a tournament from a file."""
 
-    def __init__(
-        self,
-        folder: Folder,
-        lock: int,
-        terms: RunSettings,
-        file: File,
-        remark: str,
-        export_to: Path | None,
-        again: str,
-        resumed: bool,
-    ) -> None:
-        self._folder = folder
+    def __init__(self, folder: Folder, lock: int, settings: RunSettings, file: File, export_to: Path | None) -> None:
+        super().__init__(folder, lock, settings, file.bots)
         self._file = file
-        self._terms = terms
-        self._remark = remark
         self._export_to = export_to
-        self._again = again
-        self._resumed = resumed
-        self._console = console()
-        self._view = view_of(self._console)
-        self._host = Host(folder, lock, terms, file.bots, self._view)
-        self._contest: RunningTournament | None = None
-
-    def say(self, text: str) -> None:
-        """Print a line and flush it."""
-        self._console.print(text, soft_wrap=True)
-        self._console.file.flush()
-
-    def hurry(self) -> None:
-        """Kill all processes at once."""
-        self._host.hurry()
-
-    def stopped(self) -> None:
-        """Print the state of the run, and how to resume it."""
-        ended = ""
-        if self._contest is not None:
-            ended = f": {so_far(self._contest)} had ended"
-        self.say(f"Stopped{ended}. `{self._again}` continues it.")
 
     async def play(self) -> None:
-        """Play, and print the report. Raises ClientError, Failure, or an exception group of these."""
-        verb = "continues" if self._resumed else "begins"
-        name, games = self._file.tournament.name, counted(self._terms.games, "game")
-        self.say(f"{name} {verb} in {shown(self._folder.path)}: {len(self._file.bots)} bots, {games} at once.")
-        self.say(self._remark)
-        async with self._host as host:
-            self.say(f"Watch it in a browser: {host.page}")
-            self._contest = host.contest(self._file.tournament, KEY)
-            stand = await self._contest.play()
+        """Play the tournament, and print the report."""
+        what = f"{len(self._file.bots)} bots, {counted(self.settings.games, 'game')} at once"
+        async with self.opened(self._file.tournament.name, what) as host:
+            self.contest = host.contest(self._file.tournament, KEY)
+            stand = await self.contest.play()
             exported = 0
             if self._export_to is not None:
-                exported = await export(host.client, stand, self._contest.progress, self._export_to)
+                exported = await export(host.client, stand, self.contest.progress, self._export_to)
         if self._export_to is not None:
-            export_hits(self._host.hits, self._export_to)
-        self._report(stand, self._contest.progress, exported)
+            export_hits(self.host.hits, self._export_to)
+        self._report(stand, self.contest.progress, exported)
 
     def _report(self, stand: TournamentState, progress: Progress, exported: int) -> None:
         self.say(f"\n{words.in_short(stand.tournament)}\n{words.state(stand.tournament)}\n")
@@ -170,14 +131,14 @@ class _Run:
         if on_terminal():
             for sentence in words.legend(stand.standings):
                 say(sentence, "dim")
-        if self._contest is not None and self._contest.trial is not None:
-            self.say(f"\n{self._contest.trial.line()}")
+        if self.contest is not None and self.contest.trial is not None:
+            self.say(f"\n{self.contest.trial.line()}")
         self.say(f"\n{remarks(progress, now_ms())}")
         for line in unusual(progress):
             self.say(line)
-        for line in limits_hit(self._host.hits):
+        for line in limits_hit(self.host.hits):
             self.say(line)
-        self.say(f"The output of each bot is in its own folder in {shown(self._folder.path)}/bots.")
+        self.say(f"The output of each bot is in its own folder in {shown(self.folder.path)}/bots.")
         if self._export_to is not None:
             records = counted(exported, "transcript")
             self.say(f"{records}, the tournament's log, their keys and the standings are in {self._export_to}.")

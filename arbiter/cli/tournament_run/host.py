@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import os
-import signal
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, starmap
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, NamedTuple, Protocol, Self
+from typing import Any, Final, NamedTuple, Self
 
 import arbiter_client as arb
 from arbiter_client import credentials
 
 from arbiter.bootstrap.operator_tokens import create_tokens
-from arbiter.cli.failure import INTERRUPTED, Failure
-from arbiter.cli.terminal import PlainConsole, counted, on_terminal
+from arbiter.cli.failure import Failure
+from arbiter.cli.terminal import counted
 from arbiter.cli.tournament_bots import BotEntry
 from arbiter.cli.tournament_run.folder import RUN_PREFIX, Folder
 from arbiter.cli.tournament_run.run_processes import BotOrder, Processes
@@ -46,29 +44,20 @@ MOST_FALSE_STARTS: Final = 3  #: for a bot that has not connected yet
 class RunSettings(NamedTuple):
     """Settings of a run on this machine: port (0: a free one), games at once, sandbox or None, the bots' folder.
 
-    log_days: for how many days the bots' output is kept, 0 for ever. file: the specification of the run, which bots
-    cannot read, because it contains the environments of all of them.
+    remark: on the sandbox. again: the command that continues the run. resumed: whether this is that command. log_days:
+    for how many days the bots' output is kept, 0 for ever. file: the specification of the run, which bots cannot read,
+    because it contains the environments of all of them.
     """
 
     port: int
     games: int
     sandbox: Sandbox | None
     base: Path
+    remark: str
+    again: str
+    resumed: bool
     file: Path | None = None
     log_days: int = 0
-
-
-class Run(Protocol):
-    """A run that can be stopped."""
-
-    async def play(self) -> None:
-        """Play to the end. Raises ClientError, Failure, or a group of them."""
-
-    def hurry(self) -> None:
-        """Kill all processes at once."""
-
-    def stopped(self) -> None:
-        """Print the state of the run, and how to resume it."""
 
 
 class Host:
@@ -249,67 +238,6 @@ def write(file: Path, data: bytes) -> None:
         draft.replace(file)
     except OSError as error:
         raise Failure(f"can't write {file}: {error.strerror or error}") from None
-
-
-# Running
-
-
-@contextlib.contextmanager
-def logged(file: Path) -> Iterator[None]:
-    """Write the log of this process's libraries into a file, because it would disturb the picture on the terminal."""
-    handler = logging.FileHandler(file, encoding="utf-8")
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    logging.root.addHandler(handler)
-    try:
-        yield
-    finally:
-        logging.root.removeHandler(handler)
-        handler.close()
-
-
-async def until_signal(run: Run) -> int:
-    """Play a run until it is over, or a signal stops it; return the exit code. Raises Failure."""
-    work = asyncio.create_task(run.play())
-    stopped = False
-
-    def stop() -> None:
-        nonlocal stopped
-        if stopped:
-            run.hurry()
-        elif not work.done():
-            stopped = True
-            work.cancel()
-
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, stop)
-    await asyncio.wait({work})
-    if stopped:
-        if not work.cancelled():
-            work.exception()  # errors that happened during the stop do not matter
-        run.stopped()
-        return INTERRUPTED
-    try:
-        work.result()
-    except BaseExceptionGroup as group:
-        raise _first_error(group) from None
-    except arb.ClientError as error:
-        raise Failure(str(error)) from None
-    return 0
-
-
-def _first_error(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Return the first error of a group, as a command reports it."""
-    error = group.exceptions[0]
-    if isinstance(error, BaseExceptionGroup):
-        return _first_error(error)
-    return Failure(str(error)) if isinstance(error, arb.ClientError) else error
-
-
-def console() -> PlainConsole:
-    """Return the console of a run: as wide as its terminal; in a file, wide enough for tables."""
-    width = None if on_terminal() else FILE_WIDTH
-    return PlainConsole(force_terminal=on_terminal(), width=width)
 
 
 def cores() -> int:
