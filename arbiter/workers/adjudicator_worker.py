@@ -19,25 +19,16 @@ def installed() -> dict[str, EntryPoint]:
     return {entry.name: entry for entry in entry_points(group=GROUP)}
 
 
-class AdjudicatorProcess:
+class AdjudicatorProcess(JobProcess):
     """A worker process behind the port `arbiter.service.tournaments.adjudicators.Adjudicators`."""
 
     def __init__(self, longest_s: float = LONGEST_S) -> None:
-        self._names = frozenset(installed())
-        self._jobs = JobProcess("arbiter.workers.adjudicator_worker", "judges", longest_s, AdjudicatorFailed)
-
-    @property
-    def names(self) -> frozenset[str]:
-        """The names of the plug-ins that were installed when the server started."""
-        return self._names
-
-    async def close(self) -> None:
-        """Stop the worker; pending requests get no answer."""
-        await self._jobs.close()
+        super().__init__("arbiter.workers.adjudicator_worker", "judges", longest_s, AdjudicatorFailed)
+        self.names: Final = frozenset(installed())
 
     async def judge(self, name: str, case: Case) -> AdjudicatedEnd | None:
         """Return a plug-in's verdict; see the port."""
-        verdict: Any = await self._jobs.ask("judge", (name, tuple(case)))
+        verdict: Any = await self.ask("judge", (name, tuple(case)))
         return None if verdict is None else AdjudicatedEnd(*verdict)
 
 

@@ -34,7 +34,7 @@ KEPT: Final = 8  #: tournaments that the process keeps in memory
 LONGEST_S: Final = 600.0  #: time limit of a job; only a job that never ends takes longer
 
 
-class PairingProcess:
+class PairingProcess(JobProcess):
     """A worker process behind the port `arbiter.service.tournaments.tournament_ports.PairingWorker`.
 
     The worker keeps the state of the tournaments, so that a job has to send only the new records.
@@ -48,36 +48,30 @@ class PairingProcess:
         snapshots: Snapshots = NoSnapshots(),  # noqa: B008 - it has no state
     ) -> None:
         """Take the folder of opening books."""
+        self._revisions: OrderedDict[str, int] = OrderedDict()  # revisions of the tournaments that the worker keeps
+        super().__init__("arbiter.workers.pairing", "pairs", LONGEST_S, PairingFailed, self._revisions.clear, meter)
         self._journal = journal
         self._snapshots = snapshots
         self._books = books
         self._recalling = asyncio.Lock()  # one log at a time
-        self._revisions: OrderedDict[str, int] = OrderedDict()  # revisions of the tournaments that the worker keeps
-        self._jobs = JobProcess(
-            "arbiter.workers.pairing", "pairs", LONGEST_S, PairingFailed, self._revisions.clear, meter
-        )
-
-    async def close(self) -> None:
-        """Stop the worker; pending jobs fail."""
-        await self._jobs.close()
 
     async def propose(self, tournament: Tournament, field: FreePlayers) -> Arrange | None:
         """Return what a tournament's format proposes; see the port. Also raises StoreFailed."""
-        proposal: Arrange | None = await self._ask("propose", tournament.id, field)
+        proposal: Arrange | None = await self._asked_of("propose", tournament.id, field)
         return proposal
 
     async def snapshot(self, tournament: Tournament, chain: Chain) -> Snapshot:
-        snapshot: Snapshot = await self._ask("snapshot", tournament.id)
+        snapshot: Snapshot = await self._asked_of("snapshot", tournament.id)
         return snapshot
 
     async def opening(self, openings: Openings, game: str, turn: Turn) -> Opening:
         if not openings.plies and not openings.book:  # choosing from a list is fast enough for the event loop
             return opening_of(NoBooks(), openings, game, turn)
-        found: Opening = _found(await self._jobs.ask("opening", (self._books, openings, game, turn)))
+        found: Opening = _found(await self.ask("opening", (self._books, openings, game, turn)))
         return found
 
     async def book(self, name: str, game: str, plies: int) -> BookFacts:
-        facts: BookFacts = _found(await self._jobs.ask("book", (self._books, name, game, plies)))
+        facts: BookFacts = _found(await self.ask("book", (self._books, name, game, plies)))
         return facts
 
     async def load(self, tournament: str, records: Sequence[StoredRecord], *, folded: bool) -> StoredLog:
@@ -104,21 +98,21 @@ class PairingProcess:
             return ()
 
         async with self._recalling:
-            await self._jobs.ask("recall", (wanted,))
+            await self.ask("recall", (wanted,))
             async for each in bodies:
-                await self._jobs.ask("recall_more", (each,))
-            recalled: Recalled = await self._jobs.ask_then("recalled", kept)
+                await self.ask("recall_more", (each,))
+            recalled: Recalled = await self.ask_then("recalled", kept)
         return recalled
 
     async def first_snapshot(self, log: StoredLog) -> Snapshot:
         """Return a snapshot of a log that was just read, in a thread; see the port."""
         return await asyncio.to_thread(take_snapshot, log.tournament, log.chain)
 
-    async def _ask(self, kind: str, tournament: str, *more: Any) -> Any:
+    async def _asked_of(self, kind: str, tournament: str, *more: Any) -> Any:
         """Return the answer of a job about a tournament. Raises PairingFailed, StoreFailed."""
-        answer = await self._jobs.ask_then(kind, partial(self._arguments, tournament, more, whole=False))
+        answer = await self.ask_then(kind, partial(self._arguments, tournament, more, whole=False))
         if isinstance(answer, WholeNeeded):
-            answer = await self._jobs.ask_then(kind, partial(self._arguments, tournament, more, whole=True))
+            answer = await self.ask_then(kind, partial(self._arguments, tournament, more, whole=True))
         return answer
 
     async def _arguments(self, tournament: str, more: tuple[Any, ...], *, whole: bool) -> tuple[Any, ...]:

@@ -20,29 +20,25 @@ LONGEST_S: Final = 60.0  #: time limit of a job
 PACKED: Final = 1_000  #: items to serialize at a time: takes a fraction of a millisecond
 
 
-class RatingProcess:
+class RatingProcess(JobProcess):
     """A worker process behind the port `arbiter.service.ratings.rating_ports.RatingWorker`."""
 
     def __init__(self, meter: Meter = NO_METER) -> None:
-        self._jobs = JobProcess("arbiter.workers.rating_worker", "fits ratings", LONGEST_S, RatingFailed, meter=meter)
-
-    async def close(self) -> None:
-        """Stop the worker; pending jobs fail."""
-        await self._jobs.close()
+        super().__init__("arbiter.workers.rating_worker", "fits ratings", LONGEST_S, RatingFailed, meter=meter)
 
     async def rating_list(self, tallies: Sequence[Tally], anchors: Mapping[str, float]) -> RatingList:
-        listed: RatingList = await self._jobs.ask("rating_list", (await packed(tallies), dict(anchors)))
+        listed: RatingList = await self.ask("rating_list", (await packed(tallies), dict(anchors)))
         return listed
 
     async def fit(self, results: Sequence[Result]) -> RatingList:
-        listed: RatingList = await self._jobs.ask("fit", (await packed(results),))
+        listed: RatingList = await self.ask("fit", (await packed(results),))
         return listed
 
     async def history(
         self, tallies: Sequence[tuple[int, Tally]], period_ms: int, periods: Sequence[int], anchors: Mapping[str, float]
     ) -> Mapping[int, Mapping[str, RatingPoint]]:
         arguments = (await packed(tallies), period_ms, tuple(periods), dict(anchors))
-        marks: Mapping[int, Mapping[str, RatingPoint]] = await self._jobs.ask("history", arguments)
+        marks: Mapping[int, Mapping[str, RatingPoint]] = await self.ask("history", arguments)
         return marks
 
     async def comparison(
@@ -53,7 +49,7 @@ class RatingProcess:
         anchors: Mapping[str, float],
     ) -> Comparison:
         arguments = (contest, await packed(tallies), await packed(encounters), dict(anchors))
-        comparison: Comparison = await self._jobs.ask("comparison", arguments)
+        comparison: Comparison = await self.ask("comparison", arguments)
         return comparison
 
 

@@ -17,34 +17,15 @@ PART: Final = 50  #: legal moves in a part of an answer: with their steps they t
 WORKER: Final = "arbiter.workers.rules_worker"
 
 
-class RulesPool:
-    """Worker processes behind the port `arbiter.service.ports.Rules`. `Limits` bounds the requests that wait."""
+class RulesPool(WorkerPool):
+    """Worker processes behind the port `arbiter.service.ports.Rules`. `Limits` bounds the requests that wait.
+
+    Once it is closed, running, queued and later requests are refused as DRAINING.
+    """
 
     def __init__(self, limits: Limits, workers: int, nice: int = NICE) -> None:
+        super().__init__(WORKER, workers, limits.rules_ms / 1_000, nice, limits.rules_memory_bytes)
         self._limits = limits
-        self._pool = WorkerPool(WORKER, workers, limits.rules_ms / 1_000, nice, limits.rules_memory_bytes)
-
-    async def start(self) -> None:
-        """Start all workers now, so that they are soon ready for the first job."""
-        await self._pool.start()
-
-    async def warm(self) -> None:
-        """Start a worker unless there is one, and wait until it is ready. If there is none, the first job says why."""
-        await self._pool.warm()
-
-    async def close(self) -> None:
-        """End the workers. Running, queued and later jobs are refused as DRAINING."""
-        await self._pool.close()
-
-    @property
-    def busy(self) -> int:
-        """The number of running jobs."""
-        return self._pool.busy
-
-    @property
-    def waiting(self) -> int:
-        """The number of jobs that wait for a worker."""
-        return self._pool.waiting
 
     async def legal_moves(self, caller: str, variant: str, position: str, moves: Sequence[str], steps: bool) -> Listing:
         """Return the legal moves at the end of a line; see the port."""
@@ -76,7 +57,7 @@ class RulesPool:
         return PlayedLine(_Frames(frames), outcome)
 
     async def _ask(self, caller: str, kind: str, arguments: tuple[Any, ...]) -> list[bytes]:
-        own = self._pool.waiting_of(caller)
+        own = self.waiting_of(caller)
         if own >= self._limits.rules_waiting:
             raise limit_reached(
                 f"{own} of your requests for rules wait already: read their answers first",
@@ -95,7 +76,7 @@ class RulesPool:
             return asked
 
         try:
-            return await self._pool.ask(caller, job)
+            return await self.ask(caller, job)
         except OutOfTime:
             raise spent(f"longer than {self._limits.rules_ms} ms") from None
         except Died:

@@ -92,7 +92,7 @@ async def test_a_caller_gets_an_error_when_the_process_is_killed_and_the_next_on
     [worker] = workers("arbiter.workers.rating_worker")
     os.kill(worker, signal.SIGSTOP)
     waiting = asyncio.create_task(rating.rating_list(TALLIES, {}))
-    while not rating._jobs.busy:  # noqa: ASYNC110 - there is no event to wait for
+    while not rating.busy:  # noqa: ASYNC110 - there is no event to wait for
         await asyncio.sleep(0)
     os.kill(worker, signal.SIGKILL)
     with pytest.raises(RatingFailed, match="gave no answer"):
