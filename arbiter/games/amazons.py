@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from arbiter.boards.board import rays
 from arbiter.boards.squares import squares
-from arbiter.games.contract import Basis, EndReason, Facts, Game, Look, Outcome, Piece, Ruling, Seat, Step, Value
+from arbiter.games.contract import Basis, EndReason, Facts, Game, Look, Outcome, Piece, Ruling, Seat, Step
 from arbiter.games.rows import EMPTY, Rows, other, read_fields, read_seat
 
 REASONS = (EndReason("no_moves", "The player to move has no legal move, and loses.", Basis.TEXT),)
@@ -57,11 +57,8 @@ class Amazons(Game[AmazonsPosition]):
         letters={"A": "amazon"},
         aliases=(("D1-D7/G7", "d1-d7/g7"), ("d1-d7(g7)", "d1-d7/g7")),
     )
+    board = BOARD
     bound = MOST_PLIES
-
-    def __init__(self, **values: Value) -> None:
-        super().__init__(**values)
-        self.board = BOARD
 
     def initial(self) -> AmazonsPosition:
         """Return the start: four amazons on each side."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from arbiter.boards.squares import squares
-from arbiter.games.contract import Basis, EndReason, Facts, Game, Look, Outcome, Piece, Ruling, Seat, Step, Value
+from arbiter.games.contract import Basis, EndReason, Facts, Game, Look, Outcome, Piece, Ruling, Seat, Step
 from arbiter.games.rows import EMPTY, Rows, other, read_fields, read_seat
 
 REASONS = (
@@ -60,11 +60,8 @@ class Breakthrough(Game[BreakthroughPosition]):
         material="pieces",
         aliases=(("a2a3", "a2-a3"), ("a2xb3", "a2-b3")),
     )
+    board = BOARD
     bound = MOST_PLIES
-
-    def __init__(self, **values: Value) -> None:
-        super().__init__(**values)
-        self.board = BOARD
 
     def initial(self) -> BreakthroughPosition:
         """Return the start: two ranks of pieces on each side."""

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from arbiter.boards.squares import dark_squares
-from arbiter.games.contract import Basis, EndReason, Facts, Game, Look, Outcome, Piece, Ruling, Seat, Step, Value
+from arbiter.games.contract import Basis, EndReason, Facts, Game, Look, Outcome, Piece, Ruling, Seat, Step
 from arbiter.games.rows import EMPTY, Rows, other, read_fields, read_number, read_seat
 
 REASONS = (
@@ -84,11 +84,8 @@ class Checkers(Game[CheckersPosition]):
         "the left, with `/` between them. `.` is an empty cell, `M` a man and `K` a king of seat 1; those of seat 2 "
         "are in lower case.",
     )
+    board = BOARD
     bound = MOST_PLIES
-
-    def __init__(self, **values: Value) -> None:
-        super().__init__(**values)
-        self.board = BOARD
 
     def initial(self) -> CheckersPosition:
         """Return the start: twelve men on each side."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from arbiter.boards.squares import squares
-from arbiter.games.contract import Basis, EndReason, Facts, Game, Look, Outcome, Piece, Ruling, Seat, Step, Value
+from arbiter.games.contract import Basis, EndReason, Facts, Game, Look, Outcome, Piece, Ruling, Seat, Step
 from arbiter.games.rows import Rows, other, read_fields, read_seat
 
 REASONS = (
@@ -55,11 +55,8 @@ class ConnectFour(Game[ConnectFourPosition]):
         letters={"D": "disc"},
         aliases=(("4", "d"), ("D", "d")),
     )
+    board = BOARD
     bound = 42
-
-    def __init__(self, **values: Value) -> None:
-        super().__init__(**values)
-        self.board = BOARD
 
     def initial(self) -> ConnectFourPosition:
         """Return the empty board."""

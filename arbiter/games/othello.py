@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from arbiter.boards.board import rays
 from arbiter.boards.squares import squares
-from arbiter.games.contract import Basis, EndReason, Facts, Game, Look, Outcome, Piece, Ruling, Seat, Step, Value
+from arbiter.games.contract import Basis, EndReason, Facts, Game, Look, Outcome, Piece, Ruling, Seat, Step
 from arbiter.games.rows import EMPTY, Rows, other, read_fields, read_seat
 
 REASONS = (
@@ -56,11 +56,8 @@ class Othello(Game[OthelloPosition]):
         rulings=RULINGS,
         letters={"D": "disc"},
     )
+    board = BOARD
     bound = MOST_PLIES
-
-    def __init__(self, **values: Value) -> None:
-        super().__init__(**values)
-        self.board = BOARD
 
     def initial(self) -> OthelloPosition:
         """Return the start: two discs each in the middle, on the diagonals."""

@@ -19,7 +19,6 @@ from arbiter.drawing.svg import svg
 from arbiter.games.contract import Game
 from arbiter.games.line import numbers_itself, written
 from arbiter.matches.match import Match
-from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.match_calls import MatchQuery
 from arbiter.service.gate.paging import PageRequest
 from arbiter.service.ports.directory import Challenge
@@ -28,7 +27,7 @@ from arbiter.web.callers import call_of, picture
 from arbiter.web.charts import charts
 from arbiter.web.file_stream import FileStream
 from arbiter.web.grids import board_of
-from arbiter.web.rendering import Templates
+from arbiter.web.rendering import Handlers
 from arbiter.web.states import (
     Played,
     number,
@@ -44,13 +43,8 @@ from arbiter.web.states import (
 CHUNK: Final = 40  #: positions in one answer to the script of a replay
 
 
-class MatchPages:
+class MatchPages(Handlers):
     """The handlers of matches, and of the requests of their script."""
-
-    def __init__(self, gate: Gate, templates: Templates) -> None:
-        self._gate = gate
-        self._templates = templates
-        self._page = templates.page
 
     async def matches(self, request: Request) -> Response:
         """List matches, newest first."""

@@ -21,7 +21,7 @@ from arbiter.tournaments.spec import Format
 from arbiter.web.callers import call_of, status_of
 from arbiter.web.correction_forms import correction_of, is_number, ruling_of
 from arbiter.web.forms import fields
-from arbiter.web.rendering import Templates
+from arbiter.web.rendering import Handlers, Templates
 from arbiter.web.spec_form import FORMATS, place_of, sections, spec_of
 from arbiter.web.tournament_pages import TournamentPages
 
@@ -29,12 +29,11 @@ MOST_OPEN: Final = 100  #: running or coming tournaments in their list
 MOST_ENTERED: Final = 200  #: players in one form for entry or withdrawal
 
 
-class OrganiserPages:
+class OrganiserPages(Handlers):
     """The handlers of tournaments for organisers, and of the entry of a player by itself."""
 
     def __init__(self, gate: Gate, templates: Templates, pages: TournamentPages) -> None:
-        self._gate = gate
-        self._templates = templates
+        super().__init__(gate, templates)
         self._pages = pages
 
     async def tournaments(self, request: Request) -> Response:
@@ -42,9 +41,7 @@ class OrganiserPages:
         call, token = call_of(request), request.query_params.get("page", "")
         opened = await self._gate.tournaments.list(call, TournamentQuery(ended=False), PageRequest(MOST_OPEN, ""))
         ended = await self._gate.tournaments.list(call, TournamentQuery(ended=True), PageRequest(0, token))
-        return await self._templates.page(
-            request, "tournaments.html", opened=opened.items, ended=ended, formats=FORMATS
-        )
+        return await self._page(request, "tournaments.html", opened=opened.items, ended=ended, formats=FORMATS)
 
     async def new(self, request: Request) -> Response:
         """Show the form for a new tournament of the format in the address."""
@@ -135,7 +132,7 @@ class OrganiserPages:
         viewer = await self._templates.viewer(request)
         if not viewer.player:
             return RedirectResponse("/sign-in?onward=/tournaments/new", 303)
-        return await self._templates.page(
+        return await self._page(
             request,
             "new_tournament.html",
             status_of(refusal) if refusal is not None else 200,

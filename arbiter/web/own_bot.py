@@ -10,11 +10,10 @@ from starlette.responses import RedirectResponse, Response
 
 from arbiter.games.contract import Facts
 from arbiter.matches.match import Match
-from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.match_calls import MatchQuery
 from arbiter.service.gate.paging import PageRequest
 from arbiter.web.callers import call_of
-from arbiter.web.rendering import Templates
+from arbiter.web.rendering import Handlers
 
 MOST_MATCHES: Final = 30  #: matches of the bot, the newest
 
@@ -37,12 +36,8 @@ class LogLine(NamedTuple):
     bad: bool = False
 
 
-class OwnBotPages:
+class OwnBotPages(Handlers):
     """The handlers of pages for a bot's author."""
-
-    def __init__(self, gate: Gate, templates: Templates) -> None:
-        self._gate = gate
-        self._templates = templates
 
     async def bot(self, request: Request) -> Response:
         """Show the connection of the person's bot, its faults, and its matches."""
@@ -51,7 +46,7 @@ class OwnBotPages:
             return RedirectResponse("/sign-in?onward=/bot", 303)
         connection = await self._gate.players.connection(call)
         page = await self._gate.matches.list(call, MatchQuery(viewer.player), PageRequest(MOST_MATCHES, ""))
-        return await self._templates.page(
+        return await self._page(
             request,
             "bot.html",
             viewer=viewer,
@@ -70,7 +65,7 @@ class OwnBotPages:
                 log_line(orjson.loads(line), match.game.facts) async for part in parts for line in part.splitlines()
             ]
         own = [seat for seat, name in enumerate(match.players, 1) if name == viewer.player]
-        return await self._templates.page(
+        return await self._page(
             request,
             "log.html",
             viewer=viewer,

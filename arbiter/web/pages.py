@@ -20,20 +20,18 @@ from arbiter.web.boards import board, ground_of, has_shapes, meanings, shown, sp
 from arbiter.web.callers import call_of
 from arbiter.web.grids import MOST, grid
 from arbiter.web.rating_pages import places
-from arbiter.web.rendering import Templates
+from arbiter.web.rendering import Handlers, Templates
 from arbiter.web.rule_pages import rules_page
 from arbiter.web.tournament_pages import PHASES
 
 SHORT: Final = 10  #: rows of each list on the front page
 
 
-class Pages:
+class Pages(Handlers):
     """The handlers of these pages, and of the public keys."""
 
     def __init__(self, gate: Gate, templates: Templates) -> None:
-        self._gate = gate
-        self._templates = templates
-        self._page = templates.page
+        super().__init__(gate, templates)
         self._drawn: dict[tuple[str, ...], tuple[list[Markup], Markup]] = {}  # boards and symbols, by the games
 
     async def front(self, request: Request) -> Response:

@@ -16,14 +16,13 @@ from arbiter.games.contract import AnyGame, Step
 from arbiter.matches.match import Match
 from arbiter.service.gate.admission import Call
 from arbiter.service.gate.game_calls import At, LineAt, MatchAt
-from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.match_calls import MatchQuery
 from arbiter.service.gate.paging import PageRequest
 from arbiter.web.boards import shown
 from arbiter.web.callers import call_of
 from arbiter.web.choices import choices
 from arbiter.web.forms import fields, local
-from arbiter.web.rendering import Templates
+from arbiter.web.rendering import Handlers
 from arbiter.web.states import claim_of, number, positions
 
 MOST_BOTS: Final = 50  #: bots in the list of opponents
@@ -40,12 +39,8 @@ ABSENCES: Final = {
 SEATS: Final = {"0": "drawn by lot", "1": "seat 1, which moves first", "2": "seat 2"}
 
 
-class PlayPages:
+class PlayPages(Handlers):
     """The handlers of a person's challenges and matches."""
-
-    def __init__(self, gate: Gate, templates: Templates) -> None:
-        self._gate = gate
-        self._templates = templates
 
     # -- an opponent -----------------------------------------------------------------------------------------------
 
@@ -59,7 +54,7 @@ class PlayPages:
         offers = await gate.players.list_challenges(call, PageRequest(MOST_OFFERS, "")) if viewer.plays else None
         bots = await gate.players.connected(call, MOST_BOTS)
         variant, position = await self._from_here(call, request.query_params)
-        return await self._templates.page(
+        return await self._page(
             request,
             "play.html",
             viewer=viewer,
@@ -123,7 +118,7 @@ class PlayPages:
         challenge = next((each for each in offers.items if each.challenge_id == challenge_id), None)
         if challenge is None and (match := await self._made(call, viewer.player, challenge_id)):
             return RedirectResponse(f"/matches/{match}", 303)
-        return await self._templates.page(request, "waiting.html", viewer=viewer, challenge=challenge)
+        return await self._page(request, "waiting.html", viewer=viewer, challenge=challenge)
 
     async def answer(self, request: Request) -> Response:
         """Accept a challenge, and redirect to its match; or decline it, or withdraw the person's own."""

@@ -13,13 +13,12 @@ from arbiter.errors import Refusal, argument_invalid
 from arbiter.games.contract import Facts
 from arbiter.ratings.rating_results import Row
 from arbiter.service.gate.account_calls import AccountChange
-from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.match_calls import MatchQuery
 from arbiter.service.gate.paging import PageRequest
 from arbiter.web.callers import call_of, picture
 from arbiter.web.forms import fields
 from arbiter.web.player_pages import form, results, ticks
-from arbiter.web.rendering import Templates, day
+from arbiter.web.rendering import Handlers, day
 
 CURVES: Final = 6  #: players in the chart of a leaderboard's history
 RETIRES: Final = {"retire": True, "back": False}  #: the buttons of the page of a player
@@ -27,13 +26,8 @@ HIDES: Final = {"hide": True, "show": False}
 POINTS: Final = 24  #: instants in a history; the ratings are computed for each
 
 
-class RatingPages:
+class RatingPages(Handlers):
     """The handlers of the leaderboard and of players."""
-
-    def __init__(self, gate: Gate, templates: Templates) -> None:
-        self._gate = gate
-        self._templates = templates
-        self._page = templates.page
 
     async def leaderboard(self, request: Request) -> Response:
         """Show the ratings for one game, or for all games together."""

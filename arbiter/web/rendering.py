@@ -138,6 +138,15 @@ class Templates:
         return Viewer(view.player.name, view.scopes, form_token(request))
 
 
+class Handlers:
+    """The handlers of some pages: they call the gate, and draw with the templates."""
+
+    def __init__(self, gate: Gate, templates: Templates) -> None:
+        self._gate = gate
+        self._templates = templates
+        self._page = templates.page
+
+
 def _safe(value: object) -> object:
     """Return what a template shows for a value: texts without characters that can't be printed, except line ends."""
     return plain(value, "\n") if isinstance(value, str) and not isinstance(value, Markup) else value

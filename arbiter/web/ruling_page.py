@@ -13,10 +13,9 @@ from starlette.responses import RedirectResponse, Response
 
 from arbiter.errors import Refusal, argument_invalid
 from arbiter.ratings.rulings import Command, Decision, Selection, selected
-from arbiter.service.gate.gate import Gate
 from arbiter.web.callers import call_of, status_of
 from arbiter.web.forms import fields
-from arbiter.web.rendering import Templates
+from arbiter.web.rendering import Handlers
 
 CHOICES: Final = (
     (Decision.UNRATED, "make games unrated"),
@@ -28,12 +27,8 @@ FIELDS: Final = ("decision", "players", "label", "game", "since", "until", "matc
 ASKED: Final = {"player": "players", "match": "matches"}  #: the fields that the address can fill in
 
 
-class RulingPages:
+class RulingPages(Handlers):
     """The handlers of rulings on ratings."""
-
-    def __init__(self, gate: Gate, templates: Templates) -> None:
-        self._gate = gate
-        self._page = templates.page
 
     async def rulings(self, request: Request) -> Response:
         """Show the rulings, and the form for a new one to whoever may make it."""

@@ -14,18 +14,13 @@ from starlette.responses import RedirectResponse, Response
 
 from arbiter.errors import Refusal
 from arbiter.service.gate.admission import Call
-from arbiter.service.gate.gate import Gate
 from arbiter.web.callers import call_of, session_of, set_cookie, status_of
 from arbiter.web.forms import fields, keep_visit, local, visitor_token
-from arbiter.web.rendering import Templates
+from arbiter.web.rendering import Handlers
 
 
-class AccountPages:
+class AccountPages(Handlers):
     """The handlers for signing in and out, and for registration."""
-
-    def __init__(self, gate: Gate, templates: Templates) -> None:
-        self._gate = gate
-        self._templates = templates
 
     async def sign_in(self, request: Request) -> Response:
         """Show the form for a token, or sign in with it and return to the page that asked for it."""
@@ -52,7 +47,7 @@ class AccountPages:
             secret = await self._gate.browsers.sign_in(_call(request, token))
         except Refusal as refusal:
             return await self._form(request, "register.html", refusal, mode=mode, name=name)
-        page = await self._templates.page(request, "registered.html", name=view.player.name, token=token)
+        page = await self._page(request, "registered.html", name=view.player.name, token=token)
         page.headers["cache-control"] = "no-store"
         return self._signed_in(request, page, secret)
 
@@ -87,7 +82,7 @@ class AccountPages:
     async def _form(self, request: Request, template: str, refusal: Refusal | None = None, **values: Any) -> Response:
         token, visit = visitor_token(request)
         status, wrong = (status_of(refusal), refusal.message) if refusal is not None else (200, "")
-        answer = await self._templates.page(
+        answer = await self._page(
             request, template, status, token=token, wrong=wrong, registration=self._registration(), **values
         )
         answer.headers["cache-control"] = "no-store"

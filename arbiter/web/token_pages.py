@@ -8,12 +8,11 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from arbiter.errors import Refusal, argument_invalid
-from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.paging import PageRequest
 from arbiter.service.players.accounts import Scope
 from arbiter.web.callers import call_of, session_of, set_cookie, status_of
 from arbiter.web.forms import fields
-from arbiter.web.rendering import Templates
+from arbiter.web.rendering import Handlers
 
 SCOPES: Final = {
     Scope.PLAY: "play matches, answer challenges, enter tournaments",
@@ -24,12 +23,8 @@ SCOPES: Final = {
 """The rights of each scope, in words."""
 
 
-class TokenPages:
+class TokenPages(Handlers):
     """The handlers of tokens and invitations."""
-
-    def __init__(self, gate: Gate, templates: Templates) -> None:
-        self._gate = gate
-        self._templates = templates
 
     async def tokens(self, request: Request) -> Response:
         """List the tokens of the person, or of the player in the address, and show the form for a new one."""
@@ -85,7 +80,7 @@ class TokenPages:
             return answer
         player, after = request.query_params.get("player", ""), request.query_params.get("page", "")
         page = await self._gate.players.list_tokens(call_of(request), player, PageRequest(0, after))
-        return await self._templates.page(
+        return await self._page(
             request,
             "tokens.html",
             status_of(refusal) if refusal is not None else 200,

@@ -10,7 +10,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from arbiter.errors import Refusal
-from arbiter.service.gate.gate import Gate
 from arbiter.service.tournaments.deciding import Decided
 from arbiter.table_text import TableForm
 from arbiter.tournaments import formats, trf_report
@@ -26,7 +25,7 @@ from arbiter.web.callers import call_of, status_of
 from arbiter.web.correction_forms import NOTHING, choices
 from arbiter.web.file_stream import FileStream
 from arbiter.web.grids import MOST, BoardGrid, grid
-from arbiter.web.rendering import Templates
+from arbiter.web.rendering import Handlers
 from arbiter.web.states import number
 from arbiter.web.table_files import TABLES
 from arbiter.web.tournament_tables import TIE_BREAKS, crosstable, game_list
@@ -50,12 +49,8 @@ class Scale(NamedTuple):
     span: float
 
 
-class TournamentPages:
+class TournamentPages(Handlers):
     """The handler of tournaments."""
-
-    def __init__(self, gate: Gate, templates: Templates) -> None:
-        self._gate = gate
-        self._templates = templates
 
     async def tournament(
         self, request: Request, refusal: Refusal | None = None, preview: tuple[Decided, Mapping[str, str]] | None = None
@@ -75,7 +70,7 @@ class TournamentPages:
         powers = self._gate.tournaments.powers(viewer.player, viewer.scopes, tournament)
         connected = await self._gate.players.connected(call, MOST_CONNECTED) if powers.enters_others else []
         coming = powers.runs and tournament.phase is TournamentPhase.ENTRY
-        return await self._templates.page(
+        return await self._page(
             request,
             "tournament.html",
             status_of(refusal) if refusal is not None else 200,
@@ -118,7 +113,7 @@ class TournamentPages:
     async def series(self, request: Request) -> Response:
         """Show the table over a series after one of its tournaments."""
         series = await self._gate.series.get(call_of(request), request.path_params["tournament"])
-        return await self._templates.page(
+        return await self._page(
             request,
             "series.html",
             series=series,
