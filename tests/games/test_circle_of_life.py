@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable
 from random import Random
-from typing import Any
 
 import pytest
 
 from arbiter.boards.hexes import hexagon_rows
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import Reason
 from arbiter.games.circle_of_life import CircleOfLife, CirclePosition
 from arbiter.games.circle_of_life_species import SPECIES, cells, critters, groups, neighbour_masks
 from arbiter.games.contract import Piece, Step
 from tests.games import reference_circle_of_life as reference
+from tests.games.refusals import refused
 
 EMPTY = "...../....../......./......../........./......../......./....../....."
 GAME = CircleOfLife()
@@ -27,12 +26,6 @@ def text(first: str = "", second: str = "", turn: int = 1, eaten: tuple[int, int
     signs = {**dict.fromkeys(first.split(), "S"), **dict.fromkeys(second.split(), "s")}
     rows = "/".join("".join(signs.get(BOARD.names[cell], ".") for cell in line) for line in BOARD.lines)
     return f"{rows} {turn} {eaten[0]} {eaten[1]}"
-
-
-def refused(call: Callable[..., Any], *arguments: CirclePosition | str) -> Refusal:
-    with pytest.raises(Refusal) as caught:
-        call(*arguments)
-    return caught.value
 
 
 def swap(position_text: str) -> str:

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import Reason
 from arbiter.games import registry
 from arbiter.games.contract import Outcome, Piece, Step
 from arbiter.games.elevation import Elevation, ElevationPosition
 from tests.games.reference_elevation import Reference
+from tests.games.refusals import refused
 
 GAME = Elevation()
 NAMES = GAME.board.names
@@ -40,12 +41,6 @@ def text(men: str, heights: str = "", turn: int = 1, plies: int = 0, ground: int
 
 def at(men: str, heights: str = "", turn: int = 1, plies: int = 0, ground: int = 0) -> ElevationPosition:
     return GAME.parse(text(men, heights, turn, plies, ground))
-
-
-def refused(call: Callable[..., Any], *arguments: ElevationPosition | str) -> Refusal:
-    with pytest.raises(Refusal) as caught:
-        call(*arguments)
-    return caught.value
 
 
 def legal(position: ElevationPosition, move: str) -> bool:

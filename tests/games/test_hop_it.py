@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from random import Random
-from typing import Any
 
 import pytest
 
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import Reason
 from arbiter.games.contract import Piece, Step
 from arbiter.games.hop_it import LONGEST_MOVE, LONGEST_TEXT, HopIt, HopPosition
 from tests.games import reference_hop_it as reference
+from tests.games.refusals import refused
 
 EMPTY = "_...._/_....._/_...._/_....._/_...._/_....._/_...._"
 START = "_ffff_/_ttttt_/_...._/_....._/_...._/_TTTTT_/_FFFF_ 1 0"
@@ -38,12 +37,6 @@ def played(pieces: str, *moves: str, game: HopIt = GAME, turn: int = 1, quiet: i
     for move in moves:
         position = game.play(position, move)
     return position
-
-
-def refused(call: Callable[..., Any], *arguments: HopPosition | str) -> Refusal:
-    with pytest.raises(Refusal) as caught:
-        call(*arguments)
-    return caught.value
 
 
 def swap(position_text: str) -> str:

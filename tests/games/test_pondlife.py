@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -16,6 +15,7 @@ from arbiter.games.pondlife import Pondlife
 from arbiter.games.pondlife_position import PondlifePosition
 from arbiter.games.pondlife_tables import BOARD
 from tests.games import reference_pondlife as reference
+from tests.games.refusals import refused
 
 GAME = Pondlife()
 START = "t3...T0/t3....T0/t3.....T0/t3......T0/n.......N/t3......T0/t3.....T0/t3....T0/t3...T0"
@@ -51,12 +51,6 @@ def at(pieces: str, game: Pondlife = GAME, **rest: Any) -> PondlifePosition:
 def goals(position: PondlifePosition, source: str, game: Pondlife = GAME) -> set[str]:
     """Return the cells to which the piece on a cell may go; of a nest, each cell once."""
     return {move[3:5] for move in game.moves(position) if move.startswith(source)}
-
-
-def refused(call: Callable[..., Any], *arguments: Pondlife | PondlifePosition | str) -> Refusal:
-    with pytest.raises(Refusal) as caught:
-        call(*arguments)
-    return caught.value
 
 
 def illegal(position: PondlifePosition, move: str, why: str, game: Pondlife = GAME) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -14,17 +14,10 @@ from arbiter_protos.v1 import match_pb2, play_pb2, play_pb2_grpc, player_pb2
 from arbiter.errors import Reason
 from arbiter.games.registry import game
 from tests.rpc.calls import Metadata, Stubs, refused
-from tests.rpc.servers import ONE_OR_TWO, served_by
 
 RULES = game("circle-of-life")
 FIRST = min(RULES.moves(RULES.initial()))
 HELLO = play_pb2.PlayRequest(acts=[play_pb2.PlayAct(hello=play_pb2.ClientHello(protocol_version="1.0"))])
-
-
-@pytest.fixture(params=ONE_OR_TWO)
-async def stubs(request: pytest.FixtureRequest) -> AsyncIterator[Stubs]:
-    async with served_by(request.param) as server:
-        yield await Stubs(server).enter()
 
 
 async def observing_all(stubs: Stubs, match_id: str, own: Metadata) -> Any:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
-import pytest
 from arbiter_protos.v1 import match_pb2 as pb
 from arbiter_protos.v1 import play_pb2, play_pb2_grpc
 
@@ -16,14 +13,7 @@ from arbiter.matches.signing import checking
 from arbiter.matches.transcript import verify
 from tests.generators.transcripts import public_keys
 from tests.rpc.calls import Stubs
-from tests.rpc.servers import ONE_OR_TWO, served_by
-from tests.rpc.test_matches import signing
-
-
-@pytest.fixture(params=ONE_OR_TWO)
-async def stubs(request: pytest.FixtureRequest) -> AsyncIterator[Stubs]:
-    async with served_by(request.param, signing) as server:
-        yield await Stubs(server).enter()
+from tests.rpc.test_matches import stubs as stubs
 
 
 async def seen(stubs: Stubs, match_id: str) -> pb.Match:

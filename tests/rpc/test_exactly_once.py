@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import grpc
-import pytest
 from arbiter_protos.v1 import match_pb2 as pb
 from arbiter_protos.v1 import play_pb2, play_pb2_grpc, player_pb2, refusal_pb2
 
 from arbiter.errors import Reason
 from arbiter.games.registry import game
 from tests.rpc.calls import Stubs, refusal_in, refused
-from tests.rpc.servers import ONE_OR_TWO, served_by
-
-
-@pytest.fixture(params=ONE_OR_TWO)
-async def stubs(request: pytest.FixtureRequest) -> AsyncIterator[Stubs]:
-    async with served_by(request.param) as server:
-        yield await Stubs(server).enter()
 
 
 def opening_moves() -> list[str]:

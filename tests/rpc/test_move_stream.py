@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import grpc
-import pytest
 from arbiter_protos.v1 import match_pb2 as pb
 from arbiter_protos.v1 import refusal_pb2
 
 from arbiter.errors import Reason
 from arbiter.games.registry import game
 from tests.rpc.calls import Stubs, refused
-from tests.rpc.servers import ONE_OR_TWO, served_by
 
 RULES = game("circle-of-life")
 FIRST = min(RULES.moves(RULES.initial()))
-
-
-@pytest.fixture(params=ONE_OR_TWO)
-async def stubs(request: pytest.FixtureRequest) -> AsyncIterator[Stubs]:
-    async with served_by(request.param) as server:
-        yield await Stubs(server).enter()
 
 
 def move(match_id: str, ply: int, text: str, request_id: str) -> pb.SubmitMoveRequest:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import AsyncIterator
 from pathlib import Path
 
-import pytest
 from arbiter_protos.v1 import match_pb2 as pb
 
 from arbiter.errors import Reason
@@ -17,20 +15,13 @@ from arbiter.matches.transcript import verify
 from arbiter.testing.player import BotClient
 from tests.generators.transcripts import public_keys
 from tests.rpc.calls import Stubs, refused
-from tests.rpc.servers import ONE_OR_TWO, served_by
 from tests.rpc.test_comments import seen, transcript
-from tests.rpc.test_matches import signing
+from tests.rpc.test_matches import stubs as stubs
 
 ROOT = Path(__file__).parent.parent.parent
 NODE = shutil.which("node")
 OPENING = ("a1", "e3", "b1")
 GAME = "pods(size=3)"
-
-
-@pytest.fixture(params=ONE_OR_TWO)
-async def stubs(request: pytest.FixtureRequest) -> AsyncIterator[Stubs]:
-    async with served_by(request.param, signing) as server:
-        yield await Stubs(server).enter()
 
 
 async def events(stubs: Stubs, match_id: str) -> list[pb.MatchEvent]:

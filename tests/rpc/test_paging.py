@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
-import pytest
 from arbiter_protos.v1 import player_pb2 as pb
 
 from arbiter.errors import Reason
 from tests.rpc.calls import Stubs, refused
-from tests.rpc.servers import ONE_OR_TWO, served_by
 
 Ask = Callable[[int, str], Awaitable[Any]]
 COUNT = 5
-
-
-@pytest.fixture(params=ONE_OR_TWO)
-async def stubs(request: pytest.FixtureRequest) -> AsyncIterator[Stubs]:
-    async with served_by(request.param) as server:
-        yield await Stubs(server).enter()
 
 
 async def pages(ask: Ask, size: int, field: str) -> list[list[Any]]:

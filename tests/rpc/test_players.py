@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import pytest
 from arbiter_protos.v1 import player_pb2 as pb
 
@@ -11,13 +9,7 @@ from arbiter.errors import Reason
 from arbiter.service.players.profiles import MOST_NAMES
 from arbiter.testing.served import served
 from tests.rpc.calls import Stubs, refused
-from tests.rpc.servers import ONE_OR_TWO, level, served_by
-
-
-@pytest.fixture(params=ONE_OR_TWO)
-async def stubs(request: pytest.FixtureRequest) -> AsyncIterator[Stubs]:
-    async with served_by(request.param) as server:
-        yield await Stubs(server).enter()
+from tests.rpc.servers import level
 
 
 def terms(variant: str = "pods", time: str = "1m") -> pb.Terms:

@@ -21,7 +21,6 @@ from arbiter.testing.misbehaving import illegal_move
 from arbiter.testing.player import BotClient, reason_of
 from arbiter.testing.served import memory_world, served
 from tests.rpc.calls import Stubs, refused
-from tests.rpc.servers import ONE_OR_TWO, served_by
 
 GAME = "pondlife"  #: pondlife has draw offers and draw claims
 RULES = game(GAME)
@@ -107,12 +106,6 @@ async def scene(stubs: Stubs) -> dict[str, str]:
     await stubs.move(1, ids[OVER], 0, FIRST)
     await stubs.matches.Resign(pb.ResignRequest(request_id="r", match_id=ids[OVER]), metadata=stubs.bob)
     return ids
-
-
-@pytest.fixture(params=ONE_OR_TWO)
-async def stubs(request: pytest.FixtureRequest) -> AsyncIterator[Stubs]:
-    async with served_by(request.param) as server:
-        yield await Stubs(server).enter()
 
 
 async def test_no_refusal_ends_a_play_stream(stubs: Stubs) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from arbiter.matches.events import Cause, EventKind, Moved
 from arbiter.matches.signing import checking, read_keys
 from arbiter.matches.transcript import TranscriptError, Verified, verify
 from tests.generators import transcripts
+from tests.matches.test_transcript import leaves
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "transcripts"
 NAMES = [plan.name for plan in transcripts.MATCH_PLANS]
@@ -61,14 +61,6 @@ def test_there_is_one_of_every_game_control_kind_and_result() -> None:
         (False, False), (False, True), (True, False),
     }  # fmt: skip
     assert max(ledger.credited for ledger in ledgers) > 350
-
-
-def leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    if isinstance(value, dict | list):
-        for name, item in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from leaves(item, (*path, name))
-    else:
-        yield path
 
 
 def flipped(line: bytes, path: tuple[str | int, ...], number: int) -> bytes:

@@ -1,9 +1,10 @@
-"""One server and one browser for all tests of a file, and one compilation of each template for all tests."""
+"""Pages of servers in memory; a server and a browser for all tests of a file; each template is compiled once."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from functools import partial
+from pathlib import Path
 from types import CodeType
 
 import pytest
@@ -18,6 +19,7 @@ from arbiter.testing.served import Served, served
 from arbiter.web import rendering
 from tests.clients.toolchains import require
 from tests.web.chromium import Open, opened
+from tests.web.site import SITES, Site, site
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -58,3 +60,10 @@ def _templates_are_compiled_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rendering, "Environment", partial(Environment, bytecode_cache=CompiledTemplates()))
         yield
+
+
+@pytest.fixture(params=SITES)
+async def page(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Site]:
+    async with site(tmp_path, request.param) as served:
+        yield served
+        await served.server.arbiter.tournaments.stop()

@@ -6,7 +6,6 @@ import pytest
 
 from tests.web.site import Elements, Site
 from tests.web.test_organising import ORGANISER, make, post, sign_in
-from tests.web.test_organising import page as page
 
 
 @pytest.mark.long

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Final
 
 import httpx
@@ -13,18 +11,11 @@ import pytest
 from arbiter.matches.commands import Adjudicate, ResultKind
 from arbiter.service.players.accounts import Scope
 from arbiter.web.forms import MOST_FIELDS
-from tests.web.site import SITES, Elements, Site, site
+from tests.web.site import Elements, Site
 
 HERE = {"origin": "http://page"}
 HOSTILE = "<img src=x onerror=alert(1)>\"'&"
 ORGANISER = (Scope.PLAY, Scope.OBSERVE, Scope.ORGANISE)
-
-
-@pytest.fixture(params=SITES)
-async def page(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Site]:
-    async with site(tmp_path, request.param) as served:
-        yield served
-        await served.server.arbiter.tournaments.stop()
 
 
 def values(answer: httpx.Response) -> dict[str, str]:

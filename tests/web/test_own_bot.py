@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
@@ -12,14 +10,8 @@ from arbiter.matches.commands import Play
 from arbiter.service.play.pings import silent
 from arbiter.service.players.accounts import Scope
 from tests.rpc.servers import WAIT_S
-from tests.web.site import APART, SITES, Elements, Site, played, site
+from tests.web.site import APART, Elements, Site, played
 from tests.web.test_organising import HOSTILE, sign_in
-
-
-@pytest.fixture(params=SITES)
-async def page(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Site]:
-    async with site(tmp_path, request.param) as served:
-        yield served
 
 
 @pytest.mark.parametrize("page", [1], indirect=True)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from html import unescape
-from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
@@ -12,14 +11,8 @@ import pytest
 from arbiter.games.contract import AnyGame
 from arbiter.service.players.accounts import Scope
 from arbiter.web.states import positions
-from tests.web.site import SITES, Elements, Site, played, site
+from tests.web.site import Elements, Site, played
 from tests.web.test_signing_in import form_of, post, sign_in, token_of
-
-
-@pytest.fixture(params=SITES)
-async def page(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Site]:
-    async with site(tmp_path, request.param) as served:
-        yield served
 
 
 async def enter(page: Site, player: str) -> str:

@@ -2,21 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
-import pytest
-
 from arbiter.tournaments import commands as do
-from tests.web.site import SITES, Site, site
+from tests.web.site import Site
 from tests.web.test_organising import ORGANISER, make, post, sign_in
-
-
-@pytest.fixture(params=SITES)
-async def page(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Site]:
-    async with site(tmp_path, request.param) as served:
-        yield served
-        await served.server.arbiter.tournaments.stop()
 
 
 async def test_a_date_of_a_series_is_left_out_and_its_table_has_a_page_and_files(page: Site) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +15,9 @@ from arbiter.service.players.accounts import Scope
 from arbiter.service.ports.directory import Player
 from arbiter.web.forms import MOST_FIELDS
 from tests.test_plain_text import HOSTILE
-from tests.web.site import SITES, Elements, Site, played, site
+from tests.web.site import Elements, Site, played, site
 
 HERE = {"origin": "http://page"}
-
-
-@pytest.fixture(params=SITES)
-async def page(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Site]:
-    async with site(tmp_path, request.param) as served:
-        yield served
 
 
 def form_of(answer: httpx.Response) -> str:

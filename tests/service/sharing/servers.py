@@ -11,6 +11,7 @@ from arbiter.config import Limits
 from arbiter.matches.events import Event
 from arbiter.matches.policy import ClockStart, Policy
 from arbiter.matches.record import check_chain
+from arbiter.service.observing.feed import Reached, Stream
 from arbiter.service.play.session import TurnItem
 from arbiter.service.ports.replicas import HandOvers, Heartbeat, no_hand_overs
 from arbiter.service.sharing.replica import BEAT_S
@@ -47,6 +48,13 @@ async def events(server: InMemoryArbiter, match_id: str) -> list[Event]:
 
 async def kinds(server: InMemoryArbiter, match_id: str) -> list[str]:
     return [event.kind.value for event in await events(server, match_id)]
+
+
+async def observed(stream: Stream, to: list[int]) -> None:
+    """Collect the places in the journal that a stream sends."""
+    async for batch in stream:
+        if not isinstance(batch, Reached):
+            to += [event.sequence for event in batch]
 
 
 async def bot(reader: StreamReader) -> None:

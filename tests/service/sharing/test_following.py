@@ -11,50 +11,25 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from arbiter.bootstrap.store import Store
 from arbiter.errors import Refusal
 from arbiter.matches import Receipt
 from arbiter.matches.commands import Abort, Resign
 from arbiter.matches.events import Created, Ended, Moved
 from arbiter.matches.match import with_position
-from arbiter.matches.policy import ClockStart, Policy
-from arbiter.matches.record import check_chain
-from arbiter.service.observing.feed import Reached, Stream
+from arbiter.service.observing.feed import Reached
 from arbiter.service.play.session import StateItem, TurnItem
 from arbiter.service.ports.journal import StoredRecord, Subject
 from arbiter.service.record.match_log import event_of
 from arbiter.service.sharing.following import LOOK_S
 from arbiter.testing.clock import virtually
 from arbiter.testing.in_memory import InMemoryArbiter
-from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
 from arbiter.tournaments import commands as do
 from arbiter.tournaments.spec import Format
 from arbiter.tournaments.tournament import TournamentPhase
-from tests.service.sharing.servers import events
+from tests.service.sharing.servers import AT_ONCE, events, kinds, observed, servers
 from tests.service.tournaments.contest import Contest, spec_of
 
-AT_ONCE = Policy(start=ClockStart.AT_ONCE)
 SOON_S = 3 * LOOK_S
-
-
-async def servers(number: int, **given: Any) -> list[InMemoryArbiter]:
-    """Return servers over one store, which all follow its log."""
-    first = InMemoryArbiter(Store(MemoryJournal(), MemoryDirectory(), replicas=MemoryReplicas()), **given)
-    made = [first, *(first.beside() for _ in range(number - 1))]
-    for server in made:
-        await server.share()
-    return made
-
-
-async def kinds(server: InMemoryArbiter, match_id: str) -> list[str]:
-    return [event.kind.value for event in check_chain([stored.body for stored in await server.journal.read(match_id)])]
-
-
-async def observed(stream: Stream, to: list[int]) -> None:
-    """Collect the places in the journal that a stream sends."""
-    async for batch in stream:
-        if not isinstance(batch, Reached):
-            to += [event.sequence for event in batch]
 
 
 @virtually

@@ -7,17 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from arbiter.bootstrap.store import Store
-from arbiter.matches.policy import ClockStart, Policy
-from arbiter.service.observing.feed import Reached, Stream
 from arbiter.service.ports.journal import StoredRecord
 from arbiter.service.sharing.following import ALONE_S, HURRY_S, LOOK_S
 from arbiter.service.sharing.replica import BEAT_S
 from arbiter.testing.clock import virtually
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
-from tests.service.sharing.servers import SILENCE_MS
+from tests.service.sharing.servers import AT_ONCE, SILENCE_MS, observed
 
-AT_ONCE = Policy(start=ClockStart.AT_ONCE)
 AT_ONCE_S = 0.001  #: much less than any interval between two reads
 SOON_S = 3 * LOOK_S
 
@@ -58,12 +55,6 @@ async def watched(number: int, **given: Any) -> list[Watched]:
         await each.server.share()
     await asyncio.sleep(SOON_S)
     return made
-
-
-async def observed(stream: Stream, to: list[int]) -> None:
-    async for batch in stream:
-        if not isinstance(batch, Reached):
-            to += [event.sequence for event in batch]
 
 
 @virtually

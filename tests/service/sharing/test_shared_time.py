@@ -12,9 +12,8 @@ import structlog
 
 from arbiter.bootstrap.store import Store
 from arbiter.matches import Receipt
-from arbiter.matches.events import Event, Interrupted, Moved
+from arbiter.matches.events import Interrupted, Moved
 from arbiter.matches.policy import ClockStart, Policy
-from arbiter.matches.record import check_chain
 from arbiter.runtime.system_clock import FollowingClock
 from arbiter.service.play.session import AnswerItem, TurnItem
 from arbiter.service.ports.environment import TimeReading
@@ -23,6 +22,7 @@ from arbiter.service.sharing.timekeeping import keep_time
 from arbiter.testing.clock import NOON_MS, VirtualClock, virtually
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
+from tests.service.sharing.servers import events
 
 AT_ONCE = Policy(start=ClockStart.AT_ONCE)
 WRONG_MS = (0, 1_000, -1_000)
@@ -81,10 +81,6 @@ async def servers(follow: bool = True) -> tuple[list[InMemoryArbiter], list[Mach
             keeping: Any = keep_time(clock.following, clock, server.arbiter.matches, structlog.get_logger())
             server.tasks.append(asyncio.create_task(keeping))
     return made, clocks
-
-
-async def events(server: InMemoryArbiter, match_id: str) -> list[Event]:
-    return check_chain([stored.body for stored in await server.journal.read(match_id)])
 
 
 async def charges(server: InMemoryArbiter, match_id: str) -> list[int]:

@@ -18,7 +18,7 @@ from arbiter.testing.memory import MemoryDirectory, MemoryJournal
 from arbiter.tournaments import commands as do
 from arbiter.tournaments.spec import Format
 from arbiter.tournaments.tournament import TournamentPhase
-from tests.service.sharing.test_following import servers
+from tests.service.sharing.servers import servers
 from tests.service.tournaments.contest import spec_of
 
 LEAST_READS, MOST_READS = 10, 100  #: of a start

@@ -23,6 +23,7 @@ from arbiter.tournaments import commands as do
 from arbiter.tournaments.corrections import Disqualify, DrawLots, GiveBye, PairByHand, Reinstate, Results
 from arbiter.tournaments.events import Decision
 from arbiter.tournaments.spec import Format
+from tests.matches.test_transcript import leaves
 from tests.service.tournaments.contest import Contest, spec_of
 
 pytestmark = pytest.mark.long
@@ -239,15 +240,6 @@ def forged(lines: Sequence[bytes]) -> bytes:
     statement = Statement("t000001", len(found), previous, KEY.public_keys()[0].key_id, form=FORM)
     signature = Signature(statement, KEY.sign(statement.key, statement.message()))
     return b"".join(line + b"\n" for line in (*found, signature.line()))
-
-
-def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield the paths to all values in a JSON value that are neither lists nor objects."""
-    if isinstance(value, dict | list):
-        for name, item in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from leaves(item, (*path, name))
-    else:
-        yield path
 
 
 def other(line: bytes, path: tuple[Any, ...]) -> bytes:
