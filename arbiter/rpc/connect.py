@@ -7,7 +7,7 @@ or JSON. Only calls that stream requests are not there (Play, SubmitMoves): brow
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from typing import Any, Final
 
@@ -23,6 +23,7 @@ from arbiter.config import Limits
 from arbiter.errors import Refusal, RulesAwaited, failure_of
 from arbiter.rpc.connect_messages import BinaryCodec, BoundedGzip, Encoded, JsonCodec, connect_error
 from arbiter.rpc.grpc_server import SERVICE_DESCRIPTORS, Servicers
+from arbiter.rpc.servicing import PlainContext
 from arbiter.service.gate.turns import Waiting
 from arbiter.service.ports.log import Logger
 from arbiter.service.ports.meter import Meter
@@ -94,26 +95,13 @@ class _InTime:
             await self._app(scope, receive_in_time, send_in_time)
 
 
-class CallContext:
+class CallContext(PlainContext):
     """The part of a gRPC context that the servicers use, for a call over HTTP."""
 
     def __init__(self, request: RequestContext[Any, Any]) -> None:
-        self._metadata = tuple((name.lower(), value) for name, value in request.request_headers.allitems())
-        self._peer = _peer(request.client_address)
-        self._done: list[Callable[[Any], object]] = []
+        headers = ((name.lower(), value) for name, value in request.request_headers.allitems())
+        super().__init__(headers, _peer(request.client_address))
         self.written: asyncio.Queue[Any] = asyncio.Queue()  #: messages to send, None at the end; each is marked as done
-
-    def invocation_metadata(self) -> Sequence[tuple[str, str]]:
-        """Return the headers of the request."""
-        return self._metadata
-
-    def peer(self) -> str:
-        """Return the client's address, as gRPC names it."""
-        return self._peer
-
-    def add_done_callback(self, callback: Callable[[Any], object]) -> None:
-        """Add a function to be called at the end of the call."""
-        self._done.append(callback)
 
     async def send_initial_metadata(self, metadata: object) -> None:
         """Do nothing: the headers are sent with the first message."""
@@ -122,11 +110,6 @@ class CallContext:
         """Send a message; return once it is written."""
         self.written.put_nowait(message)
         await self.written.join()
-
-    def end(self) -> None:
-        """Call the functions for the end of the call."""
-        for callback in self._done:
-            callback(self)
 
 
 def _endpoint(

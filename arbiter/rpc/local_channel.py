@@ -15,7 +15,7 @@ from grpc.aio import AioRpcError, Metadata
 
 from arbiter.errors import Refusal, RulesAwaited, failure_of
 from arbiter.rpc.grpc_server import SERVICE_DESCRIPTORS, Servicers
-from arbiter.rpc.servicing import call_of
+from arbiter.rpc.servicing import PlainContext, call_of
 from arbiter.service.gate.turns import Refusing, Waiting
 from arbiter.service.ports.log import Logger
 from arbiter.service.ports.meter import Meter
@@ -110,26 +110,12 @@ class LocalChannel:
             context.end()
 
 
-class _Context:
+class _Context(PlainContext):
     """The part of a gRPC context that the servicers use; `written` has the answers of a stream."""
 
     def __init__(self, metadata: Sequence[tuple[str, str]], peer: str) -> None:
-        self._metadata = tuple(metadata)
-        self._peer = peer
-        self._done: list[Callable[[Any], object]] = []
+        super().__init__(metadata, peer)
         self.written: list[Any] = []
-
-    def invocation_metadata(self) -> Sequence[tuple[str, str]]:
-        """Return the metadata of the call."""
-        return self._metadata
-
-    def peer(self) -> str:
-        """Return the caller's address, as gRPC names it."""
-        return self._peer
-
-    def add_done_callback(self, callback: Callable[[Any], object]) -> None:
-        """Add a function to be called at the end of the call."""
-        self._done.append(callback)
 
     async def send_initial_metadata(self, metadata: object) -> None:
         """Do nothing: there are no headers."""
@@ -141,11 +127,6 @@ class _Context:
     async def write(self, message: Any) -> None:
         """Keep an answer."""
         self.written.append(message)
-
-    def end(self) -> None:
-        """Call the functions for the end of the call."""
-        for callback in self._done:
-            callback(self)
 
 
 def _refused(refusal: Refusal) -> AioRpcError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
@@ -47,6 +47,32 @@ class ContextPart(Protocol):
 
     async def write(self, message: Any, /) -> None:
         """Send a message."""
+
+
+class PlainContext:
+    """What is alike in the contexts of calls that gRPC does not carry: who calls, and what to do at the end."""
+
+    def __init__(self, metadata: Iterable[tuple[str, str]], peer: str) -> None:
+        self._metadata = tuple(metadata)
+        self._peer = peer
+        self._done: list[Callable[[Any], object]] = []
+
+    def invocation_metadata(self) -> Sequence[tuple[str, str]]:
+        """Return the metadata of the call."""
+        return self._metadata
+
+    def peer(self) -> str:
+        """Return the client's address, as gRPC names it."""
+        return self._peer
+
+    def add_done_callback(self, callback: Callable[[Any], object], /) -> None:
+        """Add a function to be called with the context at the end of the call."""
+        self._done.append(callback)
+
+    def end(self) -> None:
+        """Call the functions for the end of the call."""
+        for callback in self._done:
+            callback(self)
 
 
 class Unreadable(NamedTuple):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
 from typing import Any, Final
 
 import grpc
@@ -15,6 +14,7 @@ from arbiter_protos.v1 import play_pb2 as pb
 
 from arbiter.bootstrap.wiring import Arbiter
 from arbiter.rpc.play_messages import PlayMessages
+from arbiter.rpc.servicing import PlainContext
 from arbiter.service.play.session import AnswerItem, Item, Session, TurnItem
 from arbiter.service.ports.environment import Clock
 from arbiter.testing.memory import MemoryJournal
@@ -72,22 +72,21 @@ def ask_of(act: pb.PlayAct) -> Request | None:
     return Request(act.request_id, act.match_id, verb, act.move.ply, act.move.move, act.answer_draw.accept)
 
 
-class PlayCall:
+class PlayCall(PlainContext):
     """A Play call of a player over a link, with the parts of gRPC's context that the servicer needs.
 
     begun: whether the server has written a message. asked: the observation of it.
     """
 
     def __init__(self, link: Link, secret: str, asked: AskedStream) -> None:
+        super().__init__((("authorization", f"Bearer {secret}"),), "simulation:")
         self._link = link
         self._asked = asked
         link.when_cut(self._note_cut)
-        self._secret = secret
         self._arrived: deque[pb.PlayRequest] = deque([PREPARING_HELLO if link.prepares else HELLO])
         self._waiting: asyncio.Future[None] | None = None
         self.begun = False
         self._closed = False
-        self._done: list[Callable[[object], object]] = []
         link.on_message_above = self._arrive
 
     def _arrive(self, message: pb.PlayRequest) -> None:
@@ -98,20 +97,8 @@ class PlayCall:
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(None)
 
-    def invocation_metadata(self) -> tuple[tuple[str, str], ...]:
-        """Return the metadata of the call."""
-        return (("authorization", f"Bearer {self._secret}"),)
-
-    def peer(self) -> str:
-        """Return where the call comes from."""
-        return "simulation:"
-
     async def send_initial_metadata(self, metadata: object) -> None:
         """Send the headers of the answer, which tell nothing here."""
-
-    def add_done_callback(self, callback: Callable[[object], object]) -> None:
-        """Call this once the call is over."""
-        self._done.append(callback)
 
     async def read(self) -> Any:
         """Return the next message, EOF once the call is over; a player never closes only its own side."""
@@ -150,8 +137,7 @@ class PlayCall:
         self._closed = True
         self._arrived.clear()
         self._wake()
-        for callback in self._done:
-            callback(self)
+        self.end()
         self._link.on_message_above = lambda message: None
 
 

@@ -21,6 +21,7 @@ from grpc.aio import AbortError
 
 from arbiter.errors import Refusal
 from arbiter.rpc.interceptor import RefusalInterceptor
+from arbiter.rpc.servicing import PlainContext
 from arbiter.service.players.accounts import Caller, Scope
 from arbiter.testing.simulation.observations import EndedStream, RunObservations
 from arbiter.testing.simulation.plan import Fault
@@ -36,33 +37,19 @@ ELSEWHERE_S: Final = 2.0  #: more, if another server has shut the client out
 TWO_BATCHES: Final = "a call was given a second batch while one was under way (TOO_MANY_OPERATIONS)"
 
 
-class HeldCall:
+class HeldCall(PlainContext):
     """A call whose client reads so many messages and then none: what the servicers need of gRPC's context."""
 
     def __init__(self, peer: str, secret: str, reads: int, headers_s: float, history: RunObservations) -> None:
-        self._peer = peer
-        self._secret = secret
+        super().__init__((("authorization", f"Bearer {secret}"),), peer)
         self._reads = reads
         self._headers_s = headers_s
         self._history = history
         self._hello: list[pb.PlayRequest] = [HELLO]
         self._headers_begun = self._headers = False
-        self._done: list[Callable[[object], object]] = []
         self._lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.held = False  #: whether a message waits that the client does not read
         self.is_over = False
-
-    def invocation_metadata(self) -> tuple[tuple[str, str], ...]:
-        """Return the metadata of the call."""
-        return (("authorization", f"Bearer {self._secret}"),)
-
-    def peer(self) -> str:
-        """Return where the call comes from."""
-        return self._peer
-
-    def add_done_callback(self, callback: Callable[[object], object]) -> None:
-        """Call this once the call is over."""
-        self._done.append(callback)
 
     async def send_initial_metadata(self, metadata: object) -> None:
         """Send the headers of the answer; if this is cancelled, gRPC does not know that they went."""
@@ -112,8 +99,7 @@ class HeldCall:
             self.is_over = True
             if not self._lost.done():
                 self._lost.set_result(None)
-            for callback in self._done:
-                callback(self)
+            self.end()
 
     def _begin_batch(self) -> None:
         if self.held:
