@@ -19,6 +19,7 @@ from arbiter.cli.tournament_run.host import PIPED
 from arbiter.cli.tournament_run.run_processes import SERVER_MODULE
 from arbiter.sandbox.bubblewrap import SPAWNER
 from tests.cli.command import WAIT_S, Arbiter, begin
+from tests.cli.test_tournament_run import heard
 from tests.clients.toolchains import require
 from tests.processes import descendants, until, wait_for_end
 
@@ -60,18 +61,6 @@ def written(folder: Path, *bots: str, cup: str = CUP) -> Path:
     file = folder / "cup.toml"
     file.write_text(cup + "".join(f"[[bots]]\n{bot}\n" for bot in bots))
     return file
-
-
-def heard(process: subprocess.Popen[str], words: str) -> None:
-    """Read lines until one contains these words."""
-    assert process.stdout is not None
-    said = ""
-    for line in process.stdout:
-        said += line
-        if words in line:
-            return
-    assert process.stderr is not None
-    raise AssertionError(f"{words!r} was not said: {said}{process.stderr.read()}")
 
 
 def kill(run: subprocess.Popen[str], what: str, which: int = 0) -> bool:

@@ -14,7 +14,7 @@ from arbiter.games.circle_of_life import CircleOfLife, CirclePosition
 from arbiter.games.circle_of_life_species import SPECIES, cells, critters, groups, neighbour_masks
 from arbiter.games.contract import Piece, Step
 from tests.games import reference_circle_of_life as reference
-from tests.games.refusals import refused
+from tests.refusals import refused
 
 EMPTY = "...../....../......./......../........./......../......./....../....."
 GAME = CircleOfLife()

@@ -15,7 +15,7 @@ from arbiter.games import registry
 from arbiter.games.contract import Outcome, Piece, Step
 from arbiter.games.elevation import Elevation, ElevationPosition
 from tests.games.reference_elevation import Reference
-from tests.games.refusals import refused
+from tests.refusals import refused
 
 GAME = Elevation()
 NAMES = GAME.board.names

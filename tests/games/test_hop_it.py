@@ -11,7 +11,7 @@ from arbiter.errors import Reason
 from arbiter.games.contract import Piece, Step
 from arbiter.games.hop_it import LONGEST_MOVE, LONGEST_TEXT, HopIt, HopPosition
 from tests.games import reference_hop_it as reference
-from tests.games.refusals import refused
+from tests.refusals import refused
 
 EMPTY = "_...._/_....._/_...._/_....._/_...._/_....._/_...._"
 START = "_ffff_/_ttttt_/_...._/_....._/_...._/_TTTTT_/_FFFF_ 1 0"

@@ -15,10 +15,11 @@ import pytest
 from arbiter_openspiel.game import PREFIX, kind
 from arbiter_openspiel.table import GAMES, LEFT_OUT
 
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import Reason
 from arbiter.games import registry
 from arbiter.games.contract import AnyGame, value_text
 from arbiter.testing import laws
+from tests.refusals import refusing
 
 ROOT: Final = Path(__file__).parents[2]
 MIXED: Final = """
@@ -137,9 +138,8 @@ def test_a_position_comes_from_its_line_however_it_is_reached() -> None:
 def test_wrong_positions_are_refused_and_open_spiel_does_not_see_them(
     text: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(Refusal) as caught:
+    with refusing(Reason.POSITION_MALFORMED):
         registry.game("openspiel-othello").parse(text)
-    assert caught.value.reason == Reason.POSITION_MALFORMED
     assert capfd.readouterr() == ("", "")
 
 

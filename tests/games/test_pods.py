@@ -15,6 +15,7 @@ from arbiter.games.contract import Basis, Outcome, Piece, Step
 from arbiter.games.pods import Pods, PodsPosition
 from arbiter.games.pods_grid import Six, exceeds, grid, plus_one, tally
 from tests.games.reference_pods import Reference
+from tests.refusals import refusing
 
 GAMES = {size: Pods(size=size) for size in range(3, 11)}
 GAME = GAMES[5]
@@ -46,9 +47,8 @@ def placements(position: PodsPosition, size: int = 5) -> set[str]:
 
 
 def refused(reason: Reason, call: Callable[..., Any], *arguments: PodsPosition | str) -> Refusal:
-    with pytest.raises(Refusal) as caught:
+    with refusing(reason) as caught:
         call(*arguments)
-    assert caught.value.reason == reason
     return caught.value
 
 

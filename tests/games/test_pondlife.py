@@ -15,7 +15,7 @@ from arbiter.games.pondlife import Pondlife
 from arbiter.games.pondlife_position import PondlifePosition
 from arbiter.games.pondlife_tables import BOARD
 from tests.games import reference_pondlife as reference
-from tests.games.refusals import refused
+from tests.refusals import refused
 
 GAME = Pondlife()
 START = "t3...T0/t3....T0/t3.....T0/t3......T0/n.......N/t3......T0/t3.....T0/t3....T0/t3...T0"

@@ -21,6 +21,7 @@ from arbiter.games.circle_of_life import CircleOfLife
 from arbiter.games.contract import Game, Value, decimal_parameter, number_parameter
 from arbiter.testing import laws
 from tests.documents import ROOT, block, install
+from tests.refusals import refusing
 
 
 def test_the_bundled_games_come_first_in_their_order() -> None:
@@ -183,8 +184,7 @@ def test_the_same_name_gives_the_same_game() -> None:
     ],
 )
 def test_bad_names_are_refused(said: str, reason: Reason) -> None:
-    with pytest.raises(Refusal) as caught:
+    with refusing(reason) as caught:
         registry.game(said)
-    assert caught.value.reason == reason
     assert len(caught.value.message) < 500
     assert "allowed" in caught.value.facts

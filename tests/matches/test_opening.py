@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import Reason
 from arbiter.event_json.canonical import MalformedRecordError, decode, encode
 from arbiter.matches import Phase, claimable, create, replay
 from arbiter.matches.commands import Abort, Create, Interrupt, Interruption, Resign
@@ -18,6 +18,7 @@ from arbiter.matches.record import read, read_record
 from arbiter.matches.verification import Verification
 from tests.matches.heap import games
 from tests.matches.logged_match import NOON, LoggedMatch, policy, receipt, refusal, started
+from tests.refusals import refusing
 
 
 def made(*opening: str, game: str = "heap(stones=9)", start: ClockStart = ClockStart.WHEN_PRESENT) -> Create:
@@ -106,9 +107,8 @@ def test_a_draw_that_the_opening_leads_to_can_be_claimed() -> None:
 def test_an_impossible_opening_is_refused(
     opening: tuple[str, ...], reason: Reason, facts: dict[str, str], start: ClockStart
 ) -> None:
-    with pytest.raises(Refusal) as caught:
+    with refusing(reason) as caught:
         create("m1", made(*opening, start=start), NOON, games)
-    assert caught.value.reason is reason
     assert {name: caught.value.facts.get(name) for name in facts} == facts
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import Reason
 from arbiter.event_json.canonical import decode, encode
 from arbiter.matches.clock import CreditRules
 from arbiter.matches.policy import BOUNDS, ClockStart, NoShow, Policy, read_policy
+from tests.refusals import refusing
 
 
 def test_the_default_forgives_three_illegal_moves() -> None:
@@ -42,7 +43,6 @@ def test_values_that_a_request_leaves_out_are_the_defaults() -> None:
     ],
 )
 def test_values_out_of_bounds_are_refused(values: dict[str, object]) -> None:
-    with pytest.raises(Refusal) as caught:
+    with refusing(Reason.PARAMETER_INVALID) as caught:
         read_policy(values)
-    assert caught.value.reason is Reason.PARAMETER_INVALID
     assert caught.value.facts["where"].startswith("policy.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import Reason
 from arbiter.event_json.canonical import decode, encode
 from arbiter.games.contract import Seat
 from arbiter.matches import Phase, create, read, replay
@@ -14,6 +14,7 @@ from arbiter.matches.evolution import ContradictionError
 from arbiter.matches.verification import Verification
 from tests.matches.heap import games
 from tests.matches.logged_match import NOON, LoggedMatch, receipt, refusal, started
+from tests.refusals import refusing
 
 ALONE = ("alice", "alice")
 
@@ -93,9 +94,8 @@ def test_nobody_connects_or_comes_back() -> None:
 
 
 def test_it_is_never_rated() -> None:
-    with pytest.raises(Refusal) as caught:
+    with refusing(Reason.ARGUMENT_INVALID) as caught:
         create("m1", Create("heap", ALONE, "1m", "organiser", "r", rated=True), NOON, games)
-    assert caught.value.reason is Reason.ARGUMENT_INVALID
     assert caught.value.facts["where"] == "rated"
 
 

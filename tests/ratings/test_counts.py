@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import Reason
 from arbiter.ratings.counts import Counts, PairCount, RatedGame
+from tests.refusals import refusing
 
 NAMES = st.sampled_from(["ann", "bob", "cid", "Dee", "élan"])
 GAMES = st.lists(
@@ -54,7 +55,6 @@ def test_added_games_do_not_count_as_repetitions() -> None:
     ("game", "where"), [(("a", "a", 1), "seat2"), (("a", "b", 3), "winner"), (("a", "b", None), "winner")]
 )
 def test_refusals(game: tuple[str, str, int], where: str) -> None:
-    with pytest.raises(Refusal) as refusal:
+    with refusing(Reason.ARGUMENT_INVALID) as refusal:
         Counts.of([RatedGame(*game)])  # type: ignore[arg-type]
-    assert refusal.value.reason is Reason.ARGUMENT_INVALID
     assert refusal.value.facts["where"] == where

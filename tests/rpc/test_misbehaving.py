@@ -12,12 +12,13 @@ import pytest
 from arbiter_protos.v1 import match_pb2
 
 from arbiter.config import Limits, Settings
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import Reason
 from arbiter.games.registry import SEED, game
 from arbiter.testing.bot_faults import POLICIES, BotFault, table
 from arbiter.testing.misbehaving import PLAYERS, GiantMessage, MovesElsewhere, illegal_move
 from arbiter.testing.player import BotClient
 from arbiter.testing.served import Served, served
+from tests.refusals import refusing
 from tests.rpc.calls import Stubs
 
 pytestmark = pytest.mark.long
@@ -188,6 +189,5 @@ class TestDocumentation:
             position = rules.play(position, min(rules.moves(position)))
         move = illegal_move(rules, position)
         assert move is not None
-        with pytest.raises(Refusal) as caught:
+        with refusing(Reason.MOVE_ILLEGAL):
             rules.play(position, move)
-        assert caught.value.reason is Reason.MOVE_ILLEGAL

@@ -27,11 +27,6 @@ pytestmark = pytest.mark.long
 needs_bwrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is no bwrap")
 
 
-@pytest.fixture(autouse=True)
-def _readable(tmp_path: Path) -> None:
-    tmp_path.chmod(0o755)  # a bot that root starts runs as another user
-
-
 def sandbox(hidden: tuple[Path, ...] = ()) -> Sandbox:
     found = sandboxes.find(hidden=hidden)
     assert isinstance(found, Sandbox), found

@@ -29,11 +29,6 @@ FEW = ResourceLimits(memory_mb=64, processes=24, files=64, tmp_mb=8, cpu_s=0)
 needs_bwrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is no bwrap")
 
 
-@pytest.fixture(autouse=True)
-def _readable(tmp_path: Path) -> None:
-    tmp_path.chmod(0o755)  # a bot that root starts runs as another user
-
-
 def sandbox(limits: ResourceLimits) -> Sandbox:
     found = sandboxes.find(limits)
     assert isinstance(found, Sandbox), found

@@ -26,11 +26,6 @@ from tests.sandbox.test_bubblewrap import needs_bwrap, sandbox
 pytestmark = pytest.mark.long
 
 
-@pytest.fixture(autouse=True)
-def _readable(tmp_path: Path) -> None:
-    tmp_path.chmod(0o755)  # what root starts in a sandbox runs as another user
-
-
 BOTH = pytest.mark.parametrize("sandboxed", [pytest.param(True, marks=needs_bwrap), False])
 
 TELLING = """

@@ -5,13 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-import pytest
-
 from arbiter.service.record.snapshots import difference
 from arbiter.service.tournaments.own_ratings import results_of
 from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments import commands as do
-from arbiter.tournaments import engine, folding, series_table
+from arbiter.tournaments import engine, series_table
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.corrections import Correction, Disqualify, Forbid, Reinstate, Replay, Results
 from arbiter.tournaments.folding import fold, old_games
@@ -20,16 +18,10 @@ from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.standings import old_rated_games, rated_games, standings
 from arbiter.tournaments.state_copy import copied
 from arbiter.tournaments.tournament import Tournament, replay
+from tests.tournaments.test_folding import few as few
 from tests.tournaments.test_folding import with_moves
 
 DECISIONS = {ev.Ruled, ev.Corrected}
-
-
-@pytest.fixture(autouse=True)
-def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let ladders keep few games."""
-    monkeypatch.setattr(folding, "KEPT", 12)
-    monkeypatch.setattr(folding, "AT_ONCE", 3)
 
 
 def decided(seed: int, parts: int = 16) -> list[ev.Event]:

@@ -22,15 +22,12 @@ from arbiter.service.play.challenges import Terms
 from arbiter.service.players.accounts import Caller
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter
+from tests.refusals import refusing
+from tests.service.matches.live_matches import said
 
 AT_ONCE = Policy(start=ClockStart.AT_ONCE)
 TERMS = Terms("pods", "1m+1s", False, 1)
 OPERATOR = Caller("", "", frozenset({"admin"}))
-
-
-def said(answer: Answer) -> object:
-    """Return all fields of an answer, for comparisons."""
-    return (answer.reason, answer.message, list(answer.facts.items())) if isinstance(answer, Refusal) else answer
 
 
 async def events(server: InMemoryArbiter, match: Match) -> list[Any]:
@@ -191,12 +188,10 @@ class TestCreation:
         await server.restart()
         alice = await server.caller("alice")
         assert await server.arbiter.challenges.challenge(alice, "r", "bob", TERMS) == made
-        with pytest.raises(Refusal) as caught:
+        with refusing(Reason.PLAYER_SUSPENDED):
             await server.arbiter.challenges.challenge(alice, "r2", "bob", TERMS)
-        assert caught.value.reason is Reason.PLAYER_SUSPENDED
-        with pytest.raises(Refusal) as caught:
+        with refusing(Reason.REQUEST_ID_REUSED):
             await server.arbiter.challenges.challenge(alice, "r", "bob", TERMS._replace(rated=True))
-        assert caught.value.reason is Reason.REQUEST_ID_REUSED
         assert await server.arbiter.challenges.open(alice, "", 9) == [made]
 
     @virtually
@@ -208,6 +203,5 @@ class TestCreation:
         await challenges.decline(bob, made.challenge_id, "busy")
         await challenges.decline(bob, made.challenge_id, "busy")
         for caller, reason in ((bob, "tired"), (alice, "")):
-            with pytest.raises(Refusal) as caught:
+            with refusing(Reason.CHALLENGE_NOT_FOUND):
                 await challenges.decline(caller, made.challenge_id, reason)
-            assert caught.value.reason is Reason.CHALLENGE_NOT_FOUND

@@ -32,6 +32,7 @@ from arbiter.service.matches.live_match import Answer
 from arbiter.service.play.session import AnswerItem
 from arbiter.testing.clock import VirtualLoop, settle
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
+from tests.service.matches.live_matches import said
 
 pytestmark = pytest.mark.long
 
@@ -296,7 +297,7 @@ class ExactlyOnce(RuleBasedStateMachine):
         if isinstance(answer, Refusal) and answer.reason in NOT_AN_ANSWER:
             return
         before = self.answers.setdefault(request.request_id, answer)
-        assert _said(before) == _said(answer), f"{request} had another answer before"
+        assert said(before) == said(answer), f"{request} had another answer before"
         if isinstance(answer, Receipt) and answer.kind is EventKind.MOVED:
             assert request.kind is Play
             assert answer.ply == request.ply + 1
@@ -350,10 +351,6 @@ class ExactlyOnce(RuleBasedStateMachine):
                 self.run(work())
         finally:
             self.runner.close()
-
-
-def _said(answer: Answer) -> object:
-    return (answer.reason, answer.message, list(answer.facts.items())) if isinstance(answer, Refusal) else answer
 
 
 async def _left(bot: StreamReader) -> None:

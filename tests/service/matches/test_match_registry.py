@@ -19,6 +19,7 @@ from arbiter.matches.policy import ClockStart, Policy
 from arbiter.matches.record import read
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter
+from tests.refusals import refusing
 from tests.service.matches.live_matches import AT_ONCE, finished, first_move, submit
 
 
@@ -49,9 +50,8 @@ class TestCreate:
             {"time": "2m"},
             {"label": "cup"},
         ):
-            with pytest.raises(Refusal) as caught:
+            with refusing(Reason.REQUEST_ID_REUSED):
                 await server.create(request="same", **changed)
-            assert caught.value.reason is Reason.REQUEST_ID_REUSED
 
     @virtually
     async def test_a_cancelled_call_leaves_no_half_made_match(self) -> None:
@@ -72,9 +72,8 @@ class TestCreate:
     async def test_a_match_that_could_not_be_stored_leaves_nothing_behind(self) -> None:
         server = InMemoryArbiter()
         server.journal.refuse = True
-        with pytest.raises(Refusal) as caught:
+        with refusing(Reason.STORE_UNAVAILABLE):
             await server.create(request="r")
-        assert caught.value.reason is Reason.STORE_UNAVAILABLE
         assert server.arbiter.matches.unfinished("alice") == []
         server.journal.refuse = False
         assert (await server.create(request="r")).phase is Phase.PENDING
@@ -83,18 +82,16 @@ class TestCreate:
     async def test_a_store_that_can_not_be_read_makes_nothing(self) -> None:
         server = InMemoryArbiter()
         server.journal.mute = True
-        with pytest.raises(Refusal) as caught:
+        with refusing(Reason.STORE_UNAVAILABLE):
             await server.create()
-        assert caught.value.reason is Reason.STORE_UNAVAILABLE
 
     @virtually
     async def test_open_matches_are_limited(self) -> None:
         server = InMemoryArbiter(limits=Limits(open_matches_of_player=2, open_matches=3))
         first = await server.create()
         await server.create()
-        with pytest.raises(Refusal) as caught:
+        with refusing(Reason.RATE_LIMITED):
             await server.create(players=("carol", "bob"))
-        assert caught.value.reason is Reason.RATE_LIMITED
         await server.create(players=("carol", "dave"))
         with pytest.raises(Refusal):
             await server.create(players=("erin", "frank"))
@@ -110,9 +107,8 @@ class TestCreate:
             ({"opening": ("a1", "?")}, Reason.MOVE_MALFORMED),
             ({"request": "\n"}, Reason.ARGUMENT_INVALID),
         ):
-            with pytest.raises(Refusal) as caught:
+            with refusing(reason):
                 await server.create(**changed)
-            assert caught.value.reason is reason
 
 
 class TestPresence:

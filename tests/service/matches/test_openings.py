@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import Reason
 from arbiter.matches.match import Phase
 from arbiter.matches.policy import ClockStart, Policy
 from arbiter.service.play.session import TurnItem
 from arbiter.testing.clock import virtually
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
+from tests.refusals import refusing
 
 OPENING = ("a1", "e5", "b1")
 
@@ -63,6 +64,5 @@ async def test_the_opening_is_part_of_the_request() -> None:
     again = await server.create("pods", request="r", opening=OPENING)
     assert again.id == made.id
     for other in ((), OPENING[:2]):
-        with pytest.raises(Refusal) as caught:
+        with refusing(Reason.REQUEST_ID_REUSED):
             await server.create("pods", request="r", opening=other)
-        assert caught.value.reason is Reason.REQUEST_ID_REUSED

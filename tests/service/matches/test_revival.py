@@ -13,12 +13,13 @@ from arbiter.matches import Receipt
 from arbiter.matches.commands import Play
 from arbiter.matches.match import Match, Phase
 from arbiter.matches.policy import ClockStart, Policy
-from arbiter.matches.record import read
 from arbiter.service.matches import revival
 from arbiter.service.play.session import StateItem, TurnItem
 from arbiter.service.ports.journal import StoreFailed
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter
+from tests.refusals import refusing
+from tests.service.matches.live_matches import kinds
 
 AT_ONCE = Policy(start=ClockStart.AT_ONCE)
 
@@ -34,10 +35,6 @@ async def restarted(*pairs: tuple[str, str], **given: Any) -> tuple[InMemoryArbi
 
 def live(server: InMemoryArbiter) -> set[str]:
     return {each.newest.id for each in server.arbiter.matches.live}
-
-
-async def kinds(server: InMemoryArbiter, match: Match) -> list[str]:
-    return [read(record.body).kind.value for record in await server.journal.read(match.id)]
 
 
 def submit(server: InMemoryArbiter, match: Match) -> asyncio.Future[Any]:
@@ -95,13 +92,11 @@ async def test_a_stream_that_is_open_resumes_the_match_when_it_becomes_live() ->
 @virtually
 async def test_matches_that_are_not_live_yet_count_towards_the_limits() -> None:
     server, _ = await restarted(("anna", "ben"), ("anna", "carl"), limits=Limits(open_matches_of_player=2))
-    with pytest.raises(Refusal) as refused:
+    with refusing(Reason.RATE_LIMITED):
         await server.create(players=("dora", "anna"))
-    assert refused.value.reason is Reason.RATE_LIMITED
     server, _ = await restarted(("anna", "ben"), ("anna", "carl"), limits=Limits(open_matches=2))
-    with pytest.raises(Refusal) as refused:
+    with refusing(Reason.RATE_LIMITED):
         await server.create(players=("dora", "eve"))
-    assert refused.value.reason is Reason.RATE_LIMITED
 
 
 @virtually
@@ -110,9 +105,8 @@ async def test_a_damaged_match_is_found_before_it_is_served_and_the_others_go_on
     records = server.journal._journal._of_match[made[0].id]  # type: ignore[attr-defined]
     records[1] = replace_body(records[1])
     for _ in range(2):
-        with pytest.raises(Refusal) as refused:
+        with refusing(Reason.RECORD_DAMAGED) as refused:
             await server.arbiter.matches.match(made[0].id)
-        assert refused.value.reason is Reason.RECORD_DAMAGED
         assert refused.value.facts["id"] == made[0].id
     anna = await server.connect("anna")
     assert [item.match.id for item in await anna.receive() if isinstance(item, StateItem)] == [made[1].id]

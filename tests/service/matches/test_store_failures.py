@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
-import pytest
-
 from arbiter.errors import Reason, Refusal
 from arbiter.matches import Receipt
 from arbiter.matches.commands import Resign
 from arbiter.service.play.session import AnswerItem
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter
+from tests.refusals import refusing
 from tests.service.matches.live_matches import AT_ONCE, first_move, kinds, submit
 
 
@@ -181,9 +180,8 @@ class TestStoreFailures:
     async def test_a_match_whose_creation_was_stored_after_all(self) -> None:
         server = InMemoryArbiter()
         server.journal.lie = True
-        with pytest.raises(Refusal) as refused:
+        with refusing(Reason.STORE_UNAVAILABLE):
             await server.create(policy=AT_ONCE, request="r")
-        assert refused.value.reason is Reason.STORE_UNAVAILABLE
         server.journal.lie = False
         match = await server.create(policy=AT_ONCE, request="r")
         assert isinstance(await submit(server, "alice", match, "m1"), Receipt)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
+
+import pytest
 
 from arbiter.matches.commands import Play
 from arbiter.matches.match import Match
@@ -87,3 +89,11 @@ async def try_to_move(server: InMemoryArbiter, match_id: str) -> Answer:
 async def whole(server: InMemoryArbiter, match_id: str = "") -> list[Received]:
     records = await (server.journal.read(match_id) if match_id else server.journal.read_all(0, 1_000_000))
     return [Received(record.match_id, record.revision, record.body) for record in records]
+
+
+@pytest.fixture(scope="module", params=[False, True], autouse=True)
+def relayed(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Run each test twice: the task reads all events, and published ones come from the relay."""
+    Reader.relayed = request.param
+    yield
+    Reader.relayed = False

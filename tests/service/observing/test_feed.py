@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from typing import cast
 
 import pytest
@@ -18,17 +17,11 @@ from arbiter.service.record.published import Published
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.guarantees import Bookmarked, Received, bookmarked, kept, resumable
 from arbiter.testing.in_memory import InMemoryArbiter
+from tests.refusals import refusing
 from tests.service.observing.readers import AT_ONCE, Reader, move, try_to_move, whole
+from tests.service.observing.readers import relayed as relayed
 
 LONGEST = 40  #: moves in a match of these tests, before a player resigns
-
-
-@pytest.fixture(scope="module", params=[False, True], autouse=True)
-def relayed(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Run each test twice: the task reads all events, and published ones come from the relay."""
-    Reader.relayed = request.param
-    yield
-    Reader.relayed = False
 
 
 async def play(server: InMemoryArbiter, match: Match, moves: int = LONGEST) -> None:
@@ -90,9 +83,8 @@ class TestOneMatch:
             (match.id, match.revision + 1, Reason.ARGUMENT_INVALID),
             ("m404", 0, Reason.MATCH_NOT_FOUND),
         ):
-            with pytest.raises(Refusal) as caught:
+            with refusing(reason):
                 await Reader(server.arbiter.feed.of_match(match_id, after)).task
-            assert caught.value.reason is reason
 
     @virtually
     async def test_an_idle_stream_has_bookmarks(self) -> None:
@@ -151,9 +143,8 @@ class TestOneMatch:
         first, second = Reader(feed.of_match(match.id, 0)), Reader(feed.of_all(None, ""))
         await settle()
         for stream in (feed.of_match(match.id, 0), feed.of_all(None, "")):
-            with pytest.raises(Refusal) as caught:
+            with refusing(Reason.RATE_LIMITED):
                 await Reader(stream).task
-            assert caught.value.reason is Reason.RATE_LIMITED
         await first.stop()
         await second.stop()
         assert await Reader(feed.of_match(match.id, 0)).stop()
@@ -192,9 +183,8 @@ class TestAllMatches:
             await settle()
             resumable(everything, [everything[:after], await reader.stop()])
             assert reader.marks == [len(everything)]
-        with pytest.raises(Refusal) as caught:
+        with refusing(Reason.ARGUMENT_INVALID):
             await Reader(server.arbiter.feed.of_all(len(everything) + 1, "")).task
-        assert caught.value.reason is Reason.ARGUMENT_INVALID
 
     @virtually
     async def test_from_now_on(self) -> None:

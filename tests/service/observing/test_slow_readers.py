@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import nullcontext
-
-import pytest
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
@@ -14,23 +11,16 @@ from arbiter.service.observing.feed import Reached, Stream
 from arbiter.testing.clock import virtually
 from arbiter.testing.guarantees import Received, resumable
 from arbiter.testing.in_memory import InMemoryArbiter
+from tests.refusals import refusing
 from tests.service.observing.readers import AT_ONCE, Reader, move, whole
-
-
-@pytest.fixture(scope="module", params=[False, True], autouse=True)
-def relayed(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Run each test twice: the task reads all events, and published ones come from the relay."""
-    Reader.relayed = request.param
-    yield
-    Reader.relayed = False
+from tests.service.observing.readers import relayed as relayed
 
 
 async def too_slow(stream: Stream) -> tuple[Refusal, list[Received]]:
     """Read the rest of a stream that has waited too long, and the reason for its end."""
     reader = Reader(nullcontext(stream))
-    with pytest.raises(Refusal) as caught:
+    with refusing(Reason.READER_TOO_SLOW) as caught:
         await reader.task
-    assert caught.value.reason is Reason.READER_TOO_SLOW
     return caught.value, reader.events
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import Reason
 from arbiter.service.play.challenges import Terms
 from arbiter.service.players.accounts import Caller
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
+from tests.refusals import refusing
 
 TERMS = Terms("pods", "1m+1s", False, 1)
 
@@ -27,7 +26,6 @@ async def gone(server: InMemoryArbiter, caller: Caller, challenge_id: str) -> No
         server.arbiter.challenges.accept(caller, challenge_id),
         server.arbiter.challenges.decline(caller, challenge_id, ""),
     ):
-        with pytest.raises(Refusal) as caught:
+        with refusing(Reason.CHALLENGE_NOT_FOUND) as caught:
             await deed
-        assert caught.value.reason is Reason.CHALLENGE_NOT_FOUND
         assert caught.value.facts["id"] == challenge_id

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-import pytest
-
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.commands import Abort
@@ -16,6 +14,7 @@ from arbiter.service.players.accounts import Caller
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.memory import CountingIds
+from tests.refusals import refusing
 from tests.service.play.challengers import TERMS, gone, of, pair
 
 OPERATOR = Caller("", "", frozenset({"admin"}))
@@ -89,9 +88,8 @@ class TestChallenge:
         alice, bob = await pair(server)
         made = await server.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
         server.journal.refuse = True
-        with pytest.raises(Refusal) as caught:
+        with refusing(Reason.STORE_UNAVAILABLE):
             await server.arbiter.challenges.accept(bob, made.challenge_id)
-        assert caught.value.reason is Reason.STORE_UNAVAILABLE
         server.journal.refuse = False
         match = await server.arbiter.challenges.accept(bob, made.challenge_id)
         assert match.players == ("alice", "bob")
@@ -102,9 +100,8 @@ class TestChallenge:
         alice, bob = await pair(server)
         made = await server.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
         busy = await server.create(players=("bob", "carol"))
-        with pytest.raises(Refusal) as caught:
+        with refusing(Reason.RATE_LIMITED):
             await server.arbiter.challenges.accept(bob, made.challenge_id)
-        assert caught.value.reason is Reason.RATE_LIMITED
         await server.arbiter.matches.act(busy.id, Abort("org", "a"))
         assert (await server.arbiter.challenges.accept(bob, made.challenge_id)).players == ("alice", "bob")
 
@@ -153,9 +150,8 @@ class TestChallenge:
         carol = await server.caller("carol")
         made = await server.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
         await gone(server, carol, made.challenge_id)
-        with pytest.raises(Refusal) as caught:
+        with refusing(Reason.CHALLENGE_NOT_FOUND):
             await server.arbiter.challenges.accept(alice, made.challenge_id)  # its own
-        assert caught.value.reason is Reason.CHALLENGE_NOT_FOUND
         assert await server.arbiter.challenges.open(carol, "", 10) == []
         assert await server.arbiter.challenges.open(alice, "", 10) == [made]
 
@@ -171,9 +167,8 @@ class TestChallenge:
             ("", Reason.PLAYER_NOT_FOUND),
             ("carol", Reason.PLAYER_SUSPENDED),
         ):
-            with pytest.raises(Refusal) as caught:
+            with refusing(reason):
                 await server.arbiter.challenges.challenge(alice, "r", opponent, TERMS)
-            assert caught.value.reason is reason
 
     @virtually
     async def test_a_challenger_who_was_suspended_meanwhile_gets_no_match(self) -> None:
@@ -181,9 +176,8 @@ class TestChallenge:
         alice, bob = await pair(server)
         made = await server.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
         await server.arbiter.accounts.suspend("alice", True)
-        with pytest.raises(Refusal) as caught:
+        with refusing(Reason.PLAYER_SUSPENDED):
             await server.arbiter.challenges.accept(bob, made.challenge_id)
-        assert caught.value.reason is Reason.PLAYER_SUSPENDED
         await server.arbiter.accounts.suspend("alice", False)
         assert (await server.arbiter.challenges.accept(bob, made.challenge_id)).players == ("alice", "bob")
 
@@ -196,16 +190,14 @@ class TestChallenge:
             (TERMS._replace(time_control="soon"), Reason.PARAMETER_INVALID),
             (TERMS._replace(seat=3), Reason.ARGUMENT_INVALID),
         ):
-            with pytest.raises(Refusal) as caught:
+            with refusing(reason):
                 await server.arbiter.challenges.challenge(alice, "r", "bob", terms)
-            assert caught.value.reason is reason
         for deed in (
             server.arbiter.challenges.challenge(alice, "", "bob", TERMS),
             server.arbiter.challenges.decline(alice, "c", "x" * 201),
         ):
-            with pytest.raises(Refusal) as caught:
+            with refusing(Reason.ARGUMENT_INVALID):
                 await deed
-            assert caught.value.reason is Reason.ARGUMENT_INVALID
 
     @virtually
     async def test_a_stopping_server_creates_no_match(self) -> None:
@@ -213,9 +205,8 @@ class TestChallenge:
         alice, bob = await pair(server)
         made = await server.arbiter.challenges.challenge(alice, "r", "bob", TERMS)
         await server.arbiter.matches.drain()
-        with pytest.raises(Refusal) as caught:
+        with refusing(DRAINING.reason):
             await server.arbiter.challenges.accept(bob, made.challenge_id)
-        assert caught.value.reason is DRAINING.reason
         await server.restart()
         assert (await server.arbiter.challenges.accept(bob, made.challenge_id)).players == ("alice", "bob")
 
@@ -248,9 +239,8 @@ class TestRequests:
             challenges.challenge(alice, "same", "bob", TERMS._replace(time_control="2m")),
             challenges.seek(alice, "same", TERMS),
         ):
-            with pytest.raises(Refusal) as caught:
+            with refusing(Reason.REQUEST_ID_REUSED):
                 await deed
-            assert caught.value.reason is Reason.REQUEST_ID_REUSED
 
     @virtually
     async def test_a_random_seat_is_drawn_once(self) -> None:
@@ -274,9 +264,8 @@ class TestRequests:
         first = await challenges.challenge(alice, "r0", "bob", TERMS)
         await challenges.seek(alice, "r1", TERMS)
         await challenges.seek(alice, "r2", TERMS)
-        with pytest.raises(Refusal) as caught:
+        with refusing(Reason.RATE_LIMITED):
             await challenges.challenge(alice, "r3", "bob", TERMS)
-        assert caught.value.reason is Reason.RATE_LIMITED
         assert await challenges.challenge(alice, "r0", "bob", TERMS) == first  # the challenge exists already
         await challenges.challenge(bob, "r3", "alice", TERMS)  # bob has fewer challenges
         await challenges.decline(alice, first.challenge_id, "")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
-import pytest
-
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.matches.match import Match
 from arbiter.service.play.session import ChallengeClosedItem, ChallengeItem, Hello, SeekItem
 from arbiter.testing.clock import virtually
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
+from tests.refusals import refusing
 from tests.service.play.challengers import TERMS, gone, of, pair
 
 
@@ -45,9 +44,8 @@ class TestSeeks:
             server.arbiter.challenges.decline(bob, seek.challenge_id, ""),
             server.arbiter.challenges.accept(alice, seek.challenge_id),
         ):
-            with pytest.raises(Refusal) as caught:
+            with refusing(Reason.CHALLENGE_NOT_FOUND):
                 await deed
-            assert caught.value.reason is Reason.CHALLENGE_NOT_FOUND
         await server.arbiter.challenges.decline(alice, seek.challenge_id, "")
         await gone(server, bob, seek.challenge_id)
 

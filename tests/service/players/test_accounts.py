@@ -16,6 +16,7 @@ from arbiter.service.players.accounts import PLAYER_SCOPES, Accounts, Scope, dig
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.memory import CountingIds, MemoryDirectory
+from tests.refusals import refusing
 from tests.service.players.accounts import LIMITS, OPERATOR, FixedClock, SlowDirectory, make_accounts, of, registered
 
 
@@ -67,9 +68,8 @@ class TestSecrets:
     async def test_malformed_tokens_are_refused(self, secret: str | None) -> None:
         accounts = make_accounts()
         await registered(accounts, "alice")
-        with pytest.raises(Refusal) as caught:
+        with refusing(Reason.TOKEN_INVALID):
             await accounts.authenticate(secret)
-        assert caught.value.reason is Reason.TOKEN_INVALID
 
 
 class TestScopes:
@@ -80,33 +80,29 @@ class TestScopes:
         allowed = held in (wanted, Scope.ADMIN)
         assert caller.may(wanted) is allowed
         if not allowed:
-            with pytest.raises(Refusal) as caught:
+            with refusing(Reason.SCOPE_MISSING) as caught:
                 caller.require(wanted)
-            assert caught.value.reason is Reason.SCOPE_MISSING
             assert caught.value.facts["scope"] == wanted.value
 
     @virtually
     async def test_a_stream_needs_the_scope_play(self) -> None:
         server = InMemoryArbiter()
         caller = await server.caller("alice", Scope.ORGANISE, Scope.OBSERVE)
-        with pytest.raises(Refusal) as caught:
+        with refusing(Reason.SCOPE_MISSING):
             await server.arbiter.sessions.open(caller, Hello())
-        assert caught.value.reason is Reason.SCOPE_MISSING
 
     @virtually
     async def test_nobody_makes_a_token_with_more_scopes_than_its_own(self) -> None:
         accounts = make_accounts()
         alice, _ = await registered(accounts, "alice")
         for scopes in ((Scope.ORGANISE,), (Scope.PLAY, Scope.ADMIN)):
-            with pytest.raises(Refusal) as caught:
+            with refusing(Reason.SCOPE_MISSING):
                 await accounts.create_token(alice, "", scopes, "")
-            assert caught.value.reason is Reason.SCOPE_MISSING
         token, secret = await accounts.create_token(alice, "alice", (Scope.OBSERVE, Scope.OBSERVE), "for a page")
         assert (token.scopes, token.note) == (("observe",), "for a page")
         observer = await accounts.authenticate(secret)
-        with pytest.raises(Refusal) as caught:
+        with refusing(Reason.SCOPE_MISSING):
             await accounts.create_token(observer, "", (), "")  # play and observe by default
-        assert caught.value.reason is Reason.SCOPE_MISSING
 
     @virtually
     async def test_nobody_makes_a_token_for_another(self) -> None:
@@ -114,12 +110,10 @@ class TestScopes:
         alice, _ = await registered(accounts, "alice")
         bob, _ = await registered(accounts, "bob")
         for deed in (accounts.create_token(alice, "bob", (), ""), accounts.tokens(alice, "bob", "", 10)):
-            with pytest.raises(Refusal) as caught:
+            with refusing(Reason.SCOPE_MISSING):
                 await deed
-            assert caught.value.reason is Reason.SCOPE_MISSING
-        with pytest.raises(Refusal) as caught:
+        with refusing(Reason.TOKEN_NOT_FOUND):
             await accounts.revoke(alice, bob.token_id)
-        assert caught.value.reason is Reason.TOKEN_NOT_FOUND
         assert len(await accounts.tokens(OPERATOR, "bob", "", 10)) == 1
 
     @virtually
@@ -151,9 +145,8 @@ class TestRevocation:
         assert alice.session.ended is not None
         assert alice.session.ended.reason is Reason.TOKEN_INVALID
         server.arbiter.accounts.check(other)
-        with pytest.raises(Refusal) as caught:
+        with refusing(Reason.TOKEN_INVALID):
             await server.arbiter.sessions.open(alice.session.caller, Hello())
-        assert caught.value.reason is Reason.TOKEN_INVALID
 
     @virtually
     async def test_only_the_streams_of_that_token_end(self) -> None:
@@ -170,9 +163,8 @@ class TestRevocation:
         alice, secret = await registered(accounts, "alice")
         for _ in range(2):  # doing it again has no further effect
             await accounts.revoke(alice, alice.token_id)
-        with pytest.raises(Refusal) as caught:
+        with refusing(Reason.TOKEN_INVALID):
             await accounts.authenticate(secret)
-        assert caught.value.reason is Reason.TOKEN_INVALID
         assert [token.revoked for token in await accounts.tokens(OPERATOR, "alice", "", 9)] == [True]
 
     @virtually
@@ -209,9 +201,8 @@ class TestRevocation:
         token = (await directory.tokens("alice", "", 1))[0]
         await accounts.revoke(OPERATOR, token.token_id)
         directory.gate.set()
-        with pytest.raises(Refusal) as caught:
+        with refusing(Reason.TOKEN_INVALID):
             await asked
-        assert caught.value.reason is Reason.TOKEN_INVALID
 
     @virtually
     async def test_a_cancelled_call_does_not_leave_a_revocation_half_done(self) -> None:
@@ -230,9 +221,8 @@ class TestRevocation:
 
     @virtually
     async def test_an_unknown_token(self) -> None:
-        with pytest.raises(Refusal) as caught:
+        with refusing(Reason.TOKEN_NOT_FOUND) as caught:
             await make_accounts().revoke(OPERATOR, "t" * 100)
-        assert caught.value.reason is Reason.TOKEN_NOT_FOUND
         assert caught.value.facts["id"] == ""
 
 
@@ -248,9 +238,8 @@ class TestSuspension:
         assert alice.session.ended is not None
         assert alice.session.ended.reason is Reason.PLAYER_SUSPENDED
         assert bob.session.ended is None
-        with pytest.raises(Refusal) as caught:
+        with refusing(Reason.PLAYER_SUSPENDED):
             await accounts.authenticate(secret)
-        assert caught.value.reason is Reason.PLAYER_SUSPENDED
         with pytest.raises(Refusal):
             await server.arbiter.sessions.open(alice.session.caller, Hello())
         assert not (await accounts.suspend("alice", False)).suspended
@@ -267,9 +256,8 @@ class TestSuspension:
         await settle()
         await accounts.suspend("alice", True)
         directory.gate.set()
-        with pytest.raises(Refusal) as caught:
+        with refusing(Reason.PLAYER_SUSPENDED):
             await asked
-        assert caught.value.reason is Reason.PLAYER_SUSPENDED
 
     @virtually
     async def test_a_suspension_races_a_stream_that_opens(self) -> None:
@@ -289,9 +277,8 @@ class TestSuspension:
     async def test_only_players_can_be_suspended(self) -> None:
         accounts = make_accounts()
         await registered(accounts, "alice")
-        with pytest.raises(Refusal) as caught:
+        with refusing(Reason.PLAYER_NOT_FOUND):
             await accounts.suspend("nobody", True)
-        assert caught.value.reason is Reason.PLAYER_NOT_FOUND
 
 
 async def test_a_secret_that_is_given_instead_of_an_id_is_not_repeated() -> None:
@@ -300,9 +287,8 @@ async def test_a_secret_that_is_given_instead_of_an_id_is_not_repeated() -> None
     _, secret = await registered(accounts, "bob")
     ids = SystemIds(FixedClock())
     for given in (secret, ids.secret(), ids.secret()[:30], "Bearer " + secret):
-        with pytest.raises(Refusal) as caught:
+        with refusing(Reason.TOKEN_NOT_FOUND) as caught:
             await accounts.revoke(alice, given)
-        assert caught.value.reason is Reason.TOKEN_NOT_FOUND
         assert given not in caught.value.message
         assert caught.value.facts == {"id": ""}
     unknown = ids.new("t")

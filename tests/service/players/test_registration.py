@@ -14,6 +14,7 @@ from arbiter.service.players.accounts import Accounts, Scope, digest_of
 from arbiter.service.ports.directory import Player
 from arbiter.testing.clock import virtually
 from arbiter.testing.memory import MemoryDirectory
+from tests.refusals import refusing
 from tests.service.players.accounts import LIMITS, OPERATOR, FixedClock, SlowDirectory, make_accounts, of, registered
 
 
@@ -26,9 +27,8 @@ class TestRegistration:
         caller = await accounts.authenticate(secret)
         assert caller.player == "alice"
         assert sorted(caller.scopes) == ["observe", "play"]
-        with pytest.raises(Refusal) as caught:
+        with refusing(Reason.PLAYER_EXISTS):
             await accounts.register("alice", "", "", None)
-        assert caught.value.reason is Reason.PLAYER_EXISTS
 
     @virtually
     async def test_of_many_who_ask_for_one_name_one_gets_it(self) -> None:
@@ -42,9 +42,8 @@ class TestRegistration:
     async def test_registration_is_closed(self) -> None:
         accounts = make_accounts("closed")
         for caller in (None, of(Scope.PLAY, Scope.ORGANISE)):
-            with pytest.raises(Refusal) as caught:
+            with refusing(Reason.REGISTRATION_CLOSED):
                 await accounts.register("alice", "", await accounts.invite(), caller)
-            assert caught.value.reason is Reason.REGISTRATION_CLOSED
         assert (await accounts.register("alice", "", "", OPERATOR))[0].name == "alice"
 
     @virtually
@@ -52,13 +51,11 @@ class TestRegistration:
         accounts = make_accounts("invitation")
         invitation = await accounts.invite()
         for wrong in ("", "guess", digest_of(invitation)):
-            with pytest.raises(Refusal) as caught:
+            with refusing(Reason.REGISTRATION_CLOSED):
                 await accounts.register("alice", "", wrong, None)
-            assert caught.value.reason is Reason.REGISTRATION_CLOSED
         await accounts.register("alice", "", invitation, None)
-        with pytest.raises(Refusal) as caught:
+        with refusing(Reason.REGISTRATION_CLOSED):
             await accounts.register("bob", "", invitation, None)
-        assert caught.value.reason is Reason.REGISTRATION_CLOSED
 
     async def test_an_invitation_registers_one_of_many_and_is_not_used_up_by_a_name_that_is_taken(
         self, tmp_path: Path
@@ -68,9 +65,8 @@ class TestRegistration:
                 accounts = Accounts(directory, SystemIds(FixedClock()), FixedClock(), "invitation", LIMITS)
                 await accounts.register("alice", "", "", OPERATOR)
                 invitation = await accounts.invite()
-                with pytest.raises(Refusal) as caught:
+                with refusing(Reason.PLAYER_EXISTS):
                     await accounts.register("alice", "", invitation, None)
-                assert caught.value.reason is Reason.PLAYER_EXISTS
                 outcomes = await asyncio.gather(
                     *(accounts.register(f"b{n}", "", invitation, None) for n in range(8)), return_exceptions=True
                 )
@@ -84,9 +80,8 @@ class TestRegistration:
     )
     async def test_malformed_names_are_refused(self, name: str) -> None:
         accounts = make_accounts()
-        with pytest.raises(Refusal) as caught:
+        with refusing(Reason.ARGUMENT_INVALID) as caught:
             await accounts.register(name, "", "", None)
-        assert caught.value.reason is Reason.ARGUMENT_INVALID
         assert caught.value.facts["where"] == "name"
         with pytest.raises(Refusal):
             await accounts.create_token(OPERATOR, name or " ", (Scope.PLAY,), "")
@@ -107,9 +102,8 @@ class TestRegistration:
                     accounts.register(alike, "", "", None),
                     accounts.create_token(OPERATOR, alike, (Scope.PLAY,), ""),
                 ):
-                    with pytest.raises(Refusal) as caught:
+                    with refusing(Reason.PLAYER_EXISTS) as caught:
                         await wrong
-                    assert caught.value.reason is Reason.PLAYER_EXISTS
                     assert caught.value.facts["id"] == name
                 assert [player.name for player in await accounts.players("", 10)] == [name]
 
@@ -136,9 +130,8 @@ class TestRegistration:
             accounts.create_token(alice, "", (), "x" * 101),
             accounts.introduce("alice", "bot", "x" * 101, (), 0),
         ):
-            with pytest.raises(Refusal) as caught:
+            with refusing(Reason.ARGUMENT_INVALID):
                 await wrong
-            assert caught.value.reason is Reason.ARGUMENT_INVALID
         assert (await accounts.describe(alice, "x" * 500)).about == "x" * 500
 
 
@@ -181,15 +174,12 @@ class TestLimits:
         accounts = make_accounts()
         caller, _ = await registered(accounts, "alice")
         for name in ("a\0", "x" * 101):
-            with pytest.raises(Refusal) as caught:
+            with refusing(Reason.PLAYER_NOT_FOUND):
                 await accounts.player(name)
-            assert caught.value.reason is Reason.PLAYER_NOT_FOUND
-            with pytest.raises(Refusal) as caught:
+            with refusing(Reason.TOKEN_NOT_FOUND):
                 await accounts.revoke(caller, name)
-            assert caught.value.reason is Reason.TOKEN_NOT_FOUND
-            with pytest.raises(Refusal) as caught:
+            with refusing(Reason.ARGUMENT_INVALID):
                 await accounts.players(name, 1)
-            assert caught.value.reason is Reason.ARGUMENT_INVALID
         with pytest.raises(Refusal) as caught:
             await accounts.describe(caller, "hello\0")
         assert caught.value.facts["where"] == "about"

@@ -20,6 +20,7 @@ from arbiter.ratings.rulings import NO_GAMES, Command, Decision, Rulings, Select
 from arbiter.service.ratings.ruling_on_ratings import RatingRulings, RulingsError, read
 from arbiter.testing.clock import virtually
 from tests.fuzz import effort
+from tests.refusals import refusing
 from tests.service.ratings.test_rating_queries import HOUR, RatedArbiter
 from tests.service.tournaments.test_tournament_verification import CHECK, KEY
 
@@ -174,9 +175,8 @@ async def test_what_is_no_rated_game_and_too_many_games_are_refused() -> None:
         (Selection(players=("eve",)), Reason.RATE_LIMITED),
         (Selection(matches=tuple(matches)), Reason.RATE_LIMITED),
     ):
-        with pytest.raises(Refusal) as refused:
+        with refusing(reason):
             await rated.rule(Decision.UNRATED, selection)
-        assert refused.value.reason is reason
     assert await rated.rule(Decision.UNRATED, Selection(matches=tuple(matches[:2]))) == 1
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from arbiter.bootstrap.store import Store
 from arbiter.config import Limits
-from arbiter.matches.events import Event
+from arbiter.matches.events import Event, Moved
 from arbiter.matches.policy import ClockStart, Policy
 from arbiter.matches.record import check_chain
 from arbiter.service.observing.feed import Reached, Stream
@@ -48,6 +48,10 @@ async def events(server: InMemoryArbiter, match_id: str) -> list[Event]:
 
 async def kinds(server: InMemoryArbiter, match_id: str) -> list[str]:
     return [event.kind.value for event in await events(server, match_id)]
+
+
+async def charges(server: InMemoryArbiter, match_id: str) -> list[int]:
+    return [event.ledger.charged for event in await events(server, match_id) if isinstance(event, Moved)]
 
 
 async def observed(stream: Stream, to: list[int]) -> None:

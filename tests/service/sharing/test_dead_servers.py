@@ -18,7 +18,7 @@ from arbiter.service.sharing.replica import BEAT_S
 from arbiter.testing.clock import virtually
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
-from tests.service.sharing.servers import AT_ONCE, NOTICED_S, bot, events, kinds, servers
+from tests.service.sharing.servers import AT_ONCE, NOTICED_S, bot, charges, events, kinds, servers
 
 
 class DeafReplicas(MemoryReplicas):
@@ -63,8 +63,7 @@ class TestDeadServer:
         request = again.reply(await again.turn())
         await again.receive()
         assert isinstance(again.answer(request), Receipt)
-        moved = next(event for event in await events(other, match.id) if isinstance(event, Moved))
-        assert moved.ledger.charged <= 200
+        assert (await charges(other, match.id))[0] <= 200
         assert bob.session.ended is None
 
     @virtually
@@ -107,8 +106,7 @@ class TestDeadServer:
         await asyncio.sleep(3 - 0.3 - 0.1 * streams)
         await again.receive()
         assert isinstance(again.answer("the move"), Receipt), "within three seconds of the death"
-        moved = next(event for event in await events(other, match.id) if isinstance(event, Moved))
-        assert moved.ledger.charged == 0
+        assert (await charges(other, match.id))[0] == 0
 
     @virtually
     async def test_a_move_waits_also_if_the_server_learns_of_its_turn_only_then(self) -> None:
@@ -128,8 +126,7 @@ class TestDeadServer:
         await asyncio.sleep(3)
         await again.receive()
         assert isinstance(again.answer("the move"), Receipt)
-        moved = [event for event in await events(other, match.id) if isinstance(event, Moved)]
-        assert [each.ledger.charged for each in moved[1:]] == [0]
+        assert (await charges(other, match.id))[1:] == [0]
 
     @virtually
     async def test_a_move_that_waited_has_no_hand_over_of_the_turn_that_was_interrupted_meanwhile(self) -> None:
@@ -167,8 +164,7 @@ class TestDeadServer:
         answer = third.arbiter.matches.request("alice", match.id, lambda seat: Play(seat, "r", 0, move, now))
         await asyncio.sleep(NOTICED_S)
         assert isinstance(answer.result(), Receipt)
-        moved = next(event for event in await events(other, match.id) if isinstance(event, Moved))
-        assert moved.ledger.charged == 0
+        assert (await charges(other, match.id))[0] == 0
 
     @virtually
     async def test_a_player_who_changes_servers_in_a_turn_is_charged_for_all_of_it(self) -> None:
@@ -183,8 +179,7 @@ class TestDeadServer:
         await asyncio.sleep(1.2)
         await again.receive()
         assert isinstance(again.answer(request), Receipt)
-        moved = next(event for event in await events(other, match.id) if isinstance(event, Moved))
-        assert moved.ledger.charged == 3_000
+        assert (await charges(other, match.id))[0] == 3_000
 
     @virtually
     async def test_a_single_call_in_time_on_one_server_comes_before_a_flag_on_another(self) -> None:
@@ -232,8 +227,7 @@ class TestDeadServer:
         await asyncio.sleep(NOTICED_S)
         await again.receive()
         assert isinstance(again.answer(request), Receipt)
-        moved = [event for event in await events(other, match.id) if isinstance(event, Moved)]
-        assert [each.ledger.charged for each in moved[1:]] == [0]
+        assert (await charges(other, match.id))[1:] == [0]
 
     @virtually
     async def test_a_turn_that_the_next_server_hands_over_is_charged_also_if_that_stream_ends(self) -> None:
@@ -256,8 +250,7 @@ class TestDeadServer:
         await asyncio.sleep(NOTICED_S)
         await last.receive()
         assert isinstance(last.answer(request), Receipt)
-        moved = [event for event in await events(other, match.id) if isinstance(event, Moved)]
-        assert [each.ledger.charged for each in moved[1:]] == [pytest.approx(400, abs=5)]
+        assert (await charges(other, match.id))[1:] == [pytest.approx(400, abs=5)]
 
     @virtually
     async def test_the_flag_of_a_player_who_has_found_no_other_server_waits_until_the_death_is_known(self) -> None:

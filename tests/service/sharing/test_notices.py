@@ -17,6 +17,7 @@ from arbiter.service.play.session import (
 )
 from arbiter.service.players.accounts import Caller, Scope
 from arbiter.testing.clock import virtually
+from tests.refusals import refusing
 from tests.service.sharing.servers import items, servers
 
 TERMS = Terms("pods", "1m+1s", False, 1)
@@ -34,9 +35,8 @@ class TestNotices:
         await asyncio.sleep(1)
         assert session.ended is not None
         assert session.ended.reason is Reason.TOKEN_INVALID
-        with pytest.raises(Refusal) as refused:
+        with refusing(Reason.TOKEN_INVALID):
             await other.arbiter.accounts.authenticate(secret)
-        assert refused.value.reason is Reason.TOKEN_INVALID
         with pytest.raises(Refusal):
             other.arbiter.accounts.check(caller)
 

@@ -34,6 +34,7 @@ from arbiter.service.matches.live_match import Answer
 from arbiter.service.ports.journal import RecordDamaged
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter
+from tests.service.matches.live_matches import said
 
 AT_ONCE = Policy(start=ClockStart.AT_ONCE)
 
@@ -316,11 +317,6 @@ async def test_every_request_has_one_answer_in_any_race(seed: int) -> None:
     for server in servers:
         await server.arbiter.matches.answer(match.id, Abort("org", "end"))
         assert await server.stuck_matches() == []
-
-
-def said(answer: Answer) -> object:
-    """Return all fields of an answer, for comparisons."""
-    return (answer.reason, answer.message, list(answer.facts.items())) if isinstance(answer, Refusal) else answer
 
 
 @virtually

@@ -22,7 +22,7 @@ from arbiter.service.sharing.timekeeping import keep_time
 from arbiter.testing.clock import NOON_MS, VirtualClock, virtually
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
-from tests.service.sharing.servers import events
+from tests.service.sharing.servers import charges, events
 
 AT_ONCE = Policy(start=ClockStart.AT_ONCE)
 WRONG_MS = (0, 1_000, -1_000)
@@ -81,10 +81,6 @@ async def servers(follow: bool = True) -> tuple[list[InMemoryArbiter], list[Mach
             keeping: Any = keep_time(clock.following, clock, server.arbiter.matches, structlog.get_logger())
             server.tasks.append(asyncio.create_task(keeping))
     return made, clocks
-
-
-async def charges(server: InMemoryArbiter, match_id: str) -> list[int]:
-    return [event.ledger.charged for event in await events(server, match_id) if isinstance(event, Moved)]
 
 
 async def played(reader: StreamReader) -> None:

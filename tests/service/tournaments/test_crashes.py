@@ -202,15 +202,21 @@ async def ended_together(end: str, seed: int) -> None:
     assert log.tournament.results
 
 
-@virtually
-async def test_matches_whose_game_is_decided_are_ended_after_a_crash() -> None:
-    """The crash comes when the tournament has recorded a walkover, and the match left over goes on."""
-    contest = Contest(4)
+async def first_match(contest: Contest) -> str:
+    """Start a round robin, and wait until a match of it is live; return the tournament's id."""
     tournament_id = await contest.open(spec_of(Format.ROUND_ROBIN))
     await contest.act(tournament_id, do.Start("org", "start"))
     matches = contest.server.arbiter.matches
     while not len(matches.live):  # noqa: ASYNC110 - there is no event to wait for
         await asyncio.sleep(0)
+    return tournament_id
+
+
+@virtually
+async def test_matches_whose_game_is_decided_are_ended_after_a_crash() -> None:
+    """The crash comes when the tournament has recorded a walkover, and the match left over goes on."""
+    contest = Contest(4)
+    tournament_id = await first_match(contest)
     journal = contest.server.journal
     append = journal.append
     never: asyncio.Future[int] = asyncio.get_running_loop().create_future()
@@ -224,12 +230,8 @@ async def test_matches_whose_game_is_decided_are_ended_after_a_crash() -> None:
 async def test_a_match_created_before_the_crash_is_used_for_its_game_after_it() -> None:
     """The crash comes between the creation of a match and its event in the tournament's log."""
     contest = Contest(2)
-    tournament_id = await contest.open(spec_of(Format.ROUND_ROBIN))
-    await contest.act(tournament_id, do.Start("org", "start"))
-    matches = contest.server.arbiter.matches
-    while not len(matches.live):  # noqa: ASYNC110 - there is no event to wait for
-        await asyncio.sleep(0)
-    [made] = matches.live
+    tournament_id = await first_match(contest)
+    [made] = contest.server.arbiter.matches.live
     assert not (await contest.tournament(tournament_id)).attempts
     await contest.crash()
     log = await contest.ended(tournament_id)

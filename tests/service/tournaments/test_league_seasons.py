@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -26,19 +25,10 @@ from arbiter.tournaments.tournament import Tournament, TournamentPhase
 from tests.service.sharing.servers import servers
 from tests.service.tournaments.contest import Contest
 from tests.service.tournaments.test_next_in_series import hourly
+from tests.service.tournaments.test_series_tables import without_threads as without_threads
 
 RULES = LeagueRules(("First", "Second", "Third"), size=4, move=1, missing=2)
 PLAYERS = 10
-
-
-@pytest.fixture(autouse=True)
-def without_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compute standings in the event loop: virtual time waits for no thread."""
-
-    async def in_place(function: Callable[..., Any], /, *arguments: Any) -> Any:
-        return function(*arguments)
-
-    monkeypatch.setattr(asyncio, "to_thread", in_place)
 
 
 def league(**rules: Any) -> Spec:

@@ -13,8 +13,8 @@ from arbiter.errors import Reason, Refusal
 from arbiter.ratings.counts import Counts, RatedGame
 from arbiter.ratings.fit import fit
 from arbiter.ratings.rated_matches import Result
-from arbiter.ratings.rating_list import rating_list
 from arbiter.ratings.rating_results import RatingList
+from arbiter.service.ratings.rating_work import InProcessRating
 from arbiter.service.tournaments.own_ratings import own_ratings
 from arbiter.service.tournaments.standings_cache import StandingsCache
 from arbiter.testing.random_tournaments import TournamentRun
@@ -23,13 +23,6 @@ from arbiter.tournaments.game_ends import Winner
 from arbiter.tournaments.meetings import Pair
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.standings import rated_games
-
-
-class LocalRater:
-    """A rater that fits in this process."""
-
-    async def fit(self, results: Sequence[Result]) -> RatingList:
-        return rating_list(results, {})
 
 
 class Broken:
@@ -81,7 +74,7 @@ def played() -> TournamentRun:
 
 async def test_the_strongest_player_is_first_not_the_one_with_most_wins() -> None:
     tournament_run = played()
-    rows = (await StandingsCache(structlog.get_logger(), LocalRater()).of(tournament_run.tournament)).rows
+    rows = (await StandingsCache(structlog.get_logger(), InProcessRating()).of(tournament_run.tournament)).rows
     by_name = {row.player: row for row in rows}
     assert by_name["p001"].wins > by_name["p000"].wins
     assert rows[0].player == "p000"
@@ -93,7 +86,7 @@ async def test_the_strongest_player_is_first_not_the_one_with_most_wins() -> Non
 
 
 async def test_players_with_few_opponents_are_listed_separately_at_the_end() -> None:
-    rows = (await StandingsCache(structlog.get_logger(), LocalRater()).of(played().tournament)).rows
+    rows = (await StandingsCache(structlog.get_logger(), InProcessRating()).of(played().tournament)).rows
     ratings = [row.rating for row in rows if row.rating is not None]
     provisional = [rating.provisional for rating in ratings]
     assert provisional == sorted(provisional)
@@ -107,7 +100,7 @@ async def test_players_with_few_opponents_are_listed_separately_at_the_end() -> 
 async def test_the_ratings_can_be_computed_from_the_log() -> None:
     tournament = played().tournament
     again = fit(Counts.of(RatedGame(*game[:3]) for game in rated_games(tournament)))
-    found = await own_ratings(tournament, LocalRater())
+    found = await own_ratings(tournament, InProcessRating())
     assert {each.player: (each.rating, each.low, each.high) for each in again.rated} == {
         player: (rating.elo, rating.low, rating.high) for player, rating in found.items()
     }
@@ -120,13 +113,13 @@ async def test_a_repeated_game_adds_no_certainty() -> None:
         moves = ("won in seat 1", "won in seat 2", "drawn")
         met(tournament_run, "p000", "p001", [1, 2, 0] * times, moves * times)
         met(tournament_run, "p001", "p000", [2, 2, 1] * times, moves * times)
-        found.append(await own_ratings(tournament_run.tournament, LocalRater()))
+        found.append(await own_ratings(tournament_run.tournament, InProcessRating()))
     once, ten_times = found
     assert ten_times == once
     new = ladder(2)
     met(new, "p000", "p001", [1, 2, 0] * 10, [str(number) for number in range(30)])
     met(new, "p001", "p000", [2, 2, 1] * 10, [str(number) for number in range(30)])
-    certain = (await own_ratings(new.tournament, LocalRater()))["p000"]
+    certain = (await own_ratings(new.tournament, InProcessRating()))["p000"]
     assert certain.high - certain.low < 0.6 * (once["p000"].high - once["p000"].low), "thirty games with other moves"
 
 
@@ -165,8 +158,8 @@ async def test_a_bot_that_comes_back_400_elo_better_is_rated_so_soon() -> None:
     mean = sum(STRENGTHS) / len(STRENGTHS)
     errors, held, by_name = [], 0, []
     for seed in range(4):
-        found = (await own_ratings(returning(seed, 100, 20).tournament, LocalRater()))["p000"]
-        others = await own_ratings(returning(seed, 100, 20, versions=False).tournament, LocalRater())
+        found = (await own_ratings(returning(seed, 100, 20).tournament, InProcessRating()))["p000"]
+        others = await own_ratings(returning(seed, 100, 20, versions=False).tournament, InProcessRating())
         errors.append(found.elo - (BETTER - mean))
         by_name.append(others["p000"].elo - (BETTER - mean))
         held += found.low <= BETTER - mean <= found.high
@@ -182,14 +175,14 @@ async def test_the_row_of_a_player_is_the_version_with_which_it_has_played_last(
         run.versions["p000"] = version
         for other in ("p001", "p002", "p003", "p004")[: 4 if version == "1.0" else 1]:
             met(run, "p000", other, [cast("Winner", winner)] * 4)
-    found = await own_ratings(run.tournament, LocalRater())
+    found = await own_ratings(run.tournament, InProcessRating())
     assert set(found) == {f"p00{number}" for number in range(5)}
     assert found["p000"].elo > max(found[f"p00{number}"].elo for number in range(1, 5))
     assert not found["p000"].provisional
     met(run, "p001", "p002", [0])
     run.versions["p000"] = "3.0"
     met(run, "p000", "p001", [1])
-    assert (await own_ratings(run.tournament, LocalRater()))["p000"].provisional
+    assert (await own_ratings(run.tournament, InProcessRating()))["p000"].provisional
 
 
 async def test_a_game_without_versions_counts_for_the_version_that_entered() -> None:
@@ -213,7 +206,7 @@ async def test_without_ratings_there_is_a_table_nevertheless() -> None:
 async def test_other_formats_show_ratings_and_keep_their_order() -> None:
     tournament_run = TournamentRun(Spec("test", Format.ROUND_ROBIN, ("hop-it",), "1s"), 4, random.Random(2))
     tournament_run.play()
-    rows = (await StandingsCache(structlog.get_logger(), LocalRater()).of(tournament_run.tournament)).rows
+    rows = (await StandingsCache(structlog.get_logger(), InProcessRating()).of(tournament_run.tournament)).rows
     plain = (await StandingsCache(structlog.get_logger()).of(tournament_run.tournament)).rows
     assert [row._replace(rating=None) for row in rows] == list(plain)
     assert all(row.rating is not None for row in rows)

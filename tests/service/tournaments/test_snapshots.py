@@ -25,7 +25,6 @@ from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemorySnapsho
 from arbiter.testing.random_tournaments import TournamentRun, drawn
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
-from arbiter.tournaments import folding
 from arbiter.tournaments.corrections import Award, Disqualify, Reinstate, Replay, Results
 from arbiter.tournaments.folding import fold, old_games
 from arbiter.tournaments.spec import Format, Options, Spec
@@ -33,16 +32,10 @@ from arbiter.tournaments.standings import standings
 from arbiter.tournaments.tournament import TournamentPhase, replay
 from tests.service.tournaments.contest import Contest, spec_of
 from tests.service.tournaments.test_old_games import check_end, old
+from tests.service.tournaments.test_old_games import few as few
 
 EVERY = 20
 PORTION = 7
-
-
-@pytest.fixture(autouse=True)
-def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let ladders keep few games."""
-    monkeypatch.setattr(folding, "KEPT", 6)
-    monkeypatch.setattr(folding, "AT_ONCE", 2)
 
 
 def corrected(seed: int, format_: Format = Format.LADDER) -> list[ev.Event]:

@@ -39,6 +39,17 @@ def test_every_reason_has_words() -> None:
     assert set(WORDS) == set(Why)
 
 
+async def somebody(contest: Contest, why: Why) -> None:
+    """Wait until some player is unpaired for this reason."""
+    found: set[Why | None] = set()
+    for _ in range(2_000):
+        found |= {reason(contest, name) for name in contest.names}
+        if why in found:
+            return
+        await asyncio.sleep(0.01)
+    pytest.fail(str(found))
+
+
 @virtually
 async def test_before_the_start_in_a_pause_and_to_others() -> None:
     contest = Contest(2)
@@ -75,26 +86,14 @@ async def test_of_players_who_must_not_meet() -> None:
 async def test_of_two_in_an_arena_who_have_just_met() -> None:
     contest = Contest(4)
     await contest.start(spec_of(Format.ARENA, duration_ms=600_000))
-    waits: set[Why | None] = set()
-    for _ in range(2_000):
-        waits |= {reason(contest, name) for name in contest.names}
-        if Why.JUST_MET in waits:
-            return
-        await asyncio.sleep(0.01)
-    pytest.fail(str(waits))
+    await somebody(contest, Why.JUST_MET)
 
 
 @virtually
 async def test_in_a_swiss_with_a_bye() -> None:
     contest = Contest(3)
     await contest.start(spec_of(Format.SWISS, rounds=3))
-    found: set[Why | None] = set()
-    for _ in range(2_000):
-        found |= {reason(contest, name) for name in contest.names}
-        if Why.BYE in found:
-            return
-        await asyncio.sleep(0.01)
-    pytest.fail(str(found))
+    await somebody(contest, Why.BYE)
 
 
 @virtually
