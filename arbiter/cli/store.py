@@ -27,9 +27,9 @@ _A_LINE = 10_000  #: matches between two lines of progress, where no terminal sh
 def check(*, store: StoreOption = None, keys: KeysOption = None, config: ConfigOption = None) -> None:
     """Read the whole record, and compare the data derived from it: lists, tallies, snapshots.
 
-    Every hash chain is checked from its first event to its last, and the seal of every record, so that a change by
-    anybody who does not have the signing keys is found, and a record that was removed. Nothing is changed; the server
-    may be running.
+    Every hash chain is checked from its first event to its last, and the seal of every record. So a record that was
+    removed is found, and a change by anybody who does not have the signing keys. Nothing is changed; the server may be
+    running.
     """
     settings = load(config, store=store, keys=keys)
     url = settings.store
