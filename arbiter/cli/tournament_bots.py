@@ -50,7 +50,7 @@ class BotTable(NamedTuple):
     args: Annotated[
         str,
         Option(
-            "Arguments of a bundled bot. With any other one than `--seed 7` it plays over the network.",
+            "Arguments of a bundled bot. With others than `--seed N` it plays over the network.",
             allowed=_COMMAND_LINE,
         ),
     ] = ""
@@ -109,7 +109,7 @@ class BotTable(NamedTuple):
         ),
     ] = 0
     draw_score: Annotated[int, Option("In centipawns.", (0, MOST_CENTIPAWNS))] = 0
-    draw_from: Annotated[int, Option("The first move at which it may offer or accept a draw so.", (0, 10_000))] = 0
+    draw_from: Annotated[int, Option("The first move at which it may do so.", (0, 10_000))] = 0
     cores: Annotated[
         int,
         Option("How many cores it runs on, which no other bot with `cores` has; 0: all.", (0, 1_024)),

@@ -25,7 +25,7 @@ HEADINGS: Final = {
     "series": "[series]: the table over a series, with `schedule.every`",
     "league": "[league]: divisions, whose seasons begin as `schedule.every` says",
     "adjudication": "[adjudication]: when the arbiter ends a game",
-    "policy": "[policy]: of matches; the default is the server's",
+    "policy": "[policy]: the policy of matches; by default the server's",
     "bots": "[[bots]]: the bots of `arbiter tournament run`",
     "engine": "[engine]: what all engines with `uci` have",
     "sandbox": "[sandbox]: what each bot may take",

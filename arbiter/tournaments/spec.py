@@ -121,7 +121,7 @@ class Options:
     keep_early_leavers: Annotated[
         bool,
         Option(
-            "Games against a player that leaves before half of its games count.",
+            "Games against a player count even if it leaves before half of its games.",
             formats=(Format.ROUND_ROBIN,),
             stored=True,
         ),
@@ -271,7 +271,7 @@ class Adjudication:
     draw_plies: Annotated[
         int, Option("For how many successive plies both bots have to say so; 0: never.", bounds=(0, 10_000))
     ] = 0
-    draw_from_ply: Annotated[int, Option("The first ply at which such a draw may be.", bounds=(0, 1_000_000))] = 0
+    draw_from_ply: Annotated[int, Option("The first ply at which such a draw may happen.", bounds=(0, 1_000_000))] = 0
     plugin: Annotated[str, Option("The name of an adjudicator that the server has installed.")] = ""
 
 
