@@ -36,7 +36,7 @@ from arbiter.runtime.private import open_to_others
 from arbiter.service.gate.addresses import host_and_port, is_loopback
 from arbiter.store.database import may_be_shared, shown
 from arbiter.store.looking import StoreState, look
-from arbiter.workers.plugin_games import loaded_apart
+from arbiter.workers.plugin_games import SHADOWED, loaded_apart
 
 FEW_BYTES: Final = 2 << 30  #: free space, below which it is noted
 SLOW_FLUSH_MS: Final = 10.0
@@ -99,6 +99,9 @@ def _programs() -> Finding:
 
 def _plugins(settings: Settings) -> Iterator[Finding]:
     """Load the games of packages as a server does."""
+    for game, package in registry.shadowed().items():
+        text = f"the rules of {game} that {package} adds are not used: {SHADOWED}"
+        yield Finding("games", Grade.WRONG, text, f"remove the package {package}, or have it name its game differently")
     packages = registry.plugins()
     if not packages:
         return

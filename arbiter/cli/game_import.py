@@ -32,9 +32,12 @@ def games_in(path: Path) -> Iterator[FileGame]:
 def imported(client: BlockingClient, found: FileGame, file: str, label: str) -> str:
     """Make a match of a game, with the caller in both seats, and end it; return its id.
 
-    Raises NotationError for a game that the rules do not allow, and ArbiterError for what the server refuses.
+    Raises NotationError for a game that the rules do not allow or that has no moves, and ArbiterError for what the
+    server refuses.
     """
     game = found.play(0)
+    if not (game.moves or game.start):
+        raise NotationError(found.line, "it has neither moves nor a start position: there is nothing to replay")
     caller = client.myself()
     me = caller.player.name
     # What ends a game by its rules can be no opening: the caller plays it, if its token may play.

@@ -88,12 +88,18 @@ def _verified_tournament(folder: Path, keys: Sequence[PublicKey]) -> str:
     elsewhere = sum(each.reason == ELSEWHERE for each in tournament.results.values())
     played = f" ({elsewhere} played elsewhere)" if elsewhere else ""
     rated = counted(sum(row.rating is not None for row in rows), "rating")
-    broken = "".join(f"\nPaired by hand, against the rules: {each}." for each in found.broken)
+    broken = "".join(f" Paired by hand, against the rules: {each}." for each in found.broken)
+    missing = ", ".join(found.unchecked)
+    unchecked = (
+        f" NOT CHECKED: moves, openings, clocks, credit and strikes in {missing}, whose rules are not installed here."
+        if missing
+        else ""
+    )
     return (
         f"{folder} holds: tournament {tournament.id}, {tournament.spec.name}, {tournament.spec.format.value}; first: "
         f"{first}. {games}{played} with {matches} hold, the pairings are legal, the places of "
         f"{counts} and {rated} are as computed again; the chain is unbroken; signed by key "
-        f"{found.key}.{broken}"
+        f"{found.key}.{broken}{unchecked}"
     )
 
 

@@ -15,6 +15,8 @@ from functools import cache, lru_cache
 from hashlib import sha256
 from importlib.metadata import EntryPoint, entry_points, version
 from importlib.resources import files
+from importlib.util import find_spec
+from pkgutil import get_data
 
 from arbiter.errors import Reason, Refusal, parameter_invalid, shortened
 from arbiter.games.contract import AnyGame, Value
@@ -45,6 +47,7 @@ GROUP = "arbiter.games"
 OWN = "game-arbiter"  #: the distribution of the bundled games
 LONGEST_VARIANT = 200  #: maximum characters of a variant's name
 
+_NAME = re.compile(r"[a-z0-9_-]+", re.ASCII)
 _CALL = re.compile(r"([a-z0-9_-]+)(?:\(([a-zA-Z0-9=,._-]*)\))?", re.ASCII)
 
 
@@ -52,8 +55,23 @@ _CALL = re.compile(r"([a-z0-9_-]+)(?:\(([a-zA-Z0-9=,._-]*)\))?", re.ASCII)
 def _places() -> dict[str, EntryPoint]:
     """Return the import location of each game's class, by id; an installed package cannot replace a bundled game."""
     bundled = {name: EntryPoint(name, place, GROUP) for name, place in BUNDLED.items()}
-    installed = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
-    return bundled | {entry.name: entry for entry in installed if entry.name not in bundled}
+    added = sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, _package(entry)))
+    return bundled | {entry.name: entry for entry in added if entry.name not in bundled}
+
+
+def _package(entry: EntryPoint) -> str:
+    """Return the package that adds a game."""
+    return entry.dist.name if entry.dist else entry.module.partition(".")[0]
+
+
+def _adding(name: str) -> list[str]:
+    """Return the packages that add a game of a name."""
+    return sorted({_package(entry) for entry in entry_points(group=GROUP) if entry.name == name})
+
+
+def shadowed() -> dict[str, str]:
+    """Return the ids of the arbiter's own games that packages add too, which is no use, each with the packages."""
+    return {name: ", ".join(packages) for name in BUNDLED if (packages := _adding(name))}
 
 
 _apart: dict[str, type[RemoteGame] | str] = {}  # the stand-ins of games whose rules run elsewhere, or why there is none
@@ -64,7 +82,7 @@ def plugins() -> dict[str, tuple[str, ...]]:
     found = defaultdict[str, list[str]](list)
     for name, entry in _places().items():
         if name not in BUNDLED:
-            found[entry.dist.name if entry.dist else entry.module.partition(".")[0]].append(name)
+            found[_package(entry)].append(name)
     return {package: tuple(games) for package, games in found.items()}
 
 
@@ -77,6 +95,11 @@ def keep_apart(games: Mapping[str, type[RemoteGame] | str]) -> None:
     _apart.update(games)
     _load.cache_clear()
     _build.cache_clear()
+
+
+def is_apart(variant: str) -> bool:
+    """Return whether the rules of a variant run in a process of their own."""
+    return not isinstance(_apart.get(variant.partition("(")[0], ""), str)
 
 
 def faults() -> dict[str, str]:
@@ -95,6 +118,10 @@ def _load(name: str) -> type[AnyGame] | str:
     """Return the class of a game, or why a package's game can't be loaded."""
     if name in _apart:
         return _apart[name]
+    if name not in BUNDLED and len(packages := _adding(name)) > 1:
+        return f"the packages {' and '.join(packages)} add games of the same name"
+    if not _NAME.fullmatch(name):
+        return "the name of a game has letters from a to z, digits, _ and - alone"
     try:
         kind: type[AnyGame] = _places()[name].load()
     except Exception as error:
@@ -155,6 +182,12 @@ def _build(variant: str) -> AnyGame:
     return kind(**values)
 
 
+def installed(variant: str) -> bool:
+    """Return whether the rules of a variant's game can be used here."""
+    name = variant.partition("(")[0]
+    return name in _places() and not isinstance(_load(name), str)
+
+
 def seats(variant: str) -> tuple[str, str]:
     """Return the names of the two seats by the rules of a variant; their numbers if its game is not installed."""
     try:
@@ -172,9 +205,10 @@ def rules_text_of(kind: type[AnyGame]) -> str:
     """Return the rules of a game by its class, as `rules_text` does."""
     if issubclass(kind, RemoteGame):
         return kind.rules_text
-    package = kind.__module__.rpartition(".")[0] or kind.__module__
-    file = files(package) / "texts" / f"{kind.facts.id}.md"
-    return file.read_text(encoding="utf-8") if file.is_file() else ""
+    try:
+        return (get_data(kind.__module__, f"texts/{kind.facts.id}.md") or b"").decode()
+    except FileNotFoundError:
+        return ""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -190,8 +224,9 @@ class Code:
 def code(name: str) -> Code:
     """Return the code of a game's rules, by the game's id.
 
-    The hash is that of the Python files in the folder of the game's module: of each, in the order of their names, the
-    name, a zero byte, the SHA-256 of its content. The version also names the libraries that the game stands on.
+    The hash is that of the Python files in the folder of the game's module, or of this module alone if it is in no
+    package: of each, in the order of their names, the name, a zero byte, the SHA-256 of its content. The version also
+    names the libraries that the game stands on.
     Raises Refusal GAME_UNKNOWN.
     """
     if name not in _places():
@@ -199,14 +234,23 @@ def code(name: str) -> Code:
     kind, dist = load(name), _places()[name].dist
     if issubclass(kind, RemoteGame):
         return Code(*kind.code)
-    package = kind.__module__.rpartition(".")[0] or kind.__module__
     whole = sha256()
-    for file in sorted(files(package).iterdir(), key=lambda file: file.name):
-        if file.name.endswith(".py"):
-            whole.update(file.name.encode() + b"\0" + sha256(file.read_bytes()).digest())
+    for name_of_file, data in _code_files(kind.__module__):
+        whole.update(name_of_file.encode() + b"\0" + sha256(data).digest())
     stands_on = [f"{library} {version(library)}" for library in kind.libraries]
-    own = (dist.name, dist.version) if dist else (OWN, version(OWN)) if name in BUNDLED else (package, "unknown")
+    unknown = (_package(_places()[name]), "unknown")
+    own = (dist.name, dist.version) if dist else (OWN, version(OWN)) if name in BUNDLED else unknown
     return Code(own[0], ", ".join((own[1], *stands_on)), whole.hexdigest())
+
+
+def _code_files(module: str) -> list[tuple[str, bytes]]:
+    """Return the Python files that are the code of a game's module, each as its name and content, by their names."""
+    spec = find_spec(module)
+    if spec is None or not spec.parent:  # the modules beside it do not belong to it
+        file = f"{module}.py"
+        return [(file, get_data(module, file) or b"")]
+    found = sorted(files(spec.parent).iterdir(), key=lambda file: file.name)
+    return [(file.name, file.read_bytes()) for file in found if file.name.endswith(".py")]
 
 
 def _unknown(what: str) -> AnyGame:

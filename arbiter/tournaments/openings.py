@@ -194,15 +194,17 @@ def _draw(plies: int, seed: str, game: str, number: int, known: Collection[Line]
 
 
 def different(openings: Openings, game: str, most: int) -> int:
-    """Return how many different openings a variant has, at least 1; `most` if there are as many or more.
+    """Return how many different openings a variant has, at least 1.
 
-    Raises Refusal as the registry of games does.
+    Return `most` if there are as many or more, or if only its rules could tell and they are not installed.
     """
     if openings.book:
         return max(1, min(most, openings.book_size))
     lines = openings.lines.get(game)
     if lines:
         return min(most, len(set(lines)))
+    if not registry.installed(game):
+        return most
     if starts := registry.game(game).starts():
         return min(most, len(starts))
     listed = all_lines(openings.plies, game, most)

@@ -32,8 +32,6 @@ def check(spec: Spec) -> None:
         raise _invalid("true", "options.third_place", "false in a double elimination, which has a third place anyway")
     if spec.openings.plies and not spec.openings.seed:
         raise _invalid("", "openings.seed", "a text that the random plies are drawn from")
-    if (game := drawn_start(spec)) and not spec.openings.seed:
-        raise _invalid("", "openings.seed", f"a text that the start positions of {game} are drawn from")
     _check_book(spec)
     _check_groups(spec)
     if spec.series != SeriesRules() and not spec.schedule.every:
@@ -101,6 +99,12 @@ def _check_league(spec: Spec) -> None:
         raise _invalid(str(spec.entry.capacity), "entry.capacity", "left out in a league, which has league.size")
     if not spec.season.division and not spec.schedule.every:
         raise _invalid("a league", "schedule.every", "when its seasons begin")
+
+
+def check_drawn_start(spec: Spec) -> None:
+    """Raise Refusal PARAMETER_INVALID if start positions are to be drawn by lot without a seed."""
+    if (game := drawn_start(spec)) and not spec.openings.seed:
+        raise _invalid("", "openings.seed", f"a text that the start positions of {game} are drawn from")
 
 
 def drawn_start(spec: Spec) -> str:

@@ -20,7 +20,7 @@ from arbiter.tournaments.groups import Named
 from arbiter.tournaments.league_rules import LeagueSeason
 from arbiter.tournaments.schedule import DATE
 from arbiter.tournaments.spec import LONGEST_MS, PARTS, OpeningOrder, Spec
-from arbiter.tournaments.spec_checks import check, drawn_start
+from arbiter.tournaments.spec_checks import check, check_drawn_start, drawn_start
 
 _invalid: Final = partial(parameter_invalid, of="a tournament")
 
@@ -45,7 +45,7 @@ def read_spec(values: Mapping[str, Any], time: Callable[[str], object], *, store
 
     The bounds on its lists keep each use of it in the server below ten milliseconds. Only this reading takes longer: it
     plays the opening lines by the rules. What is `stored` has been read in this way before, and is not bounded or
-    played again.
+    played again: its games need not be installed any more.
 
     `time` validates a time control. Raises Refusal: PARAMETER_INVALID (facts what, where, allowed) for a field that is
     unknown, missing or out of range; GAME_UNKNOWN; whatever `time` raises.
@@ -56,7 +56,7 @@ def read_spec(values: Mapping[str, Any], time: Callable[[str], object], *, store
     special = {
         "name": reader.word("name", least=1),
         "format": reader.option(of_all["format"]),
-        "games": tuple(registry.game(name).variant for name in reader.words(of_all["games"])),
+        "games": tuple(map(reader.variant, reader.words(of_all["games"]))),
         "time": str(time(reader.word("time", least=1))),
         "policy": {name: _policy_value(value, name) for name, value in reader.table("policy", MOST_POLICY).items()},
         "time_odds": {
@@ -73,8 +73,11 @@ def read_spec(values: Mapping[str, Any], time: Callable[[str], object], *, store
         )
     spec: Spec = reader.part(Spec, special | parts)
     check(spec)
+    if stored:
+        return spec
+    check_drawn_start(spec)
     needless = not spec.openings.plies and spec.openings.order is not OpeningOrder.RANDOM and not drawn_start(spec)
-    if not stored and spec.openings.seed and needless:
+    if spec.openings.seed and needless:
         allowed = "left out: only random plies (openings.plies) and a random order of lines are drawn from it, and the "
         allowed += "start positions of games that have several"
         raise _invalid(spec.openings.seed, "openings.seed", allowed)
@@ -110,6 +113,10 @@ class _Reader:
     def take(self, name: str, default: Any) -> Any:
         self._asked.add(name)
         return self._values.get(name, default)
+
+    def variant(self, name: str) -> str:
+        """Return the canonical name of a variant: what is stored has it."""
+        return name if self.stored else registry.game(name).variant
 
     def part(self, kind: type, special: Mapping[str, Any]) -> Any:
         """Return a part of a specification whose fields are read by their options, except those that are given."""
@@ -235,7 +242,7 @@ def _lines(reader: _Reader) -> dict[str, tuple[tuple[str, ...], ...]]:
     moves = 0
     for name, given in reader.table("lines").items():
         place = f"openings.lines.{name}"
-        game = registry.game(name)
+        variant = reader.variant(name)
         if not isinstance(given, Sequence) or isinstance(given, str):
             raise _invalid(str(given), place, "a list of lines, each a list of moves")
         if sum(map(len, lines.values())) + len(given) > MOST_LINES and not reader.stored:
@@ -246,8 +253,8 @@ def _lines(reader: _Reader) -> dict[str, tuple[tuple[str, ...], ...]]:
             raise _invalid(f"{moves} moves", place, f"at most {MOST_OPENING_MOVES} moves of all lines and games")
         if not reader.stored:
             for line in words:
-                _check_line(game, line, place)
-        lines[game.variant] = tuple(words)
+                _check_line(registry.game(name), line, place)
+        lines[variant] = tuple(words)
     return lines
 
 

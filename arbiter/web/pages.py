@@ -10,6 +10,7 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from arbiter.errors import Refusal
 from arbiter.games.contract import AnyGame
 from arbiter.matches.match import Match
 from arbiter.service.gate.gate import Gate
@@ -74,8 +75,13 @@ class Pages(Handlers):
         return self._drawn[names]
 
     async def game(self, request: Request) -> Response:
-        """Show the rules of a game, with its board at the start."""
-        game = self._gate.games.get(call_of(request), request.path_params["game"])
+        """Show the rules of a game, with its board at the start; matches alone if its rules are not installed."""
+        call, name = call_of(request), request.path_params["game"]
+        try:
+            game = self._gate.games.get(call, name)
+        except Refusal:
+            found = await self._gate.matches.list(call, MatchQuery(game=name), PageRequest(SHORT, ""))
+            return await self._page(request, "missing_game.html", game=name, page=found)
         start = shown(game, game.initial())
         rules = await asyncio.to_thread(rules_page, game, self._gate.games.rules_text(game))
         return await self._page(

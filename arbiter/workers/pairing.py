@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from arbiter.errors import RulesAwaited, RulesFailed
+from arbiter.games import registry
 from arbiter.service.ports.journal import Journal, StoredRecord, Subject
 from arbiter.service.ports.meter import NO_METER, Meter
 from arbiter.service.ports.snapshots import NoSnapshots, Snapshot, Snapshots
@@ -54,6 +56,7 @@ class PairingProcess(JobProcess):
         self._snapshots = snapshots
         self._books = books
         self._recalling = asyncio.Lock()  # one log at a time
+        self._here, self._asking = PairingJobs(), asyncio.Lock()  # for the rules of packages
 
     async def propose(self, tournament: Tournament, field: FreePlayers) -> Arrange | None:
         """Return what a tournament's format proposes; see the port. Also raises StoreFailed."""
@@ -65,14 +68,28 @@ class PairingProcess(JobProcess):
         return snapshot
 
     async def opening(self, openings: Openings, game: str, turn: Turn) -> Opening:
-        if not openings.plies and not openings.book:  # choosing from a list is fast enough for the event loop
+        chosen = not openings.plies and not openings.book  # from a list, which is fast enough for the event loop
+        if chosen and not registry.is_apart(game):
             return opening_of(NoBooks(), openings, game, turn)
-        found: Opening = _found(await self.ask("opening", (self._books, openings, game, turn)))
+        found: Opening = await self._by_rules(game, PairingJobs.opening, openings, game, turn)
         return found
 
     async def book(self, name: str, game: str, plies: int) -> BookFacts:
-        facts: BookFacts = _found(await self.ask("book", (self._books, name, game, plies)))
+        facts: BookFacts = await self._by_rules(game, PairingJobs.book, name, game, plies)
         return facts
+
+    async def _by_rules(self, game: str, job: Callable[..., Any], *arguments: Any) -> Any:
+        """Return the answer of a job that plays by the rules of a game. Raises PairingFailed.
+
+        The rules of a package may hang: these have a process and limits of their own, which a thread asks.
+        """
+        if not registry.is_apart(game):
+            return _found(await self.ask(job.__name__, (self._books, *arguments)))
+        async with self._asking:
+            try:
+                return _found(await asyncio.to_thread(job, self._here, self._books, *arguments))
+            except (RulesAwaited, RulesFailed) as failure:
+                raise PairingFailed(str(failure)) from None
 
     async def load(self, tournament: str, records: Sequence[StoredRecord], *, folded: bool) -> StoredLog:
         """Return the log of a tournament; see the port.

@@ -41,6 +41,7 @@ SEVERAL_S: Final = 0.01  #: for which a process does several calls at once: a mo
 ANSWERS: Final = 512  #: that are kept of each package: whoever had to wait for one asks again
 MOST_SHOWN: Final = 300  #: characters of an error that rules have raised
 STOPPING: Final = "the server is stopping"
+SHADOWED: Final = "a game of this name comes with the arbiter"
 
 
 class _Job(NamedTuple):
@@ -333,6 +334,9 @@ async def plugins_apart(limits: Limits, log: Logger | None = None) -> AsyncItera
     """
     global _users, _thread
     packages = registry.plugins()
+    for game, package in registry.shadowed().items():
+        if log is not None:
+            log.error("plugin_not_loaded", package=package, game=game, why=SHADOWED)
     if not packages:
         yield
         return

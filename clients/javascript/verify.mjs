@@ -78,7 +78,7 @@ function main(keyFile, files) {
   let code = 0;
   for (const file of files) {
     try {
-      console.log(`${file}: holds: ${verify(readFileSync(file), keys)}`);
+      console.log(`${file}: holds: ${verify(readFileSync(file), keys)}; NOT CHECKED: the rules of the game`);
     } catch (error) {
       console.log(`${file}: ${error.message}`);
       code = 1;

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, date, datetime, timedelta
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,6 +26,7 @@ from arbiter.bootstrap import examination
 from arbiter.bootstrap.store import open_record
 from arbiter.config import Settings, load
 from arbiter.errors import Reason, Refusal
+from arbiter.games import registry
 from arbiter.matches.events import Cause
 from arbiter.observability.metrics import Metrics, shown
 from arbiter.runtime import machine
@@ -562,6 +564,13 @@ def test_the_games_of_packages_are_loaded(arbiter: Arbiter, settings: Settings, 
     assert grade == "wrong"
     assert text == "the rules of dying can't be used here: their process ended during the call"
     assert advice.startswith("mend or remove the package plugin-0")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(registry, "entry_points", lambda *, group: [EntryPoint("go", "tests.web.plug_in:Row", group)])
+        code, rows = found(arbiter, "--store", settings.store)
+    assert (code, rows["games"][:2]) == (
+        1,
+        ("wrong", "the rules of go that tests adds are not used: a game of this name comes with the arbiter"),
+    )
 
 
 @pytest.mark.long

@@ -113,6 +113,9 @@ def test_games_of_files_are_imported_for_replay(server: Server, arbiter: Arbiter
     assert "opening: 1. e4 c5\n" in shown
     out = arbiter("transcript", rows[0][0], "--pgn", *as_zoe).out
     assert out.endswith("\n\n1. e4 c5 1-0\n")
+    file.write_text('[White "Anna"]\n[Result "1-0"]\n\n1-0\n')
+    ran = arbiter("match", "import", str(file), *as_zoe)
+    assert (ran.code, "game 1, line 1: it has neither moves nor a start position" in ran.out) == (1, True)
     assert arbiter("match", "import", str(file), "--game", "7", *as_zoe).complaint.endswith("has no game 7")
     assert "can't read" in arbiter("match", "import", str(tmp_path / "none.pgn"), *as_zoe).complaint
 

@@ -70,3 +70,4 @@ openings = { book = "book.txt", book_first = 2, book_plies = 2 }
         )
         assert ran.returncode != 0
         assert complaint in ran.stderr
+        assert not list((tmp_path / "wrong").glob("*")), "a run of nothing is left"

@@ -11,6 +11,7 @@ import pytest
 
 from arbiter.bootstrap.store import open_record
 from arbiter.config import load
+from arbiter.games import registry
 from arbiter.service.ports.journal import Append
 from arbiter.testing.clock import run
 from arbiter.testing.in_memory import InMemoryArbiter
@@ -90,6 +91,12 @@ def test_a_tournament_is_exported_and_verified(arbiter: Arbiter, stored: tuple[s
     assert held.code == 0, held.err
     assert held.out.startswith(f"{folder} holds: tournament {tournament_id}, a round_robin, round_robin; first: ")
     assert "3 games with 3 transcripts hold, the pairings are legal, the places of 3 players" in held.out
+    assert "NOT CHECKED" not in held.out
+    registry.keep_apart({"circle-of-life": "it is gone"})
+    try:
+        assert " NOT CHECKED: moves, openings, clocks, credit and strikes in " in arbiter(*check).out
+    finally:
+        registry.keep_apart({})
 
     file = folder / "tournament.log"
     sound = file.read_bytes()

@@ -107,6 +107,22 @@ def test_names_have_underscores_and_values_are_decimals(monkeypatch: pytest.Monk
         registry.game("go_like(komi=7.50)")
 
 
+@pytest.mark.usefixtures("fresh")
+def test_a_name_that_two_packages_add_is_neither_and_one_that_nobody_can_write_is_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    places = {"ants": ("arbiter.games.pods:Pods", "tests.web.plug_in:Row"), "Go 2": ("tests.web.plug_in:Row",)}
+    added = [EntryPoint(name, place, registry.GROUP) for name, each in places.items() for place in each]
+    monkeypatch.setattr(registry, "entry_points", lambda *, group: added)
+    assert registry.faults() == {
+        "Go 2": "the rules of Go 2 can't be used here: "
+        "the name of a game has letters from a to z, digits, _ and - alone",
+        "ants": "the rules of ants can't be used here: the packages arbiter and tests add games of the same name",
+    }
+    added[:] = [EntryPoint("chess", "tests.web.plug_in:Row", registry.GROUP)]
+    assert registry.shadowed() == {"chess": "tests"}
+
+
 MY_GAME = """
 from dataclasses import replace
 from arbiter.games.pods import Pods
@@ -129,6 +145,26 @@ def test_a_package_adds_a_game_as_the_guide_says(tmp_path: Path) -> None:
     ran = subprocess.run(asked, env=environment, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     assert "It is played like Pods." in ran.stdout
+
+
+@pytest.mark.usefixtures("fresh")
+def test_a_game_may_be_one_module_in_no_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "my-game.md").write_text("It is played like Pods.")
+    (tmp_path / "lone_game.py").write_text(MY_GAME)
+    monkeypatch.syspath_prepend(tmp_path)
+    added = [EntryPoint("my-game", "lone_game:MyGame", registry.GROUP)]
+    monkeypatch.setattr(registry, "entry_points", lambda *, group: added)
+    assert registry.rules_text(registry.game("my-game")) == "It is played like Pods."
+    before = registry.code("my-game")
+    assert (before.package, before.version) == ("lone_game", "unknown")
+    (tmp_path / "another.py").write_text("")
+    registry.code.cache_clear()
+    assert registry.code("my-game") == before
+    (tmp_path / "lone_game.py").write_text(MY_GAME + "\n")
+    registry.code.cache_clear()
+    assert registry.code("my-game").sha256 != before.sha256
+    registry.code.cache_clear()
 
 
 @pytest.mark.parametrize(

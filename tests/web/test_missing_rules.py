@@ -47,6 +47,12 @@ async def test_matches_without_rules_wait_and_the_rest_goes_on(monkeypatch: pyte
         assert [(entry["event"], entry["log_level"]) for entry in logs] == [("match_rules_missing", "warning")]
         for path in ("/", "/matches", "/games", "/leaderboard", "/players/alice", f"/matches/{other.id}"):
             assert (await page.get(path)).status_code == 200, path
+        game = waits.created.game
+        for path in (f"/games/{game}", f"/matches?game={game}", f"/leaderboard?game={game}"):
+            answer = await page.get(path)
+            assert answer.status_code == 200, answer.text
+            assert (await page.get(path.replace("row", "wor"))).status_code == 400, path
+        assert f"/matches/{waits.id}" in (await page.get(f"/games/{game}")).text
         refused = await page.server.arbiter.matches.answer(waits.id, Resign(1, "r"))
         assert isinstance(refused, RulesMissing)
         assert (await page.server.arbiter.matches.match(waits.id)).phase is not Phase.ENDED
@@ -57,6 +63,7 @@ async def test_matches_without_rules_wait_and_the_rest_goes_on(monkeypatch: pyte
             shown = (await page.get(f"/matches/{match.id}")).text
             assert "The rules are not installed here" in shown
             assert match.moves[0] in shown
+            assert "Show legal moves" not in shown
     install(monkeypatch, "row")
     async with site(tmp_path, kept=store) as page:
         assert await page.server.arbiter.matches.start() == 2

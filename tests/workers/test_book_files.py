@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
+from arbiter.config import Limits
 from arbiter.games import registry
 from arbiter.matches.pgn import TO_COMMENT
 from arbiter.service.tournaments.books import (
@@ -25,6 +27,7 @@ from arbiter.tournaments.openings import Turn
 from arbiter.tournaments.spec import OpeningOrder, Openings
 from arbiter.workers.book_files import BookFiles
 from arbiter.workers.pairing import PairingProcess
+from tests.workers.test_plugin_games import apart
 
 FEN = "rnbqkbnr/pp1ppppp/8/2p5/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2"
 BOOKS = {
@@ -227,3 +230,19 @@ def test_a_book_of_a_million_lines(tmp_path: Path) -> None:
     for entry in (1, 99_999, 1_000_000):
         found = books.opening("million.epd", facts.digest, "chess", entry, 0)
         assert found.position.endswith(f" 0 {1 + entry % 99_999}")
+
+
+@pytest.mark.long
+async def test_a_book_at_whose_moves_a_plug_in_hangs_is_given_up(tmp_path: Path) -> None:
+    (tmp_path / "book.txt").write_text("mischief 1\nmischief pause\n")
+    (tmp_path / "packages").mkdir()
+    pairing = PairingProcess(MemoryJournal(), books=tmp_path)
+    drawn = None
+    async with apart(tmp_path / "packages", ("mischief",), limits=Limits(rules_ms=2_000)):
+        with pytest.raises(PairingFailed, match="the rules of mischief failed: no answer within 2000 ms"):
+            await pairing.book("book.txt", "mischief", 0)
+        while drawn is None:
+            with suppress(PairingFailed):  # the next process of the package is not there yet
+                drawn = await pairing.opening(Openings(plies=1, seed="s"), "mischief", Turn(0, 0))
+    assert drawn.moves in {("1",), ("2",), ("3",)}
+    await pairing.close()

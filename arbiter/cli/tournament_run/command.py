@@ -82,7 +82,12 @@ def run(
     path = specification.resolve()
     settings = RunSettings(port, games, walls, path.parent, remark, shlex.join(again), resume, path, log_days)
     with folder.held() as lock, logged(folder.log("run")):
-        return asyncio.run(until_signal(_Run(folder, lock, settings, file, export_)))
+        played = _Run(folder, lock, settings, file, export_)
+        try:
+            return asyncio.run(until_signal(played))
+        finally:
+            if played.is_nothing:
+                folder.remove()
 
 
 def once(file: File) -> File:
@@ -111,6 +116,11 @@ class _Run(Run):
         super().__init__(folder, lock, settings, file.bots)
         self._file = file
         self._export_to = export_to
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether there is nothing to resume or to read: a tournament that was refused, a wrong book for example."""
+        return not self.settings.resumed and self.contest is not None and self.contest.refused
 
     async def play(self) -> None:
         """Play the tournament, and print the report."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -59,6 +60,10 @@ class Folder(NamedTuple):
     def notes(self, bot: str) -> Path:
         """Return the folder of a bot's output, one file per match."""
         return self.path / "bots" / bot
+
+    def remove(self) -> None:
+        """Remove it with all that is in it, as far as it can be removed."""
+        shutil.rmtree(self.path, ignore_errors=True)
 
     @contextmanager
     def held(self, patience_s: float = PATIENCE_S) -> Iterator[int]:

@@ -70,6 +70,7 @@ class RunningTournament:
         self.spec = spec
         self.progress = Progress(now_ms())
         self.stand: TournamentState | None = None
+        self.refused = False  # the server has refused to create the tournament
         is_trial = spec.format is arb.TournamentFormat.TRIAL and len(bots) == SIDES
         self.trial = TrialLine(spec, (bots[0].name, bots[1].name)) if is_trial else None
         self._client = client
@@ -112,7 +113,11 @@ class RunningTournament:
     async def _create_and_start(self) -> str:
         """Create the tournament and start it, unless that has been done before; return its id."""
         client, key = self._client, self._key
-        found = await client.create_tournament(self.spec, f"{key}/create")
+        try:
+            found = await client.create_tournament(self.spec, f"{key}/create")
+        except arb.ArbiterError:
+            self.refused = True
+            raise
         if found.phase is arb.TournamentPhase.ENTRY and self._may_enter_early():
             for bot in self._bots:
                 await self._enter(found.tournament_id, bot, came=False)

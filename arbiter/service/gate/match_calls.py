@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 from arbiter.config import Settings
 from arbiter.errors import Refusal, argument_invalid
-from arbiter.games import registry
 from arbiter.games.contract import Seat
 from arbiter.matches.commands import (
     Abort,
@@ -31,6 +30,7 @@ from arbiter.service.gate.admission import Admission, Call
 from arbiter.service.gate.open_streams import OpenStreams
 from arbiter.service.gate.paging import Page, PageRequest, number_of, page_of, size_of
 from arbiter.service.gate.play import ACT_S, PlayerMoves
+from arbiter.service.gate.recorded_games import recorded
 from arbiter.service.gate.rights import Action, Relation, check_relation
 from arbiter.service.gate.use_cases import UseCases
 from arbiter.service.observing.feed import Stream
@@ -169,7 +169,7 @@ class MatchGate:
         """Return a page of matches, newest first. Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID."""
         caller = await self._admission.caller(call, Action.LIST_MATCHES)
         size = size_of(page, self._settings.limits)
-        game = registry.game(wanted.game).variant if wanted.game else ""
+        game = await recorded(self._matches, wanted.game)
         which = Filter(
             player=self._accounts.names.key(wanted.player), game=game, label=wanted.label, ended=wanted.ended
         )

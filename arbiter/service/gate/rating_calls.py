@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 
 from arbiter.config import Limits
 from arbiter.errors import argument_invalid
-from arbiter.games import registry
 from arbiter.matches.match import Match
 from arbiter.matches.requests import check_request_id
 from arbiter.ratings.rating_results import Comparison, Row
@@ -17,6 +16,7 @@ from arbiter.ratings.rulings import MOST_PLAYERS, Command, Ruling, in_words
 from arbiter.service.gate.admission import Admission, Call
 from arbiter.service.gate.open_streams import OpenStreams
 from arbiter.service.gate.paging import PageRequest, rows_of, rows_token, size_of
+from arbiter.service.gate.recorded_games import recorded
 from arbiter.service.gate.rights import Action
 from arbiter.service.gate.use_cases import UseCases
 from arbiter.service.lookup import LONGEST_KEY, findable
@@ -60,6 +60,7 @@ class RatingGate:
     def __init__(self, admission: Admission, streams: OpenStreams, use_cases: UseCases, limits: Limits) -> None:
         self._admission = admission
         self._streams = streams
+        self._matches = use_cases.matches
         self._ratings = use_cases.ratings
         self._rulings = use_cases.rulings
         self._accounts = use_cases.accounts
@@ -71,7 +72,7 @@ class RatingGate:
         Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID, and as `Ratings.edition`.
         """
         caller = await self._admission.caller(call, Action.GET_LEADERBOARD)
-        size, variant = size_of(page, self._limits), _variant(game)
+        size, variant = size_of(page, self._limits), await recorded(self._matches, game)
         of, before = rows_of(page.token)
         with self._streams.counted(KIND, caller.player, self._limits.ratings_waiting):
             edition = await self._ratings.edition((variant,) if variant else (), of)
@@ -97,7 +98,7 @@ class RatingGate:
         Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID, PLAYER_NOT_FOUND, and as `Ratings.of_player`.
         """
         caller = await self._admission.caller(call, Action.GET_RATING)
-        variant = _variant(game)
+        variant = await recorded(self._matches, game)
         if not 0 <= history_points <= MOST_POINTS:
             raise argument_invalid(history_points, "history_points", f"0 to {MOST_POINTS}")
         name = (await self._accounts.player(player)).name
@@ -112,7 +113,7 @@ class RatingGate:
         Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID, ARGUMENT_INVALID, PLAYER_NOT_FOUND, and as `Ratings.compare`.
         """
         caller = await self._admission.caller(call, Action.COMPARE_PLAYERS)
-        variant = _variant(game)
+        variant = await recorded(self._matches, game)
         one, other = [(await self._accounts.player(name)).name for name in (contest.player, contest.other)]
         contest = contest._replace(player=one, other=other)
         if contest.player == contest.other:
@@ -135,7 +136,7 @@ class RatingGate:
             if not findable(text):
                 raise argument_invalid(text, "selection", f"an id or a label of up to {LONGEST_KEY} characters")
         players = tuple([(await self._accounts.player(name)).name for name in asked.players[: MOST_PLAYERS + 1]])
-        selection = replace(asked, players=players, game=_variant(asked.game))
+        selection = replace(asked, players=players, game=await recorded(self._matches, asked.game))
         found = await self._rulings.rule(replace(wanted, selection=selection), preview=preview)
         self._admission.charge(caller, len(found.matches))
         return found
@@ -167,8 +168,3 @@ class RatingGate:
                 lines = (await self._rulings.file()).splitlines(keepends=True)
             self._admission.charge(caller, len(lines))
             yield lines
-
-
-def _variant(name: str) -> str:
-    """Return the canonical name of a variant, '' for ''. Raises Refusal GAME_UNKNOWN, PARAMETER_INVALID."""
-    return registry.game(name).variant if name else ""

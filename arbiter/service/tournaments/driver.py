@@ -17,6 +17,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from arbiter.errors import Reason, Refusal
+from arbiter.games import registry
 from arbiter.matches.events import Ended, Moved
 from arbiter.matches.match import Match
 from arbiter.matches.match import Phase as MatchPhase
@@ -87,6 +88,9 @@ class TournamentDriver:
             dependencies.matches, dependencies.judges, plugin, maker(self.id), dependencies.log
         )
         self._log = dependencies.log.bind(tournament=self._state.id)
+        self._waiting_for_rules = frozenset(game for game in log.tournament.spec.games if not registry.installed(game))
+        for game in sorted(self._waiting_for_rules):
+            self._log.warning("tournament_waits_for_rules", game=game)
         self._pairing_input = PairingInput(self._pairer, dependencies, self._log)
         self._rebuild()
 
@@ -428,6 +432,8 @@ class TournamentDriver:
         if self._pairing_input.rating_is_due():
             self._spawn(self._pairing_input.rate(self._newest))
         for game in tournament.ready(self._making):
+            if game.game in self._waiting_for_rules:
+                continue
             if len(self._making) >= MOST_MAKING or self._dependencies.capacity.full:
                 return  # the next match that is created or ends wakes the task
             players = {game.seat1, game.seat2}

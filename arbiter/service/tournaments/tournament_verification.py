@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from arbiter.event_json.canonical import MalformedRecordError, NotCanonicalError, decode, digest, encode
+from arbiter.games import registry
 from arbiter.matches import transcript
 from arbiter.matches.match import Match
 from arbiter.matches.signing import CheckSignature, read_signature
@@ -51,6 +52,8 @@ class VerifiedTournament(NamedTuple):
     """A valid export: the tournament at its end, its standings, the ids of its matches, and the key that signed.
 
     broken: the rules of its format that it breaks where the organiser has paired by hand, in words.
+    unchecked: its games whose rules are not installed here. Their moves, clocks and strikes were not checked, nor the
+    openings and the end of a trial that follow from these rules.
     """
 
     tournament: Tournament
@@ -58,6 +61,7 @@ class VerifiedTournament(NamedTuple):
     matches: frozenset[str]
     key: str
     broken: list[str]
+    unchecked: list[str]
 
 
 async def verify(
@@ -80,7 +84,8 @@ async def verify(
     if lines[-2] != wanted:
         raise TournamentError(len(lines) - 1, _difference(lines[-2], wanted))
     signed = _signed(lines, tournament, check_signature)
-    return VerifiedTournament(tournament, table, matches, signed, broken_by_hand(events))
+    unchecked = [game for game in tournament.spec.games if not registry.installed(game)]
+    return VerifiedTournament(tournament, table, matches, signed, broken_by_hand(events), unchecked)
 
 
 def trial_faults(tournament: Tournament) -> list[str]:
@@ -97,6 +102,8 @@ def trial_faults(tournament: Tournament) -> list[str]:
         said = ("",) if end.end is ev.End.COMPLETE else ()
         if end.end is wanted and end.note in (each.answer(), each.answer(older=True), *said):
             return []
+    if not all(map(registry.installed, tournament.spec.games)):
+        return []  # how many openings there are, after which games only come again, follows from the rules
     return [f"the trial ends {end.end.value} with {end.note!r}, but its test says {test.answer() or 'nothing'!r}"]
 
 

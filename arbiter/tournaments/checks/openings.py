@@ -1,7 +1,8 @@
 """The check of openings: each pair goes through the book on its own, and has none again before it has had all.
 
 It is written from that rule, not from the code that chooses openings. Tournaments of older servers, which went through
-the book by the number of the meeting, are not checked: their records do not contain the openings.
+the book by the number of the meeting, are not checked: their records do not contain the openings. Where the rules of a
+game are not installed, openings that are drawn by these rules are not checked either.
 """
 
 from __future__ import annotations
@@ -50,6 +51,8 @@ class OpeningsCheck:
         if openings.order is OpeningOrder.MEETING:
             return
         lines = list(dict.fromkeys(openings.lines.get(game.game, ())))
+        if not (lines or openings.book or registry.installed(game.game)):
+            return
         starts = () if lines or openings.book else registry.game(game.game).starts()
         where = f"game {game.number}"
         if openings.book:
