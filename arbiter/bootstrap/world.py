@@ -23,12 +23,13 @@ from arbiter.service.ports.bus import Bus
 from arbiter.service.ports.environment import Clock, Ids
 from arbiter.service.ports.journal import Journal, StoreDamaged, StoredRecord, StoreFailed, Subject
 from arbiter.service.ports.meter import NO_METER
-from arbiter.service.ports.rules import RulesWorker
+from arbiter.service.ports.rules import EncodingRules, RulesWorker
 from arbiter.service.ratings.rating_ports import RatingWorker
 from arbiter.service.record import tournament_log
 from arbiter.service.tournaments.adjudicators import Adjudicators, InProcessAdjudicators
 from arbiter.service.tournaments.tournament_ports import PairingWorker
 from arbiter.store.writer import Committed
+from arbiter.wire.encoding_pool import EncodingPool
 from arbiter.workers.adjudicator_worker import AdjudicatorProcess
 from arbiter.workers.pairing import PairingProcess
 from arbiter.workers.plugin_games import plugins_apart
@@ -49,7 +50,7 @@ class World(NamedTuple):
     store: Store
     clock: Clock
     ids: Ids
-    rules: RulesWorker
+    rules: EncodingRules
     turn_rules: RulesWorker
     signer: Signer
     pairing: PairingWorker
@@ -80,7 +81,7 @@ async def open_world(
         clock = following or await _clock(store.journal)
         traces = stack.enter_context(tracing(settings, clock.now_ns)) if settings.traces else None
         # Live matches have a worker of their own, so that requests of strangers do not delay players.
-        pools = (RulesPool(limits, settings.rules_workers), RulesPool(limits, 1, nice=0))
+        pools = (EncodingPool(limits, settings.rules_workers), RulesPool(limits, 1, nice=0))
         for pool in pools:
             stack.push_async_callback(pool.close)
         await pools[1].start()  # turns do not wait for it; only questions about rules may

@@ -19,6 +19,7 @@ from arbiter.service.ports.environment import Clock
 from arbiter.service.ratings.rating_work import InProcessRating
 from arbiter.service.tournaments.tournament_ports import InProcessPairing
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, NoKeys
+from arbiter.wire.encoding_pool import EncodingPool
 from arbiter.workers.rules_pool import RulesPool
 
 LIMITS: Final = {
@@ -58,7 +59,7 @@ async def running_arbiter() -> AsyncIterator[RunningArbiter]:
     @asynccontextmanager
     async def world(settings: Settings) -> AsyncIterator[World]:
         async with AsyncExitStack() as stack:
-            pools = (RulesPool(settings.limits, 1, nice=0), RulesPool(settings.limits, 1, nice=0))
+            pools = (EncodingPool(settings.limits, 1, nice=0), RulesPool(settings.limits, 1, nice=0))
             for pool in pools:
                 stack.push_async_callback(pool.close)
             await pools[1].start()

@@ -72,8 +72,7 @@ class _InTime:
         self._patience_s = patience_s
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        kind = dict(scope["headers"]).get(b"content-type", b"").partition(b";")[0].strip().lower().decode("latin-1")
-        if kind not in CONTENT_TYPES:
+        if _kind(dict(scope["headers"]).get(b"content-type", b"").decode("latin-1")) not in CONTENT_TYPES:
             headers = [(b"accept-post", ", ".join(sorted(CONTENT_TYPES)).encode())]
             await send({"type": "http.response.start", "status": 415, "headers": headers})
             await send({"type": "http.response.body", "body": b""})
@@ -101,6 +100,7 @@ class CallContext(PlainContext):
     def __init__(self, request: RequestContext[Any, Any]) -> None:
         headers = ((name.lower(), value) for name, value in request.request_headers.allitems())
         super().__init__(headers, _peer(request.client_address))
+        self.as_json = _kind(request.request_headers.get("content-type", "")).endswith("json")
         self.written: asyncio.Queue[Any] = asyncio.Queue()  #: messages to send, None at the end; each is marked as done
 
     async def send_initial_metadata(self, metadata: object) -> None:
@@ -177,6 +177,11 @@ class _Call:
         except Exception as error:
             self._log.error("call_failed", method=self._name, exc_info=error)
             raise ConnectError(Code.INTERNAL, failure_of(error)) from None
+
+
+def _kind(content_type: str) -> str:
+    """Return a content type without its parameters."""
+    return content_type.partition(";")[0].strip().lower()
 
 
 def _peer(address: str | None) -> str:

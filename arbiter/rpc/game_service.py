@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing
-
 from arbiter_protos.v1 import game_pb2 as pb
 from arbiter_protos.v1 import game_pb2_grpc
 
 from arbiter.config import Limits
-from arbiter.rpc.servicing import Context, MessageWriter, call_of, chunks
+from arbiter.rpc.servicing import Context, MessageWriter, as_json, call_of, encoded
 from arbiter.rpc.unread import Unread
-from arbiter.service.background import in_steps
 from arbiter.service.gate.game_calls import GameGate
 from arbiter.service.gate.paging import PageRequest
-from arbiter.wire.game_messages import at_of, game_message, legal_moves_parts, line_of, line_parts, summary_message
+from arbiter.wire.game_messages import at_of, game_message, line_of, summary_message
 
 
 class GameServicer(game_pb2_grpc.GameServiceServicer):
@@ -37,17 +34,16 @@ class GameServicer(game_pb2_grpc.GameServiceServicer):
         self, request: pb.LegalMovesRequest, context: Context
     ) -> None:
         writer = MessageWriter(context, self._unread, self._limits)
-        async with (
-            self._games.legal_moves(call_of(context), at_of(request), request.with_steps) as found,
-            aclosing(in_steps(legal_moves_parts(found))) as parts,
-        ):
-            async for message in chunks(parts, self._limits.chunk_moves):
-                await writer.write(message)
+        asked = call_of(context), at_of(request), request.with_steps
+        async with self._games.encoded_moves(*asked, as_json(context)) as messages:
+            for message in messages:
+                await writer.write(encoded(message, context))
 
-    async def PlayMoves(  # type: ignore[override]  # the answer is encoded already, part by part
+    async def PlayMoves(  # type: ignore[override]  # the answer is encoded already
         self, request: pb.PlayMovesRequest, context: Context
     ) -> bytes:
         line = line_of(request.line)
-        played = await self._games.play_moves(call_of(context), line, request.from_ply, request.with_board)
-        async with aclosing(in_steps(line_parts(played))) as parts:
-            return b"".join([part async for part in parts])
+        parts = await self._games.encoded_line(
+            call_of(context), line, request.from_ply, request.with_board, as_json(context)
+        )
+        return encoded(b"".join(parts), context)

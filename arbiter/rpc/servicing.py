@@ -16,6 +16,7 @@ from arbiter.errors import Refusal
 from arbiter.rpc.unread import Unread
 from arbiter.rpc.writes import Writes
 from arbiter.service.gate.admission import Call
+from arbiter.wire.json_messages import JsonBytes
 
 Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 
@@ -91,6 +92,16 @@ def call_of(context: ContextPart) -> Call:
         elif key == "x-forwarded-for" and isinstance(value, str):
             forwarded.append(value)
     return Call(secret or None, _address(context), forwarded=",".join(forwarded))
+
+
+def as_json(context: ContextPart) -> bool:
+    """Return whether the client wants messages as JSON."""
+    return getattr(context, "as_json", False)
+
+
+def encoded(content: bytes, context: ContextPart) -> bytes:
+    """Return a message that has been encoded elsewhere, as JSON if the client wants that."""
+    return JsonBytes(content) if as_json(context) else content
 
 
 class MessageWriter:
@@ -191,14 +202,3 @@ def _address(context: ContextPart) -> str:
     kind, _, rest = unquote(context.peer()).partition(":")
     host = rest.rpartition(":")[0].strip("[]")
     return host if kind in ("ipv4", "ipv6") else f"{kind}:{host}"
-
-
-async def chunks(parts: AsyncIterator[tuple[int, bytes]], most: int) -> AsyncIterator[bytes]:
-    """Yield messages of at most so many items, from parts of them with their numbers of items; at least one."""
-    items, message = 0, b""
-    async for more, part in parts:
-        if message and items + more > most:
-            yield message
-            items, message = 0, b""
-        items, message = items + more, message + part
-    yield message

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterator
+from collections.abc import Awaitable, Callable, Generator
 from functools import partial
 from time import thread_time
 from typing import Any, Final, Generic, TypeAlias, TypeVar
@@ -265,10 +265,3 @@ class TimeCharge:
         uses, self._used_us = divmod(self._used_us, self._each_us)
         if uses:
             self._charge(uses)
-
-
-async def in_steps(parts: Iterator[T]) -> AsyncGenerator[T, None]:
-    """Yield the parts of a long answer, each of which is made in a step of its own."""
-    for part in parts:
-        yield part
-        await asyncio.sleep(0)

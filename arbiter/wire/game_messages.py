@@ -1,10 +1,8 @@
-"""Games, boards and lines of play as messages."""
+"""Games, boards, and requests about lines of play as messages."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Final
 
 from arbiter_protos.v1 import game_pb2 as pb
 
@@ -12,8 +10,8 @@ from arbiter.boards.board import Board, Tile
 from arbiter.games import registry
 from arbiter.games.contract import AnyGame, Basis, Facts, Parameter, value_text
 from arbiter.service.gate.game_calls import At, LineAt, MatchAt
-from arbiter.service.ports.rules import ListedMove, Listing, PlayedLine
 from arbiter.wire.copied_fields import copied
+from arbiter.wire.rules_messages import content_message
 
 _TILES = {
     Tile.HEX_ROWS: pb.TILE_HEX_ROWS,
@@ -21,8 +19,6 @@ _TILES = {
     Tile.SQUARE: pb.TILE_SQUARE,
 }
 _BASES = {Basis.TEXT: pb.BASIS_TEXT, Basis.SOURCE: pb.BASIS_SOURCE, Basis.OURS: pb.BASIS_OURS}
-
-PART: Final = 50  #: positions and cells of boards, after which a part of a line is full: a third of a millisecond or so
 
 
 def summary_message(facts: Facts) -> pb.GameSummary:
@@ -77,18 +73,6 @@ def board_message(board: Board) -> pb.Board:
     )
 
 
-def content_message(cell: str, owner: int, piece: str, facing: int, height: int, mark: str) -> pb.CellContent:
-    """Return the content of a cell; facing and height -1 mean that it has none."""
-    return pb.CellContent(
-        cell=cell,
-        owner=owner,
-        piece=piece,
-        facing=facing if facing >= 0 else None,
-        height=height if height >= 0 else None,
-        mark=mark,
-    )
-
-
 def contents(game: AnyGame, position: object) -> list[pb.CellContent]:
     """Return the non-empty cells of a position's board."""
     return [
@@ -96,34 +80,6 @@ def contents(game: AnyGame, position: object) -> list[pb.CellContent]:
         for name, piece in zip(game.board.names, game.pieces(position), strict=True)
         if piece.letter or piece.mark or piece.height >= 0
     ]
-
-
-def move_messages(moves: Sequence[ListedMove]) -> list[pb.LegalMove]:
-    """Return legal moves."""
-    return [
-        pb.LegalMove(text=move.text, steps=map(_step_message, move.steps))
-        if move.steps
-        else pb.LegalMove(text=move.text)  # a field that is given, if only as empty, takes as long as all the rest
-        for move in moves
-    ]
-
-
-def _step_message(step: tuple[str, str, str, str, int]) -> pb.Step:
-    action, source, target, piece, facing = step
-    return pb.Step(action=action, source=source, target=target, piece=piece, facing=None if facing < 0 else facing)
-
-
-def legal_moves_parts(listing: Listing) -> Iterator[tuple[int, bytes]]:
-    """Yield encoded messages with legal moves, each with their number; one without moves if there are none.
-
-    Encoded messages can be joined: together they are one message with the moves of all.
-    """
-    if not listing.total:
-        yield 0, pb.LegalMovesResponse(position=listing.position).SerializeToString()
-    for chunk in listing.chunks:
-        moves = move_messages(chunk)
-        message = pb.LegalMovesResponse(total=listing.total, position=listing.position, moves=moves)
-        yield len(chunk), message.SerializeToString()
 
 
 def at_of(request: pb.LegalMovesRequest) -> At | None:
@@ -140,25 +96,3 @@ def at_of(request: pb.LegalMovesRequest) -> At | None:
 def line_of(message: pb.LineOfPlay) -> LineAt:
     """Return a line of play."""
     return LineAt(message.game, message.position, message.moves)
-
-
-def line_parts(line: PlayedLine) -> Iterator[bytes]:
-    """Yield encoded messages with some of the positions of a line each; joined they are the whole answer."""
-    positions: list[pb.PlayedPosition] = []
-    size = 0
-    for played in line.positions:
-        positions.append(
-            pb.PlayedPosition(
-                ply=played.ply,
-                position=played.position,
-                turn=played.turn,
-                board=[content_message(*cell) for cell in played.board],
-                claim=played.claim,
-            )
-        )
-        size += 1 + len(played.board)
-        if size >= PART:
-            yield pb.PlayMovesResponse(positions=positions).SerializeToString()
-            positions, size = [], 0
-    outcome = pb.GameOutcome(winner=line.outcome[0], reason=line.outcome[1]) if line.outcome else None
-    yield pb.PlayMovesResponse(positions=positions, outcome=outcome).SerializeToString()

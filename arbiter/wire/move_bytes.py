@@ -19,9 +19,10 @@ from arbiter.matches.requests import Receipt
 from arbiter.matches.time_control import Unlimited
 from arbiter.service.play.session import Extras, TurnItem
 from arbiter.wire.encoding import key, number, part, text
-from arbiter.wire.game_messages import contents, move_messages
+from arbiter.wire.game_messages import contents
 from arbiter.wire.match_messages import result_message
 from arbiter.wire.refusal_messages import refusal_message
+from arbiter.wire.rules_messages import move_messages
 
 _TURN: Final = play_pb2.Turn
 _MATCH_ID: Final = key(_TURN, "match_id")

@@ -3,60 +3,42 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal, limit_reached
 from arbiter.service.ports.journal import RETRY_MS
-from arbiter.service.ports.rules import Listing, PlayedLine
+from arbiter.service.ports.rules import Listing
 from arbiter.workers.pool import NICE, Died, NotStarted, OutOfTime, Stopped, WorkerPool
 from arbiter.workers.process import frame, spent
 
-PART: Final = 50  #: legal moves in a part of an answer: with their steps they take a third of a millisecond or so
 WORKER: Final = "arbiter.workers.rules_worker"
 
 
 class RulesPool(WorkerPool):
-    """Worker processes behind the port `arbiter.service.ports.Rules`. `Limits` bounds the requests that wait.
+    """Worker processes behind the port `RulesWorker`. `Limits` bounds the requests that wait.
 
-    Once it is closed, running, queued and later requests are refused as DRAINING.
+    Once it is closed, running, queued and later requests are refused as DRAINING. module: of the jobs, which has those
+    of `arbiter.workers.rules_worker` too.
     """
 
-    def __init__(self, limits: Limits, workers: int, nice: int = NICE) -> None:
-        super().__init__(WORKER, workers, limits.rules_ms / 1_000, nice, limits.rules_memory_bytes)
+    def __init__(self, limits: Limits, workers: int, nice: int = NICE, module: str = WORKER) -> None:
+        super().__init__(module, workers, limits.rules_ms / 1_000, nice, limits.rules_memory_bytes)
         self._limits = limits
 
     async def legal_moves(self, caller: str, variant: str, position: str, moves: Sequence[str], steps: bool) -> Listing:
         """Return the legal moves at the end of a line; see the port."""
-        limits = self._limits
-        frames = await self._ask(
-            caller,
-            "legal_moves",
-            (
-                variant,
-                position,
-                tuple(moves),
-                steps,
-                limits.line_moves,
-                limits.rules_answer_moves,
-                min(PART, limits.chunk_moves),
-            ),
+        chunks, (text, total) = await self.answer_to(
+            caller, "legal_moves", variant, position, tuple(moves), steps, *list_limits(self._limits)
         )
-        text, total = _last(frames)
-        return Listing(text, total, _Frames(frames))
+        return Listing(text, total, chunks)
 
-    async def play_moves(
-        self, caller: str, variant: str, position: str, moves: Sequence[str], from_ply: int, board: bool
-    ) -> PlayedLine:
-        """Return the positions of a line of play; see the port."""
-        frames = await self._ask(
-            caller, "play_moves", (variant, position, tuple(moves), from_ply, board, self._limits.line_moves)
-        )
-        outcome = _last(frames)
-        return PlayedLine(_Frames(frames), outcome)
+    async def answer_to(self, caller: str, kind: str, *arguments: Any) -> tuple[Iterable[Any], Any]:
+        """Return the chunks of a job's answer, each of which is decoded when it is read, and its last part.
 
-    async def _ask(self, caller: str, kind: str, arguments: tuple[Any, ...]) -> list[bytes]:
+        Raises Refusal, and RuntimeError for an error of the code of the rules.
+        """
         own = self.waiting_of(caller)
         if own >= self._limits.rules_waiting:
             raise limit_reached(
@@ -76,7 +58,7 @@ class RulesPool(WorkerPool):
             return asked
 
         try:
-            return await self.ask(caller, job)
+            frames = await self.ask(caller, job)
         except OutOfTime:
             raise spent(f"longer than {self._limits.rules_ms} ms") from None
         except Died:
@@ -91,22 +73,14 @@ class RulesPool(WorkerPool):
         except Stopped:
             message = "the server is stopping: ask again when it is back"
             raise Refusal(Reason.DRAINING, message, retry_after_ms=RETRY_MS) from None
+        said, value = pickle.loads(frames.pop())
+        if said == "refused":
+            raise value
+        if said == "failed":  # an error in the rules' code, not in the request: the interceptor answers INTERNAL
+            raise RuntimeError(f"a rules worker failed:\n{value}")
+        return map(pickle.loads, frames), value
 
 
-class _Frames:
-    """The parts of an answer. Each is decoded when it is read, so that a long answer never blocks the event loop."""
-
-    def __init__(self, frames: list[bytes]) -> None:
-        self._frames = frames
-
-    def __iter__(self) -> Iterator[Any]:
-        return (pickle.loads(frame) for frame in self._frames)
-
-
-def _last(frames: list[bytes]) -> Any:
-    kind, value = pickle.loads(frames.pop())
-    if kind == "refused":
-        raise value
-    if kind == "failed":  # an error in the rules' code, not in the request: the interceptor answers INTERNAL
-        raise RuntimeError(f"a rules worker failed:\n{value}")
-    return value
+def list_limits(limits: Limits) -> tuple[int, int, int]:
+    """Return what bounds a list of legal moves (`arbiter.workers.rules_worker.listing`)."""
+    return limits.line_moves, limits.rules_answer_moves, limits.chunk_moves

@@ -10,14 +10,21 @@ from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
 from arbiter.games.contract import AnyGame
 from arbiter.games.line import Line, follow, replay
-from arbiter.service.ports.rules import LinePosition, ListedMove
+from arbiter.service.ports.rules import LinePosition, ListedMove, Listing, PlayedLine
 from arbiter.workers.process import Jobs
 
 
-def legal_moves(
+def legal_moves(*arguments: Any) -> Iterator[object]:
+    """Yield the chunks of a `listing`, then (position, total)."""
+    found = listing(*arguments)
+    yield from found.chunks
+    yield found.position, found.total
+
+
+def listing(
     variant: str, start: str, moves: Sequence[str], steps: bool, most_line: int, most_moves: int, chunk: int
-) -> Iterator[object]:
-    """Yield the chunks of the legal moves at the end of a line, then (position, total)."""
+) -> Listing:
+    """Return the legal moves at the end of a line. Raises Refusal."""
     _, line = _line(variant, start, moves, most_line, len(moves))
     game, position = line.game, line.final
     texts = sorted(game.moves(position))
@@ -28,27 +35,31 @@ def legal_moves(
             limit=most_moves,
             retry_after_ms=0,
         )
-    for first in range(0, len(texts), chunk):
-        part = texts[first : first + chunk]
-        if steps:
-            yield [ListedMove(text, _steps(game, position, text)) for text in part]
-        else:
-            yield [ListedMove(text) for text in part]
-    yield game.text(position), len(texts)
+    chunks = (
+        [ListedMove(text, _steps(game, position, text) if steps else ()) for text in texts[first : first + chunk]]
+        for first in range(0, len(texts), chunk)
+    )
+    return Listing(game.text(position), len(texts), chunks)
 
 
-def play_moves(
+def played_line(
     variant: str, start: str, moves: Sequence[str], from_ply: int, board: bool, most_line: int
-) -> Iterator[object]:
-    """Yield the positions of a line from a ply on, one for each chunk, then the outcome as (winner, reason) or None."""
+) -> PlayedLine:
+    """Return the positions of a line from a ply on, and its outcome. Raises Refusal."""
     first, line = _line(variant, start, moves, most_line, from_ply)
-    game = line.game
-    for ply, position in enumerate(line.positions, first):
-        if ply >= from_ply:
-            cells = _board(game, position) if board else ()
-            yield LinePosition(ply, game.text(position), position.turn, game.claim(position) or "", cells)
-    outcome = line.final.outcome
-    yield (outcome.winner, outcome.reason) if outcome else None
+    game, outcome = line.game, line.final.outcome
+    played = (
+        LinePosition(
+            ply,
+            game.text(position),
+            position.turn,
+            game.claim(position) or "",
+            _board(game, position) if board else (),
+        )
+        for ply, position in enumerate(line.positions, first)
+        if ply >= from_ply
+    )
+    return PlayedLine(played, (outcome.winner, outcome.reason) if outcome else None)
 
 
 _KEPT = 256  #: cached ends of lines: callers mostly ask about the continuation of a line next
@@ -96,4 +107,4 @@ def jobs() -> Jobs:
     """
     for name in registry.BUNDLED:
         registry.load(name)
-    return {"legal_moves": legal_moves, "play_moves": play_moves}
+    return {"legal_moves": legal_moves}

@@ -275,7 +275,7 @@ def test_a_connection_may_be_idle_as_long_as_the_settings_say() -> None:
 async def test_requests_about_rules_have_as_many_processes_as_the_settings_say(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("arbiter.bootstrap.world.RulesPool", reaching("pool"))
+    monkeypatch.setattr("arbiter.bootstrap.world.EncodingPool", reaching("pool"))
     settings = Settings(store=f"sqlite:///{tmp_path}/arbiter.db", rules_workers=7)
     with pytest.raises(Reached) as reached:
         async with open_world(settings):

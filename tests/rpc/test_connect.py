@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 import pytest_asyncio
-from arbiter_protos.v1 import match_pb2, play_pb2, refusal_pb2, server_pb2, tournament_pb2
+from arbiter_protos.v1 import game_pb2, match_pb2, play_pb2, refusal_pb2, server_pb2, tournament_pb2
 from connectrpc.client import ConnectClient
 from connectrpc.code import Code
 from connectrpc.errors import ConnectError
@@ -18,7 +18,15 @@ from connectrpc.method import IdempotencyLevel, MethodInfo, StreamType
 from google.protobuf.message_factory import GetMessageClass
 
 from arbiter.config import Limits
-from arbiter.rpc.connect_messages import MOST_DECOMPRESSED, BinaryCodec, BoundedGzip, Encoded, JsonCodec
+from arbiter.games.registry import game
+from arbiter.rpc.connect_messages import (
+    MOST_COMPRESSED,
+    MOST_DECOMPRESSED,
+    BinaryCodec,
+    BoundedGzip,
+    Encoded,
+    JsonCodec,
+)
 from arbiter.rpc.grpc_server import SERVICE_DESCRIPTORS
 from arbiter.runtime.loopback import free_port
 from arbiter.service.players.accounts import Scope
@@ -257,6 +265,24 @@ async def test_a_compressed_message_has_a_bound_of_its_own_since_it_is_made_larg
     assert len(BoundedGzip().decompress(gzip.compress(bytes(100)), 100)) == 100
     with pytest.raises(ConnectError):
         BoundedGzip().decompress(gzip.compress(bytes(101)), 100)
+
+
+async def test_a_long_answer_is_not_made_shorter_in_one_step() -> None:
+    for size, shorter in ((MOST_COMPRESSED, True), (MOST_COMPRESSED + 1, False)):
+        compressed = BoundedGzip().compress(bytes(size))
+        assert gzip.decompress(compressed) == bytes(size)
+        assert (len(compressed) < size) is shorter
+
+
+async def test_answers_about_rules_come_encoded_in_the_form_that_the_client_reads(client: Caller) -> None:
+    rules = game("circle-of-life")
+    first = min(rules.moves(rules.initial()))
+    line = game_pb2.LineOfPlay(game="circle-of-life", moves=[first])
+    played = await client.call("PlayMoves", game_pb2.PlayMovesRequest(line=line))
+    after = rules.play(rules.initial(), first)
+    assert [each.position for each in played.positions] == [rules.text(rules.initial()), rules.text(after)]
+    (listed,) = [chunk async for chunk in client.stream("LegalMoves", game_pb2.LegalMovesRequest(line=line), "")]
+    assert [move.text for move in listed.moves] == sorted(rules.moves(after))
 
 
 async def test_a_cookie_authenticates_no_call(server: Served) -> None:

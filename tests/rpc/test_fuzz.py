@@ -30,7 +30,7 @@ from arbiter.service.ports.journal import TournamentFilter
 from arbiter.testing.served import memory_world, served
 from arbiter.tournaments import commands as do
 from arbiter.tournaments.spec import Format, Spec
-from arbiter.workers.rules_pool import RulesPool
+from arbiter.wire.encoding_pool import EncodingPool
 from tests.fuzz import effort
 from tests.rpc.calls import Metadata, Stubs
 from tests.rpc.fuzzing import Method, Words, call, documented, garbage, messages
@@ -173,7 +173,7 @@ class FuzzTarget:
 async def world(settings: Settings, folder: Path) -> AsyncIterator[World]:
     """Open a world in memory with real workers for rules and real keys."""
     async with memory_world(settings) as plain:
-        pool = RulesPool(settings.limits, 1)
+        pool = EncodingPool(settings.limits, 1)
         await pool.start()
         try:
             yield plain._replace(rules=pool, signer=open_ring(folder / "arbiter.keys", structlog.get_logger()))

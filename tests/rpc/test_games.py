@@ -16,7 +16,8 @@ from arbiter.config import Limits, Settings
 from arbiter.errors import Reason
 from arbiter.games.registry import classes, game
 from arbiter.testing.served import memory_world, served
-from arbiter.workers.rules_pool import RulesPool
+from arbiter.wire import rules_messages
+from arbiter.wire.encoding_pool import EncodingPool
 from tests.rpc.calls import Stubs, refused
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -29,7 +30,7 @@ WIDER = "fffFFF/_F.F.F_/FFFFFF/F.FFF.F/FFFFFF/_F.F.F_/FFFFFF 1 0"  #: 634,600: m
 async def pooled(settings: Settings) -> AsyncIterator[World]:
     """Open a world in memory that computes rules in worker processes."""
     async with memory_world(settings) as world:
-        pool = RulesPool(settings.limits, settings.rules_workers)
+        pool = EncodingPool(settings.limits, settings.rules_workers)
         await pool.start()
         try:
             yield world._replace(rules=pool)
@@ -89,6 +90,13 @@ async def test_a_list_is_complete_sorted_and_cut_into_chunks(stubs: Stubs, varia
     assert texts == expected
     assert len(chunks) == -(-len(expected) // 7) > 1
     assert {(chunk.total, chunk.position) for chunk in chunks} == {(len(expected), rules.text(position))}
+
+
+async def test_answers_about_rules_are_encoded_by_the_workers(stubs: Stubs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rules_messages, "pb", None)  # in this process, whose event loop players need
+    texts, _ = await listed(stubs.games.LegalMoves(line("pods")))
+    whole = pb.LineOfPlay(game="pods", moves=texts[:1])
+    assert len((await stubs.games.PlayMoves(pb.PlayMovesRequest(line=whole, with_board=True))).positions) == 2
 
 
 async def test_moves_of_a_match_at_any_ply_with_their_steps(stubs: Stubs) -> None:

@@ -21,7 +21,7 @@ from arbiter.service.play.session import RESULTS_KEPT
 from arbiter.service.play.stream_ends import PLAYERS_KEPT
 from arbiter.service.token_bucket import NAMES_KEPT
 from arbiter.testing.served import memory_world, served
-from arbiter.workers.rules_pool import RulesPool
+from arbiter.wire.encoding_pool import EncodingPool
 from tests.rpc.calls import Stubs
 
 ROUND = 25  #: callers in a round, each with new names and ids
@@ -122,12 +122,12 @@ async def visit(stubs: Stubs, name: str) -> None:
 
 @pytest.mark.long
 async def test_calls_leave_nothing_behind_but_what_is_bounded() -> None:
-    pools: list[RulesPool] = []
+    pools: list[EncodingPool] = []
 
     @asynccontextmanager
     async def world(settings: Settings) -> AsyncIterator[World]:
         async with memory_world(settings) as plain:
-            pools.append(RulesPool(settings.limits, 1))
+            pools.append(EncodingPool(settings.limits, 1))
             await pools[0].start()
             yield plain._replace(rules=pools[0])
             await pools[0].close()

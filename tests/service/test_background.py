@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from arbiter.service import background
-from arbiter.service.background import SLACK_S, Background, TimeCharge, in_steps
+from arbiter.service.background import SLACK_S, Background, TimeCharge
 from arbiter.testing.clock import VirtualLoop, virtually
 
 STEP_S = 0.003
@@ -222,17 +222,6 @@ def test_time_is_charged_in_whole_uses_and_the_rest_is_kept() -> None:
         charge(0.009)
     charge(0.1)
     assert (charged, sum(charged)) == ([1, 1, 1, 1, 10], 14)
-
-
-@virtually
-async def test_each_part_of_a_long_answer_is_a_step() -> None:
-    turns, taken = Background(25), list[float]()
-
-    async def answer() -> list[int]:
-        return [part async for part in in_steps(iter(range(4)))]
-
-    assert await turns.run(answer(), "ann", taken.append) == [0, 1, 2, 3]
-    assert len(taken) == 5
 
 
 async def _run(turns: Background, work: Work, name: str, steps: int) -> str:

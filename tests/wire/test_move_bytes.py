@@ -24,9 +24,10 @@ from arbiter.matches.time_control import parse_pair
 from arbiter.service.play.session import AnswerItem, Extras, PingItem, TurnItem, TurnListing
 from arbiter.service.ports.rules import ListedMove
 from arbiter.wire.encoding import key, number, part, text
-from arbiter.wire.game_messages import board_message, contents, move_messages
+from arbiter.wire.game_messages import board_message, contents
 from arbiter.wire.match_messages import answer_message, fill_clocks
 from arbiter.wire.play_items import item_bytes
+from arbiter.wire.rules_messages import move_messages
 from tests.matches.logged_match import receipt, started
 
 INT64 = st.one_of(st.integers(0, 300), st.integers(-(2**63), 2**63 - 1))

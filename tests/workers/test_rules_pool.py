@@ -16,7 +16,7 @@ import pytest
 from arbiter.config import Limits
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
-from arbiter.service.ports.rules import Listing, PlayedLine
+from arbiter.service.ports.rules import Listing
 from arbiter.workers.rules_pool import WORKER, RulesPool
 from tests.plugins.installed import installed
 from tests.workers.children import workers
@@ -65,15 +65,11 @@ async def test_a_pool_without_processes_is_as_warm_as_it_can_be(monkeypatch: pyt
 async def test_a_line_of_play_has_at_most_as_many_moves_as_the_settings_say() -> None:
     async with pool(line_moves=2) as rules:
         for line in (("a1", "e3"), ("a1", "e3", "b1")):
-            asked = (
-                rules.play_moves("bob", "pods(size=3)", "", line, 0, board=False),
-                rules.legal_moves("bob", "pods(size=3)", "", line, steps=False),
-            )
-            for work in asked:
-                if len(line) == 2:
-                    await work
-                else:
-                    assert (await refusal(work)).reason is Reason.ARGUMENT_INVALID
+            work = rules.legal_moves("bob", "pods(size=3)", "", line, steps=False)
+            if len(line) == 2:
+                await work
+            else:
+                assert (await refusal(work)).reason is Reason.ARGUMENT_INVALID
 
 
 async def moves(rules: RulesPool, variant: str, position: str = "", caller: str = "bob") -> Listing:
@@ -154,21 +150,6 @@ async def test_long_lists_are_complete_in_chunks_in_bytewise_order(variant: str,
     assert all(len(chunk) == 40 for chunk in chunks[:-1])
     assert 0 < len(chunks[-1]) <= 40
     assert all(move.steps for chunk in chunks for move in chunk)
-
-
-async def test_lines_are_played_with_their_boards_and_outcomes() -> None:
-    async with pool() as rules:
-        line = middle_game("circle-of-life", 3)
-        played: PlayedLine = await rules.play_moves("bob", "circle-of-life", "", line, 2, board=True)
-        positions = list(played.positions)
-        assert [position.ply for position in positions] == [2, 3]
-        assert played.outcome is None
-        assert positions[-1].board
-        bare = await rules.play_moves("bob", "circle-of-life", "", line, 2, board=False)
-        assert [position.board for position in bare.positions] == [(), ()]
-        assert [position.position for position in bare.positions] == [
-            position.position for position in played.positions
-        ]
 
 
 async def test_a_caller_with_many_requests_delays_others_by_no_more_than_the_running_job() -> None:

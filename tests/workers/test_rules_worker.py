@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
+from arbiter.wire.encoding_worker import jobs
 from arbiter.workers import rules_worker
 from arbiter.workers.process import HEAD, Jobs, answer, frame, serve
-from arbiter.workers.rules_worker import jobs, play_moves
+from arbiter.workers.rules_worker import played_line
 from tests.refusals import refusing
 
 GAME = "circle-of-life"
@@ -59,7 +60,7 @@ def questions(draw: st.DrawFn) -> list[tuple[str, tuple[Any, ...]]]:
             asked.append(("legal_moves", (GAME, start, tuple(moves), False, most, 1_000, 20)))
         else:
             from_ply = draw(st.integers(0, len(moves) + 1))
-            asked.append(("play_moves", (GAME, start, tuple(moves), from_ply, draw(st.booleans()), most)))
+            asked.append(("encoded_line", (False, GAME, start, tuple(moves), from_ply, draw(st.booleans()), most)))
     return asked
 
 
@@ -83,9 +84,9 @@ def test_a_cached_line_does_not_make_a_longer_one_allowed() -> None:
     game = registry.game(GAME)
     first = game.moves(game.initial())[0]
     second = game.moves(game.play(game.initial(), first))[0]
-    assert list(play_moves(GAME, "", [first], 0, board=False, most_line=1))
+    assert list(played_line(GAME, "", [first], 0, board=False, most_line=1).positions)
     with refusing(Reason.ARGUMENT_INVALID):
-        list(play_moves(GAME, "", [first, second], 2, board=False, most_line=1))
+        played_line(GAME, "", [first, second], 2, board=False, most_line=1)
 
 
 def test_the_cache_has_a_maximal_number_of_lines() -> None:
@@ -93,12 +94,12 @@ def test_the_cache_has_a_maximal_number_of_lines() -> None:
     game = registry.game(GAME)
     for first in game.moves(game.initial()):
         for second in game.moves(game.play(game.initial(), first))[:6]:
-            list(play_moves(GAME, "", [first, second], 0, board=False, most_line=9))
+            played_line(GAME, "", [first, second], 0, board=False, most_line=9)
     assert len(rules_worker._ends) == rules_worker._KEPT
 
 
 def test_a_worker_says_when_it_is_ready_and_answers_until_its_input_ends() -> None:
-    asked = [("play_moves", (GAME, "", (), 0, False, 9)), ("legal_moves", ("ludo", "", (), False, 9, 9, 9))]
+    asked = [("encoded_line", (False, GAME, "", (), 0, False, 9)), ("legal_moves", ("ludo", "", (), False, 9, 9, 9))]
     out = io.BytesIO()
     serve(jobs(), io.BytesIO(b"".join(frame(job, last=True) for job in asked)), out)
     frames = decoded(out.getvalue())
@@ -107,7 +108,7 @@ def test_a_worker_says_when_it_is_ready_and_answers_until_its_input_ends() -> No
 
 
 def test_an_error_is_answered_with_its_traceback() -> None:
-    ((said, text),) = result("play_moves", GAME, 7, ("a",), 0, False, 9)
+    ((said, text),) = result("encoded_line", False, GAME, 7, ("a",), 0, False, 9)
     assert said == "failed"
     assert text.startswith("Traceback")
     assert "TypeError" in text

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager
 from typing import NamedTuple, TypeAlias
 
 from arbiter.config import Limits
@@ -15,7 +15,7 @@ from arbiter.service.gate.open_streams import OpenStreams
 from arbiter.service.gate.paging import Page, PageRequest, number_of, size_of
 from arbiter.service.gate.rights import Action
 from arbiter.service.matches.match_registry import MatchRegistry
-from arbiter.service.ports.rules import Listing, PlayedLine, RulesWorker
+from arbiter.service.ports.rules import EncodingRules, Listing
 
 
 def seats(variant: str) -> tuple[str, str]:
@@ -45,7 +45,7 @@ class GameGate:
     """The calls about games; they need no token. Each raises RATE_LIMITED, and what its own docstring says."""
 
     def __init__(
-        self, admission: Admission, streams: OpenStreams, matches: MatchRegistry, rules: RulesWorker, limits: Limits
+        self, admission: Admission, streams: OpenStreams, matches: MatchRegistry, rules: EncodingRules, limits: Limits
     ) -> None:
         self._admission = admission
         self._streams = streams
@@ -76,18 +76,36 @@ class GameGate:
 
         Raises Refusal ARGUMENT_INVALID, MATCH_NOT_FOUND, PLY_MISMATCH, and as `RulesWorker.legal_moves`.
         """
-        name = await self._admission.name(call, Action.LEGAL_MOVES)
-        line = await self._line(at)
+        name, line = await self._admission.name(call, Action.LEGAL_MOVES), await self._line(at)
         listing = await self._rules.legal_moves(name, line.game, line.position, line.moves, with_steps)
-        with self._streams.counted("legal moves", name, self._limits.rules_waiting):  # unread ones take memory
+        with self._unread(name):
             yield listing
 
-    async def play_moves(self, call: Call, line: LineAt, from_ply: int, with_board: bool) -> PlayedLine:
-        """Return the positions of a line, from a ply on. Raises ARGUMENT_INVALID, and as `RulesWorker.play_moves`."""
+    @asynccontextmanager
+    async def encoded_moves(
+        self, call: Call, at: At | None, with_steps: bool, as_json: bool
+    ) -> AsyncIterator[Iterable[bytes]]:
+        """Open the same listing as messages of the API. Raises as `legal_moves`."""
+        name, line = await self._admission.name(call, Action.LEGAL_MOVES), await self._line(at)
+        messages = await self._rules.encoded_moves(name, line.game, line.position, line.moves, with_steps, as_json)
+        with self._unread(name):
+            yield messages
+
+    def _unread(self, name: str) -> AbstractContextManager[None]:
+        """Count an answer that takes memory until it is read."""
+        return self._streams.counted("legal moves", name, self._limits.rules_waiting)
+
+    async def encoded_line(
+        self, call: Call, line: LineAt, from_ply: int, with_board: bool, as_json: bool
+    ) -> Iterable[bytes]:
+        """Return the positions of a line, from a ply on, as the API's message, in parts that are joined.
+
+        Raises Refusal ARGUMENT_INVALID, and as `EncodingRules.encoded_line`.
+        """
         name = await self._admission.name(call, Action.PLAY_MOVES)
         if not 0 <= from_ply <= len(line.moves):
             raise argument_invalid(from_ply, "from_ply", f"0 to {len(line.moves)}")
-        return await self._rules.play_moves(name, line.game, line.position, line.moves, from_ply, with_board)
+        return await self._rules.encoded_line(name, line.game, line.position, line.moves, from_ply, with_board, as_json)
 
     async def _line(self, at: At | None) -> LineAt:
         match at:

@@ -22,7 +22,7 @@ from arbiter.service.gate.use_cases import UseCases
 from arbiter.service.gate.web_hook_calls import WebHookGate
 from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.log import Logger
-from arbiter.service.ports.rules import RulesWorker
+from arbiter.service.ports.rules import EncodingRules
 
 
 class Gate:
@@ -32,7 +32,9 @@ class Gate:
     server is for clients.
     """
 
-    def __init__(self, settings: Settings, clock: Clock, rules: RulesWorker, use_cases: UseCases, log: Logger) -> None:
+    def __init__(
+        self, settings: Settings, clock: Clock, rules: EncodingRules, use_cases: UseCases, log: Logger
+    ) -> None:
         limits, cut_off, accounts = settings.limits, use_cases.cut_off, use_cases.accounts
         matches, sessions = use_cases.matches, use_cases.sessions
         admission = Admission(accounts, limits, cut_off, settings.reads_are_public, Proxies(settings.listen_proxies))

@@ -51,7 +51,20 @@ class RulesWorker(Protocol):
         may.
         """
 
-    async def play_moves(
-        self, caller: str, variant: str, position: str, moves: Sequence[str], from_ply: int, board: bool
-    ) -> PlayedLine:
-        """Return the positions of a line of play from a ply on. Raises Refusal as `legal_moves` does."""
+
+class EncodingRules(RulesWorker, Protocol):
+    """The same for the API: the process that has computed an answer also encodes it, so that the event loop does not.
+
+    Each method returns bytes that are read one by one: messages of the API in its binary form or as JSON. It raises
+    Refusal as `RulesWorker.legal_moves` does.
+    """
+
+    async def encoded_moves(
+        self, caller: str, variant: str, position: str, moves: Sequence[str], steps: bool, as_json: bool
+    ) -> Iterable[bytes]:
+        """Return messages with the legal moves at the end of a line of play."""
+
+    async def encoded_line(
+        self, caller: str, variant: str, position: str, moves: Sequence[str], from_ply: int, board: bool, as_json: bool
+    ) -> Iterable[bytes]:
+        """Return the message with the positions of a line of play from a ply on, in parts that are joined."""
