@@ -175,6 +175,11 @@ class Limits(_Section):
         ge=1,
         description="Play streams that one player opens; further ones are refused for a while",
     )
+    prompt_play_streams_a_minute: Count = Field(
+        default=10,
+        ge=1,
+        description="Play streams that one player opens without waiting; further ones take turns, as all but play does",
+    )
     play_stream_ms: Milliseconds = Field(
         default=0,
         ge=0,

@@ -156,6 +156,7 @@ class _Parts:
         append_then: AppendThen = self.beside.appends.append_then
         if traces is not None:
             append_then = traces.moves.traced(append_then)
+        append_then = self.background.after_play(append_then)
         listeners = MatchListeners(self.listeners.matches, self.listeners.failures)
         return Decisions(append_then, self.clock, live, listeners, self.others, self.stalls, logger)
 

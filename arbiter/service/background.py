@@ -4,7 +4,8 @@ All calls but those of players' moves, all pages, all reads of past events and a
 take their steps here. A step is whatever a coroutine does until it waits again, or a function. After a step, the next
 one begins as soon as the event loop has nothing else to do. If there is always something else, it begins when all steps
 together have had no more than their part of the time. A move takes several turns of the event loop, and each may wait
-for one step, however many players and addresses ask for something else.
+for one step, however many players and addresses ask for something else. While a move is being stored, or has just been,
+the event loop has something else to do, even if it waits for the disk.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from functools import partial
 from time import thread_time
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 from weakref import WeakSet
+
+from arbiter.service.ports.journal import Append, AppendThen, Stored
 
 T = TypeVar("T")
 
@@ -31,6 +34,7 @@ Grant: TypeAlias = Callable[[], bool]
 SLACK_S: Final = 0.002  #: short steps may come at once, if they are ahead of their part of the time by no more
 CALL_S: Final = 0.000_35  #: of the event loop, for what gRPC or the page's server does before a call and after it
 IDLE_S: Final = 0.000_2  #: a turn of the event loop that takes no longer had nothing to do
+SENDING_S: Final = 0.002  #: after a move is stored, its answer and the next turn are sent in this time
 IDLE_TURNS: Final = 2  #: so many of them in succession, since a move takes several turns
 
 
@@ -50,6 +54,8 @@ class Background:
         self._probing = False
         self._idle = 0  # turns of the event loop in succession that had nothing to do
         self._inside: WeakSet[asyncio.Task[Any]] = WeakSet()
+        self._storing = 0  # appends of live matches that are under way
+        self._sent_at = 0.0  # when the answers to the last of them have been sent
 
     def run(
         self,
@@ -110,6 +116,20 @@ class Background:
         self._idle = 0
         self._look_ahead()
 
+    def after_play(self, append_then: AppendThen) -> AppendThen:
+        """Return the function that stores events of live matches, and during which no step takes an idle loop."""
+
+        def append(appended: Append, then: Stored) -> None:
+            append_then(appended, partial(self._stored, then))
+            self._storing += 1
+
+        return append if self._waits else append_then
+
+    def _stored(self, then: Stored, last: int, error: BaseException | None) -> None:
+        self._storing -= 1
+        self._sent_at = asyncio.get_running_loop().time() + SENDING_S
+        then(last, error)
+
     def enter(self, task: asyncio.Task[Any] | None) -> bool:
         """Note that a task takes turns for all that it does; return False if it does so already."""
         if task is None or task in self._inside:
@@ -167,7 +187,8 @@ class Background:
         if self._under_way or not self._waiting:
             return
         loop = asyncio.get_running_loop()
-        if loop.time() - before > IDLE_S:
+        now = loop.time()
+        if now - before > IDLE_S or self._storing or now < self._sent_at:
             self._idle = 0
             return
         self._idle += 1

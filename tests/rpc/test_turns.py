@@ -22,8 +22,9 @@ from arbiter.games.registry import game
 from arbiter.rpc.interceptor import PLAY
 from arbiter.service.background import CALL_S, Background
 from arbiter.service.gate.admission import Admission, Call
-from arbiter.service.gate.play import ACT_S, FREE_OPENINGS, OPENING_S
+from arbiter.service.gate.play import ACT_S, OPENING_S
 from arbiter.service.play.session import FREE_ACTS
+from arbiter.service.ports.journal import Append, AppendThen, Stored
 from arbiter.testing.served import memory_world
 from tests.rpc.calls import Stubs, refused
 from tests.rpc.methods import METHODS
@@ -208,11 +209,29 @@ async def test_a_move_that_is_sent_again_waits_as_a_refusal_does(monkeypatch: py
         assert noted.spent == {"player alice": round(ACT_S * 1_000_000)}
 
 
+async def test_no_work_takes_an_idle_event_loop_while_a_move_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    stored = list[tuple[str, int]]()
+    after_play = Background.after_play
+
+    def noted(background: Background, append_then: AppendThen) -> AppendThen:
+        def append(appended: Append, then: Stored) -> None:
+            stored.extend((record.match_id, record.revision) for record in appended.records)
+            append_then(appended, then)
+
+        return after_play(background, append)
+
+    monkeypatch.setattr(Background, "after_play", noted)
+    async with server() as stubs:
+        match_id = (await stubs.match()).match_id
+        receipt = await stubs.move(1, match_id, 0, FIRST)
+        assert (match_id, receipt.revision) in stored
+
+
 async def test_play_streams_that_a_player_opens_too_often_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     noted = Noted(monkeypatch)
-    async with server() as stubs:
+    async with server(prompt_play_streams_a_minute=3) as stubs:
         hello = play_pb2.PlayAct(hello=play_pb2.ClientHello(protocol_version="1.0"))
-        for more in [0] * FREE_OPENINGS + [1, 2]:
+        for more in (0, 0, 0, 1, 2):
             call: Any = play_pb2_grpc.PlayServiceStub(stubs.served.channel).Play(metadata=stubs.alice)
             await call.write(play_pb2.PlayRequest(acts=[hello]))
             assert (await call.read()).items[0].WhichOneof("item") == "hello"

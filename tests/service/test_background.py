@@ -9,7 +9,8 @@ from itertools import pairwise
 import pytest
 
 from arbiter.service import background
-from arbiter.service.background import SLACK_S, Background, TimeCharge
+from arbiter.service.background import SENDING_S, SLACK_S, Background, TimeCharge
+from arbiter.service.ports.journal import Append, Stored
 from arbiter.testing.clock import VirtualLoop, virtually
 
 STEP_S = 0.003
@@ -134,6 +135,24 @@ async def test_where_nothing_else_is_to_be_done_steps_follow_each_other() -> Non
     await asyncio.gather(*(_run(turns, work, f"p{n}", 20) for n in range(5)))
     begins = [at for _, at in work.steps]
     assert begins[-1] - begins[0] == pytest.approx(99 * STEP_S)
+
+
+@virtually
+async def test_while_a_move_is_stored_and_sent_steps_get_no_more_than_their_part_of_an_idle_event_loop() -> None:
+    turns, work, settle, answered = Background(25), Work(), list[Stored](), list[int]()
+
+    async def took_s(step_s: float) -> float:
+        work.steps.clear()
+        await asyncio.gather(*(turns.run(work.of(f"p{n}", 2, step_s), f"p{n}") for n in range(4)))
+        return work.steps[-1][1] - work.steps[0][1]
+
+    append_then = turns.after_play(lambda _, then: settle.append(then))
+    append_then(Append(()), lambda last, _: answered.append(last))
+    assert await took_s(STEP_S) * 0.25 >= 7 * STEP_S - SLACK_S
+    settle[0](7, None)
+    assert answered == [7]
+    assert await took_s(SENDING_S / 8) > SENDING_S
+    assert await took_s(STEP_S) == pytest.approx(7 * STEP_S)
 
 
 @virtually

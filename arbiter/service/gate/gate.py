@@ -45,7 +45,7 @@ class Gate:
         self.server = ServerGate(settings, clock, use_cases.transcripts)
         self.games = GameGate(admission, streams, matches, rules, limits)
         self.matches = MatchGate(admission, streams, use_cases, clock, settings)
-        self.play = PlayGate(admission, streams, use_cases.background)
+        self.play = PlayGate(admission, streams, use_cases.background, limits)
         self.players = PlayerGate(
             admission, accounts, use_cases.challenges, sessions, use_cases.tournaments, clock, settings
         )

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final, TypeAlias
 
+from arbiter.config import Limits
 from arbiter.errors import Refusal
 from arbiter.matches.commands import Play
 from arbiter.matches.comments import Comment
@@ -23,18 +24,17 @@ from arbiter.service.token_bucket import MINUTE_MS, SECOND_MS, TokenBuckets
 MoveAnswer: TypeAlias = Receipt | Refusal
 
 ACT_S: Final = 0.000_5  #: of the event loop, which an act counts for that is no move in a live match, or is sent again
-FREE_OPENINGS: Final = 10  #: Play streams of one player in a minute that wait for nothing
-OPENING_S: Final = 0.002  #: of the event loop, which a further one counts for
+OPENING_S: Final = 0.002  #: of the event loop, which a Play stream counts for that has to wait for its turn
 
 
 class PlayGate:
     """The call by which a bot plays all its matches."""
 
-    def __init__(self, admission: Admission, streams: OpenStreams, background: Background) -> None:
+    def __init__(self, admission: Admission, streams: OpenStreams, background: Background, limits: Limits) -> None:
         self._admission = admission
         self._background = background
         self._streams = streams
-        self._openings = TokenBuckets(FREE_OPENINGS, MINUTE_MS, "Play streams in a minute")
+        self._openings = TokenBuckets(limits.prompt_play_streams_a_minute, MINUTE_MS, "Play streams in a minute")
 
     @asynccontextmanager
     async def playing(self, call: Call) -> AsyncIterator[Caller]:
