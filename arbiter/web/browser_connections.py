@@ -15,10 +15,10 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
 import h11
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from arbiter.web.channels import Message
+from arbiter.web.channels import Message as Sent
 
 ARRIVING: Final = (h11.IDLE, h11.SEND_BODY)  #: states of a client whose request has not arrived completely
 STATUS: Final = 408
@@ -43,7 +43,7 @@ class Direct:
         """Wait until most of the written bytes have been sent."""
         await self._flow.drain()
 
-    def write(self, message: Message) -> None:
+    def write(self, message: Sent) -> None:
         """Write a message; it is sent as soon as the network accepts it."""
         if not self._transport.is_closing():
             self._transport.write(message.chunk if self._in_chunks else message.plain)
@@ -74,11 +74,32 @@ class BrowserConnection(H11Protocol):
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         self._pages = self.app
-        self.app = self._with_direct
+        self.app = self._answered
 
-    async def _with_direct(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _answered(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["extensions"] = {DIRECT: Direct(self)}
-        await self._pages(scope, receive, send)
+        cycle = self.cycle
+
+        async def send_if_open(message: Message) -> None:
+            await self.flow.drain()
+            cycle.disconnected = cycle.disconnected or self._is_closed()  # then nothing is sent
+            await send(message)
+
+        try:
+            await self._pages(scope, receive, send_if_open)
+        except asyncio.CancelledError:  # the server stops, and this answer would last longer
+            cycle.disconnected = True
+            self.transport.abort()
+
+    def _is_closed(self) -> bool:
+        """Return whether the connection is closed. uvicorn may not know it yet, or may never hear of it."""
+        if self.transport.is_closing():
+            return True
+        try:
+            self.transport.write(b"")
+        except RuntimeError:  # from uvloop
+            return True
+        return False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in the class above
         """Start to wait for the first request."""

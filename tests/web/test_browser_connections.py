@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
+import uvicorn
+from starlette.types import Receive, Scope, Send
 
 from arbiter.config import Limits
+from arbiter.runtime.grpc_events import new_loop
 from arbiter.runtime.loopback import free_port
 from arbiter.service.gate.addresses import Proxies
 from arbiter.testing.served import Served, served
 from arbiter.web.accepting import OpenConnections
+from arbiter.web.browser_connections import BrowserConnection
 
 FORM = b"POST /sign-in HTTP/1.1\r\nhost: a\r\ncontent-type: application/x-www-form-urlencoded\r\n"
 CALL = b"POST /arbiter.v1.ServerService/GetServerInfo HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n"
@@ -122,3 +126,57 @@ async def test_only_known_proxies_may_name_the_sender_of_a_request(proxies: tupl
             headers = {"x-forwarded-for": visitor, "authorization": "Bearer guess"}
             found.append((await browser.get(server.running.page, headers=headers)).status_code)
     assert found == codes
+
+
+async def _closed(connection: BrowserConnection, send: Send) -> None:
+    """Answer a client whose connection has been closed, of which uvloop may have told nobody."""
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"3")]})
+    connection.transport.abort()
+    for _ in range(9):
+        await asyncio.sleep(0)
+    connection.cycle.disconnected = False
+    await send({"type": "http.response.body", "body": b"abc"})
+
+
+async def _endless(_: BrowserConnection, send: Send) -> None:
+    """Answer for ever."""
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize("loop", ["uvloop", "asyncio"])
+@pytest.mark.parametrize("answer", [_closed, _endless])
+def test_an_answer_that_is_cut_off_is_no_error_of_the_server(
+    answer: Callable[[BrowserConnection, Send], Awaitable[None]], loop: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    made: list[BrowserConnection] = []
+
+    class Patient(BrowserConnection):
+        patience_s = 60.0
+
+    async def application(_: Scope, __: Receive, send: Send) -> None:
+        await answer(made[0], send)
+
+    def connection() -> BrowserConnection:
+        made.append(Patient(config, state, {}))
+        return made[0]
+
+    async def serve() -> None:
+        listening = await asyncio.get_running_loop().create_server(connection, "127.0.0.1", 0)
+        async with listening, asyncio.timeout(60):
+            reader, writer = await asyncio.open_connection(*listening.sockets[0].getsockname())
+            writer.write(WHOLE)
+            assert (await reader.readline()).startswith(b"HTTP/1.1 200")
+            for task in state.tasks:
+                if answer is _endless:
+                    task.cancel()  # as uvicorn does with an answer that lasts longer than its stop may
+            await asyncio.gather(*state.tasks)
+            await reader.read()
+            writer.close()
+
+    config = uvicorn.Config(application, log_config=None, lifespan="off", ws="none")
+    config.load()
+    state = uvicorn.Server(config).server_state
+    with asyncio.Runner(loop_factory=new_loop if loop == "uvloop" else asyncio.new_event_loop) as runner:
+        runner.run(serve())
+    assert [record.message for record in caplog.records] == []
