@@ -16,7 +16,7 @@ from arbiter.cli.table_options import TableOptions
 from arbiter.cli.terminal import counted, remark, table
 from arbiter.cli.transcript_files import SUFFIX
 from arbiter.cli.verify import read_file
-from arbiter.errors import Reason, Refusal
+from arbiter.errors import Reason, Refusal, shortened
 from arbiter.event_json.canonical import RecordError
 from arbiter.games import registry
 from arbiter.games.registry import Code
@@ -25,10 +25,15 @@ from arbiter.matches.events import Created, Event
 from arbiter.matches.same_rules import difference
 
 DIGITS: Final = 12  #: of a hash, in the table
+MISSING: Final = "the rules are not installed here"
+LONGEST: Final = 200  #: characters of an error that rules have raised
 
 
 class _Checked(NamedTuple):
-    """A match that was played again: its game, the code of then, and how the rules differ ('': they do not)."""
+    """A match that was played again: its game, the code of then, and how the rules differ.
+
+    difference: '' if they do not, MISSING if they are not there.
+    """
 
     match: str
     game: str
@@ -70,8 +75,11 @@ def _report(checked: list[_Checked], empty: str, output: TableOptions | None) ->
     wrong = [match for match in checked if match.difference]
     for match in wrong:
         remark(f"{match.match}, {match.game}: {match.difference}", output)
-    if wrong:
-        raise Failure(f"{counted(len(wrong), 'match', 'matches')} of {len(checked):,} would go differently")
+    missing = sum(match.difference == MISSING for match in wrong)
+    said = ("would go differently", len(wrong) - missing), (f"not checked: {MISSING}", missing)
+    problems = [f"{counted(n, 'match', 'matches')} of {len(checked):,} {what}" for what, n in said if n]
+    if problems:
+        raise Failure("; ".join(problems))
 
 
 def _events(file: Path) -> list[Event]:
@@ -91,14 +99,17 @@ def _checked(events: Sequence[Event], where: object) -> _Checked:
     except Refusal as refusal:
         if refusal.reason is not Reason.GAME_UNKNOWN:
             raise
-        found = "the rules are not installed here"
+        found = MISSING
+    except Exception as error:  # rules of a package may raise anything
+        found = f"the rules raised {type(error).__name__}: {shortened(str(error), LONGEST)}"
     return _Checked(created.match, created.game, created.code, found)
 
 
 def _rows(checked: list[_Checked]) -> Iterator[tuple[str, str, str, str, str]]:
     """Yield a row for each game and each code that it was played by."""
     counts = Counter((match.game.partition("(")[0], match.code) for match in checked)
-    differ = Counter((match.game.partition("(")[0], match.code) for match in checked if match.difference)
+    wrong = [match for match in checked if match.difference not in ("", MISSING)]
+    differ = Counter((match.game.partition("(")[0], match.code) for match in wrong)
     for (game, then), count in sorted(counts.items(), key=lambda item: (item[0][0], _shown(item[0][1]))):
         yield game, _shown(then), _now(game), f"{count:,}", f"{differ[game, then]:,}"
 
