@@ -9,6 +9,9 @@
  * batch). If it fails, it is rolled back, and the thread stops: it takes no new batch, and gives back those that are
  * not stored. The writer's thread writes them, one by one where it has to, and so this file knows no kinds of errors.
  *
+ * Files. After each commit the thread looks whether the files at their paths are those of its last look. If not, Python
+ * finds out what has happened: here this costs a twentieth of what it costs the event loop.
+ *
  * SQLite. The functions are looked up in the library that Python's own module `sqlite3` uses: with a second copy of
  * the library in the process, one copy would lose its locks on the file when the other one closes it.
  *
@@ -25,6 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -96,6 +100,7 @@ typedef struct Batch {
     PyObject *rows;    /* keeps the bytes alive that the rows below point to */
     PyObject *changes; /* the same for the changes */
     double seconds;    /* how long its commit took, in the last batch of a commit; else less than 0 */
+    int same_files;    /* in the same batch: whether the look after the commit found the files of the look before */
     int count, change_count;
     Change *change;
     Row row[];
@@ -104,7 +109,7 @@ typedef struct Batch {
 typedef struct {
     PyObject_HEAD
     /* set once, before the thread starts */
-    char *path, *pragmas, *insert;
+    char *path, *log, *pragmas, *insert; /* log: the path of the write-ahead log */
     int most, event;
     int started;
     pthread_t thread;
@@ -116,6 +121,7 @@ typedef struct {
         sqlite3_stmt *statement;
     } prepared[MOST_PREPARED]; /* of changes */
     int oldest;                /* which of them makes room for the next one */
+    struct stat file_found, log_found; /* by the last look at the files; no number: none were there */
     /* protected by `mutex` */
     pthread_mutex_t mutex;
     pthread_cond_t changed;
@@ -249,6 +255,21 @@ static int stored(Thread *self, const Batch *chain) {
     return code;
 }
 
+static int same(const struct stat *one, const struct stat *two) {
+    return one->st_dev == two->st_dev && one->st_ino == two->st_ino;
+}
+
+/* Look at the files; return whether they are those of the last look, and the database is at least as long. */
+static int same_files(Thread *self) {
+    struct stat file = {0}, log = {0};
+    int there = !stat(self->path, &file) && !stat(self->log, &log);
+    int found = there && same(&file, &self->file_found) && same(&log, &self->log_found) &&
+                file.st_size >= self->file_found.st_size;
+    self->file_found = file;
+    self->log_found = log;
+    return found;
+}
+
 /* Note why a transaction failed, and undo it. The connection is closed: what failed may have been its own fault. */
 static void note_failure(Thread *self, int code, char *failure) {
     const char *said = self->database ? sql.errmsg(self->database) : "not opened";
@@ -299,6 +320,7 @@ static void *run(void *argument) {
         int code = stored(self, group);
         if (code != OK) note_failure(self, code, failure);
         double seconds = now() - began;
+        last->same_files = code == OK && same_files(self);
 
         pthread_mutex_lock(&self->mutex);
         self->working = 0;
@@ -433,12 +455,10 @@ static PyObject *put(Thread *self, PyObject *args) {
     Batch *batch = read_batch(token, rows, changes);
     if (!batch) return NULL;
     pthread_mutex_lock(&self->mutex);
-    int taken = !self->stopped && !self->closing;
-    if (taken) {
-        push(&self->first, &self->last, batch, batch);
-        if (!self->working) pthread_cond_broadcast(&self->changed);
-    }
+    int taken = !self->stopped && !self->closing, waits = !self->working;
+    if (taken) push(&self->first, &self->last, batch, batch);
     pthread_mutex_unlock(&self->mutex);
+    if (taken && waits) pthread_cond_broadcast(&self->changed); /* afterwards: whoever wakes finds it unlocked */
     if (!taken) free_batch(batch);
     return PyBool_FromLong(taken);
 }
@@ -453,7 +473,7 @@ static PyObject *finished(Thread *self, PyObject *none) {
     PyObject *found = PyList_New(0);
     while (batch) {
         Batch *next = batch->next;
-        PyObject *entry = found ? Py_BuildValue("(Od)", batch->token, batch->seconds) : NULL;
+        PyObject *entry = found ? Py_BuildValue("(OdN)", batch->token, batch->seconds, PyBool_FromLong(batch->same_files)) : NULL;
         if (!entry || PyList_Append(found, entry)) Py_CLEAR(found);
         Py_XDECREF(entry);
         free_batch(batch);
@@ -533,23 +553,24 @@ static PyObject *close_thread(Thread *self, PyObject *none) {
 static PyObject *fileno_of(Thread *self, PyObject *none) { return PyLong_FromLong(self->event); }
 
 static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *names) {
-    static char *keywords[] = {"path", "pragmas", "insert", "most", NULL};
-    const char *path, *pragmas, *insert;
+    static char *keywords[] = {"path", "log", "pragmas", "insert", "most", NULL};
+    const char *path, *log, *pragmas, *insert;
     int most;
-    if (!PyArg_ParseTupleAndKeywords(args, names, "sssi", keywords, &path, &pragmas, &insert, &most)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, names, "ssssi", keywords, &path, &log, &pragmas, &insert, &most)) return NULL;
     Thread *self = (Thread *)type->tp_alloc(type, 0);
     if (!self) return NULL;
     pthread_mutex_init(&self->mutex, NULL);
     pthread_cond_init(&self->changed, NULL);
     self->most = most;
     self->path = strdup(path);
+    self->log = strdup(log);
     self->pragmas = strdup(pragmas);
     self->insert = strdup(insert);
     self->event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     sigset_t all, before; /* signals are for Python's threads */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (self->event >= 0 && self->path && self->pragmas && self->insert)
+    if (self->event >= 0 && self->path && self->log && self->pragmas && self->insert)
         self->started = !pthread_create(&self->thread, NULL, run, self);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (!self->started) {
@@ -570,6 +591,7 @@ static void destroy(Thread *self) {
         }
     if (self->event >= 0) close(self->event);
     free(self->path);
+    free(self->log);
     free(self->pragmas);
     free(self->insert);
     pthread_cond_destroy(&self->changed);
@@ -582,8 +604,8 @@ static PyMethodDef METHODS[] = {
      "Queue rows, and then changes, for the next commit. A change is a statement and its values: whole numbers, texts,\n"
      "bytes or None. `token` comes back with the result. Return False if the thread has stopped."},
     {"finished", (PyCFunction)finished, METH_NOARGS,
-     "Return the batches that were stored since the last call: their tokens, and the seconds that a commit took beside\n"
-     "its last batch, a number less than 0 beside the others."},
+     "Return the batches that were stored since the last call: their tokens, the seconds that a commit took beside its\n"
+     "last batch, a number less than 0 beside the others, and whether its files are those of the commit before."},
     {"given_back", (PyCFunction)given_back, METH_NOARGS,
      "Return the tokens of the batches that are not stored, because their commit or an earlier one failed."},
     {"wait_idle", (PyCFunction)wait_idle, METH_NOARGS,

@@ -16,8 +16,11 @@ from arbiter.store.jobs import Job
 if TYPE_CHECKING:
     from arbiter.store._commit_thread import CommitThread
 
-JobsCommitted = Callable[[list[Job], float], None]
-"""Called in the event loop with the jobs of a commit, in order, and its duration in seconds."""
+JobsCommitted = Callable[[list[Job], float, bool], None]
+"""Called in the event loop with the jobs of a commit, in order, its duration in seconds, and `same_files`.
+
+same_files: whether the store's files were those of the commit before, when it was done.
+"""
 
 
 class UnlockedCommits:
@@ -70,11 +73,11 @@ class UnlockedCommits:
         if loop is not self._loop:
             return
         stored = list[Job]()
-        for jobs, seconds in self._commit_thread.finished():
+        for jobs, seconds, same_files in self._commit_thread.finished():
             stored += jobs
             if seconds >= 0:  # it is the last batch of its commit
                 self._taken += len(stored)
-                self._committed([job for job in stored if not job.loop.is_closed()], seconds)
+                self._committed([job for job in stored if not job.loop.is_closed()], seconds, same_files)
                 stored = []
 
     def failure(self) -> str | None:

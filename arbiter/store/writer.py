@@ -72,6 +72,7 @@ class Writer:
         self._when_failed: list[Callable[[], None]] = []
         self._files = self._dialect.files(engine)
         self._gone = ""  # what is wrong with the files; once set, nothing is written
+        self._looked = False  # at the files, since connections were closed
         self._behind = 0  # writes of the writer's thread whose callers have no result yet
         self._commits = 0
         thread = self._dialect.commit_thread(engine, largest_group) if unlocked else None
@@ -158,9 +159,9 @@ class Writer:
             self._turn = []
         return given
 
-    def _note_unlocked(self, jobs: list[Job], seconds: float) -> None:
-        """Settle the writes of a commit that needed no lock."""
-        if self._have_gone():
+    def _note_unlocked(self, jobs: list[Job], seconds: float, same_files: bool) -> None:
+        """Settle the writes of a commit that needed no lock; its thread has looked at the files."""
+        if self._gone or (not (same_files and self._looked) and self._have_gone()):
             self._fail(jobs, StoreFailed(GONE))
         elif self._committed is not None:
             self._committed(len(jobs), seconds)
@@ -308,6 +309,7 @@ class Writer:
     def _let_go(self) -> None:
         """Return the connection to the pool, outside any transaction. The next commit takes a new one."""
         connection, self._connection = self._connection, None
+        self._looked = False
         self._files.reopened()
         if connection is not None:
             with suppress(SQLAlchemyError), connection:  # the pool discards a connection that it cannot reuse
@@ -316,6 +318,7 @@ class Writer:
     def _have_gone(self) -> bool:
         """Check the store's files. If they are not the opened ones, log that once."""
         if not self._gone:
+            self._looked = True
             self._gone = self._files.missing()
             if self._gone:
                 self._log.error("store_files_gone", why=self._gone)

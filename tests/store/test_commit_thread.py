@@ -25,7 +25,7 @@ def table(tmp_path: Path) -> Path:
 @contextmanager
 def started(module: ModuleType, path: Path, most: int = 100) -> Any:
     thread = module.CommitThread(
-        str(path), "PRAGMA busy_timeout=0", "INSERT INTO row VALUES (?, ?, ?, ?, ?, ?, ?)", most
+        str(path), f"{path}-wal", "PRAGMA busy_timeout=0", "INSERT INTO row VALUES (?, ?, ?, ?, ?, ?, ?)", most
     )
     try:
         yield thread
@@ -46,13 +46,45 @@ def test_batches_come_back_with_their_tokens_in_order(commit_thread_module: Modu
         assert thread.put("of three", [(number, "ü", 1, b"", "match", False, None) for number in (8, 9, 10)])
         thread.wait_idle()
         finished = thread.finished()
-        assert [token for token, _ in finished] == [*(f"batch {number}" for number in range(1, 8)), "of three"]
+        assert [token for token, *_ in finished] == [*(f"batch {number}" for number in range(1, 8)), "of three"]
         assert finished[-1][1] >= 0
         assert thread.finished() == []
         assert thread.stopped() is None
     rows = stored(table)
     assert rows[:2] == [(1, "a", 1, b"\0body", "match", 0, b"seal"), (2, "a", 1, b"\0body", "match", 1, b"seal")]
     assert rows[7:] == [(number, "ü", 1, b"", "match", 0, None) for number in (8, 9, 10)]
+
+
+@pytest.mark.toolchain
+def test_a_commit_says_whether_the_files_are_those_of_the_one_before(
+    commit_thread_module: ModuleType, table: Path
+) -> None:
+    log = Path(f"{table}-wal")
+    with closing(sqlite3.connect(table)) as other, started(commit_thread_module, table) as thread:
+        other.execute("PRAGMA journal_mode=WAL").close()
+        other.execute("SELECT * FROM row").close()  # so that the log is there
+
+        def commit(number: int) -> bool:
+            thread.put("batch", [(number, *ROW[1:])])
+            thread.wait_idle()
+            [(_, seconds, same_files)] = thread.finished()
+            assert seconds >= 0
+            return bool(same_files)
+
+        assert [commit(number) for number in (1, 2, 3)] == [False, True, True]
+        for number, path in ((4, table), (8, log)):
+            path.rename(path.with_name("elsewhere"))
+            assert not commit(number), "it is gone"
+            assert not commit(number + 1)
+            path.with_name("elsewhere").rename(path)
+            assert [commit(number + 2), commit(number + 3)] == [False, True], "it is back"
+        copied = table.with_name("copy")
+        copied.write_bytes(table.read_bytes())
+        copied.rename(table)
+        assert not commit(12), "it is another file"
+        with table.open("r+b") as file:
+            file.truncate(100)
+        assert not commit(13), "it has shrunk"
 
 
 @pytest.mark.toolchain
@@ -66,7 +98,7 @@ def test_a_failure_gives_back_its_batch_and_all_later_ones(commit_thread_module:
             thread.wait_idle()
             assert thread.stopped() == "database is locked (5)"
             assert not thread.put("third", [(3, *ROW[1:])])
-        assert [token for token, _ in thread.finished()] == ["first"]
+        assert [token for token, *_ in thread.finished()] == ["first"]
         assert thread.given_back() == ["second"]
         assert thread.given_back() == []
         thread.resume()
@@ -138,7 +170,7 @@ def test_changes_are_made_behind_the_rows_of_their_batch_in_order(
         assert thread.put("ends", [], [("UPDATE row SET c = b WHERE a = ?", (1,)), ("DELETE FROM row WHERE a = 5", ())])
         thread.wait_idle()
         assert thread.stopped() is None
-        assert [token for token, _ in thread.finished()][-2:] == ["row", "ends"]
+        assert [token for token, *_ in thread.finished()][-2:] == ["row", "ends"]
     assert stored(table) == [(1, "another", "another", b"body", "match", 1, None)]
 
 
@@ -244,5 +276,5 @@ def test_a_closed_thread_takes_nothing_and_has_stored_what_it_took(
         for number in range(1, 101):
             thread.put(number, [(number, *ROW[1:])])
     assert not thread.put("late", [ROW])
-    assert [token for token, _ in thread.finished()] == list(range(1, 101))
+    assert [token for token, *_ in thread.finished()] == list(range(1, 101))
     assert len(stored(table)) == 100

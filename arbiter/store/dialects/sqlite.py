@@ -102,8 +102,8 @@ class Sqlite(Dialect):
             from arbiter.store._commit_thread import CommitThread
         except ImportError:
             return None
-        path = str(Path(engine.url.database or "").absolute())
-        return CommitThread(path, "; ".join(_PRAGMAS), _insert_of(1)[0], most)
+        path = Path(engine.url.database or "").absolute()
+        return CommitThread(str(path), _log_of(path), "; ".join(_PRAGMAS), _insert_of(1)[0], most)
 
     def statement(self, change: Change) -> Statement:
         """Return a change in the driver's form."""
@@ -319,7 +319,7 @@ class WatchedFiles(Files):
 
     def __init__(self, made: Engine) -> None:
         self._path = Path(made.url.database or "").absolute()
-        self._log_path = Path(f"{os.path.realpath(self._path)}-wal")
+        self._log_path = Path(_log_of(self._path))
         self._watched, self._watched_log = WatchedPath(self._path), WatchedPath(self._log_path)
         self._file = _identity(self._watched)
         self._size = 0
@@ -349,6 +349,11 @@ class WatchedFiles(Files):
 
 
 _Identity = tuple[int, int]  # device and inode
+
+
+def _log_of(path: Path) -> str:
+    """Return the path of the write-ahead log of a database, which SQLite puts beside the file behind any links."""
+    return f"{os.path.realpath(path)}-wal"
 
 
 def _identity(watched: WatchedPath) -> _Identity | None:
