@@ -95,10 +95,6 @@ class Pipes:
 
     heard: called with what it writes, piece by piece, and with b'' at the end of its output. Nothing stands between the
     pipes and this: what is written goes out at once as far as the pipe has room for it.
-
-    written_s: when (`time.monotonic`) the process wrote what was read last, or a little later; None if the system does
-    not say it. A pipe's inode has the time of its last change: a write, or what the process does to the inode itself,
-    which also has the time at which it was done. Linux 6.15 and later stamp named pipes alone.
     """
 
     def __init__(self, into: int, out: int, heard: Callable[[bytes], None]) -> None:
@@ -107,7 +103,6 @@ class Pipes:
         self._heard = heard
         self._unsent = b""
         self._loop = asyncio.get_running_loop()
-        self.written_s: float | None = None
         self._changed_s = os.fstat(out).st_ctime
         for handle in (into, out):
             os.set_blocking(handle, False)
@@ -149,19 +144,23 @@ class Pipes:
             return False
         except OSError:
             data = b""
-        self._look_when()
         if not data:
             self.close_output()
         self._heard(data)
         return bool(data)
 
-    def _look_when(self) -> None:
-        """Note when what was just read was written."""
-        assert self._out is not None
-        changed_s = os.fstat(self._out).st_ctime
-        if changed_s != self._changed_s:
-            self._changed_s = changed_s
-            self.written_s = time.monotonic() - max(0.0, time.time() - changed_s - TICK_S)
+    def written_s(self) -> float | None:
+        """Return when (`time.monotonic`) the process wrote what was read last, or up to TICK_S later.
+
+        None if the system does not say it. Ask once for what was just read. A pipe's inode has the time of its last
+        change: a write, or what the process does to the inode itself, which also has the time at which it was done.
+        Linux 6.15 and later stamp named pipes alone.
+        """
+        if self._out is None:
+            return None
+        changed_s, before_s = os.fstat(self._out).st_ctime, self._changed_s
+        self._changed_s = changed_s
+        return None if changed_s == before_s else time.monotonic() - max(0.0, time.time() - changed_s - TICK_S)
 
     def close_input(self) -> None:
         """Close its standard input; what was not sent is dropped."""

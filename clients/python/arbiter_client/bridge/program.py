@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from arbiter_client.bot import Choice
-from arbiter_client.bridge.child import Child, Pipes, Start
+from arbiter_client.bridge.child import TICK_S, Child, Pipes, Start
 from arbiter_client.bridge.language import AnswerMalformed, Introduction, Language, NotUnderstood, Question, quoted
 from arbiter_client.values.play import LiveMatch
 
@@ -292,10 +292,18 @@ class Program:
         if asked is None:
             self._skip(f"{quoted(line)}: nothing was asked")
             return
-        now = time.monotonic()
-        self.thought_s = max(0.0, min(now, self._pipes.written_s or now) - self._asked_s)
+        self.thought_s = self._thought_s()
         asked.set_result(said)
         self._lines = self._bytes = 0
+
+    def _thought_s(self) -> float:
+        """Return how long its answer, which was just read, took it.
+
+        Within a tick of the question the system can't tell more than when the answer was read.
+        """
+        now = time.monotonic()
+        written_s = self._pipes.written_s() if now > self._asked_s + TICK_S else None
+        return max(0.0, min(now, written_s or now) - self._asked_s)
 
     def _skip(self, why: str) -> None:
         self._misread = why

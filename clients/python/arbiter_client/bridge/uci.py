@@ -35,7 +35,6 @@ PART: Final = 40  #: of the main time that one move takes, where periods come af
 _SCORE: Final = re.compile(r"\bscore (cp|mate) (-?\d{1,9})\b")
 _FIRST: Final = re.compile(r"multipv 1(?= |$)")
 _BOUND: Final = re.compile(r"\b(?:lowerbound|upperbound)\b")
-_LINE: Final = re.compile(r"\bpv (.+)")
 _NUMBER: Final = re.compile(r"\b(depth|nodes|time) (\d{1,15})\b")
 _OPTION: Final = re.compile(r"option name (.+?) type ")
 
@@ -206,7 +205,8 @@ class Uci(Language):
     def choice(self, line: str) -> Choice | None:
         """Read `bestmove`, with the score and the line of the last `info`; every other line is a remark."""
         if line.split(None, 1)[:1] == ["info"]:
-            if _SCORE.search(line) and not _BOUND.search(line) and ("multipv" not in line or _FIRST.search(line)):
+            bound = "bound" in line and _BOUND.search(line)  # most lines have none
+            if _SCORE.search(line) and not bound and ("multipv" not in line or _FIRST.search(line)):
                 self._info = line
             return None
         words = line.split()
@@ -274,9 +274,9 @@ def _read(info: str) -> tuple[int | None, tuple[str, ...], Searched | None, int 
     if mates:
         value = MOST if value > 0 else -MOST
     evaluation = (1_000 if value > 0 else 0) if mates else round(1_000 / (1 + math.pow(10, -value / SCALE)))
-    numbers = {name: int(number) for name, number in _NUMBER.findall(info.partition(" pv ")[0])}
-    found = _LINE.search(info)
+    about, _, line = info.partition(" pv ")
+    numbers = {name: int(number) for name, number in _NUMBER.findall(about)}
     searched = Searched(
         None if mates else said, said if mates else None, *(numbers.get(name) for name in ("depth", "nodes", "time"))
     )
-    return evaluation, tuple(found[1].split()) if found is not None else (), searched, value
+    return evaluation, tuple(line.split()), searched, value

@@ -47,11 +47,12 @@ _PARTS: dict[type[Any], list[tuple[str, Callable[[Message], Any]]]] = {}
 
 def _parts(kind: type[Any]) -> list[tuple[str, Callable[[Message], Any]]]:
     hints = get_type_hints(kind)
-    return [
-        (field.name, _field_reader(field.name, hints[field.name]))
-        for field in fields(kind)
-        if not field.metadata.get("elsewhere")
-    ]
+    return [(name, _field_reader(name, hints[name])) for name in _names(kind)]
+
+
+def _names(kind: type[Any]) -> list[str]:
+    """Return the names of the fields that are in the message."""
+    return [field.name for field in fields(kind) if not field.metadata.get("elsewhere")]
 
 
 def _field_reader(name: str, hint: Any) -> Callable[[Message], Any]:
@@ -75,5 +76,10 @@ def _converter(hint: Any) -> Callable[[Any], Any]:
     if hint in _PLAIN or issubclass(hint, OpenEnum):
         plain: Callable[[Any], Any] = hint
         return plain
-    parts = [part for _, part in _parts(hint)]  # fields that are not in the message have a default, and are the last
+    # Fields that are not in the message have a default, and are the last.
+    names, hints = _names(hint), get_type_hints(hint)
+    if len(names) > 1 and all(hints[name] in _PLAIN for name in names):
+        plain_fields = attrgetter(*names)
+        return lambda message: hint(*plain_fields(message))
+    parts = [part for _, part in _parts(hint)]
     return lambda message: hint(*[part(message) for part in parts])
