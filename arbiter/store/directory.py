@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, and_, delete, func, or_, select, type_coerce, update
+from sqlalchemy import Connection, Row, and_, bindparam, delete, func, or_, select, type_coerce, update
 from sqlalchemy.types import NullType
 
 from arbiter.service.ports.directory import (
@@ -28,6 +28,11 @@ from arbiter.store.web_hooks import SqlWebHooks
 from arbiter.store.writer import Writer
 
 NOTICES_KEPT: Final = 10_000
+_ACKNOWLEDGE: Final = (
+    update(tables.player)
+    .where(tables.player.c.name == bindparam("whose"), tables.player.c.acknowledged < bindparam("up_to"))
+    .values(acknowledged=bindparam("up_to"))
+)
 _LAST_NOTICE: Final = select(func.max(tables.notice.c.number))
 
 
@@ -169,9 +174,8 @@ class SqlDirectory:
         return await self._reader.read(read)
 
     async def acknowledge(self, name: str, sequence: int) -> None:
-        player = tables.player.c
-        change = update(tables.player).where(player.name == name, player.acknowledged < sequence)
-        await self._writer.write(lambda connection: connection.execute(change, {"acknowledged": sequence}).rowcount)
+        values = {"whose": name, "up_to": sequence}
+        await self._writer.write(lambda connection: connection.execute(_ACKNOWLEDGE, values).rowcount)
 
     async def add_token(self, token: Token, most: int) -> bool:
         """Store a token or a session and return True; return False if its player has too many of this kind."""

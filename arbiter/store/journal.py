@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import (
     ColumnElement,
@@ -13,6 +13,7 @@ from sqlalchemy import (
     Engine,
     Select,
     and_,
+    bindparam,
     func,
     or_,
     select,
@@ -51,6 +52,10 @@ from arbiter.store.jobs import Refused, Transaction
 from arbiter.store.reader import Reader
 from arbiter.store.summaries import read_row
 from arbiter.store.writer import Writer, settle
+
+_OF_REQUEST: Final = select(tables.match).where(
+    tables.match.c.creator == bindparam("creator"), tables.match.c.request_id == bindparam("request")
+)
 
 
 class SqlJournal(ruling_table.SqlRulings):
@@ -222,9 +227,7 @@ class SqlJournal(ruling_table.SqlRulings):
         return await self._one(select(tables.match).where(tables.match.c.match_id == match_id))
 
     async def summary_of_request(self, creator: str, request_id: str) -> MatchSummary | None:
-        return await self._one(
-            select(tables.match).where(tables.match.c.creator == creator, tables.match.c.request_id == request_id)
-        )
+        return await self._one(_OF_REQUEST, creator=creator, request=request_id)
 
     async def summaries(self, which: Filter, before: int, most: int) -> list[MatchSummary]:
         match = tables.match.c
@@ -378,11 +381,11 @@ class SqlJournal(ruling_table.SqlRulings):
             lambda connection: [TournamentSummary(**row._mapping) for row in connection.execute(query)]
         )
 
-    async def _one(self, query: Select[Any]) -> MatchSummary | None:
-        return next(iter(await self._many(query)), None)
+    async def _one(self, query: Select[Any], **values: str) -> MatchSummary | None:
+        return next(iter(await self._many(query, **values)), None)
 
-    async def _many(self, query: Select[Any]) -> list[MatchSummary]:
-        return await self._reader.read(lambda connection: [read_row(row) for row in connection.execute(query)])
+    async def _many(self, query: Select[Any], **values: str) -> list[MatchSummary]:
+        return await self._reader.read(lambda connection: [read_row(row) for row in connection.execute(query, values)])
 
 
 def _ids(values: Iterable[object]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from arbiter_client.bots.random import RandomBot
 
 from arbiter.service.players.accounts import Scope
+from arbiter.service.tournaments.deliveries import PAUSE_S
 from tests.documents import block
 from tests.rpc.servers import ONE_OR_TWO, level, served_by
 from tests.rpc.test_matches import signing
@@ -282,3 +284,22 @@ async def test_the_events_before_a_web_hook_are_not_delivered(world: World) -> N
         await organiser.cancel_tournament(where)
         await waited(to, ended)
     assert [each.type for each in to.came] == ["tournament.ended"]
+
+
+async def test_a_tournament_that_grows_all_the_time_is_looked_at_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the web hooks would be read several times for each game of fast bots, where there are none too."""
+    async with opened() as world:
+        deliveries = world.server.running.arbiter.web_hooks._deliveries
+        looked, due = asyncio.Event(), deliveries.hooks.due
+
+        async def noted(now_ms: int) -> Any:
+            looked.set()
+            return await due(now_ms)
+
+        monkeypatch.setattr(deliveries.hooks, "due", noted)
+        began_s = time.monotonic()
+        for _ in range(4):
+            looked.clear()
+            deliveries.look_at("none")
+            await looked.wait()
+        assert time.monotonic() - began_s >= 2 * PAUSE_S

@@ -28,6 +28,7 @@ from arbiter.tournaments.tournament import Tournament
 
 AT_ONCE: Final = 32  #: attempts of a server at the same time; further ones wait
 LOOK_S: Final = 1.0  #: time between two looks for attempts that are due
+PAUSE_S: Final = 0.1  #: least time between two looks: a tournament of fast bots grows many times a second
 GRACE_MS: Final = 5_000  #: after the time limit of an attempt, until another server takes it for lost
 SUSPENDED: Final = "the player that made it is suspended: it goes on once that has ended"
 LONGEST_ERROR: Final = 200  #: characters of the reason of a failure that are kept
@@ -88,6 +89,7 @@ class Deliveries:
         try:
             while True:
                 every = not await self._look(every) and every
+                await asyncio.sleep(PAUSE_S)
                 timer = asyncio.get_running_loop().call_later(LOOK_S, self._wake.set)
                 await self._wake.wait()
                 timer.cancel()

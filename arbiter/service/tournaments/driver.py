@@ -504,8 +504,10 @@ class TournamentDriver:
         """Return the match of a game, created if needed, and how it begins; None if the tournament is about to end."""
         dependencies, openings = self._dependencies, self._newest.spec.openings
         try:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._hurry.wait(), min(max(0, attempt - 2) * RETRY_S, MOST_PATIENCE_S))
+            pause_s = min(max(0, attempt - 2) * RETRY_S, MOST_PATIENCE_S)
+            if pause_s:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._hurry.wait(), pause_s)
             opening = Opening()
             if openings.seed or openings.lines or openings.book:
                 turn = self._pairer.turn(self._newest, game.meeting)
