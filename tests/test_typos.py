@@ -91,7 +91,13 @@ TYPOS: Final = (
         f"{SIMULATION}/cluster.py",
         "note:     give_back",
     ),
-    Typo(f"{SIMULATION}/play_calls.py", "def peer(", "def per(", f"{SIMULATION}/simulated_server.py", "note:     peer"),
+    Typo(
+        f"{SIMULATION}/play_calls.py",
+        "async def write(",
+        "async def writ(",
+        f"{SIMULATION}/simulated_server.py",
+        "note:     write",
+    ),
     Typo(KIT, "await bed.until(", "await bed.untl(", KIT, '"Testbed" has no attribute "untl"'),
     Typo(
         CLIENT,
