@@ -55,13 +55,11 @@ class NatsBus:
         self._more = asyncio.Event()
 
     def publish(self, message: Message) -> None:
-        """Send a message to the other servers, if there is a connection."""
         if not self.trouble:
             self._waiting.append(self._envelopes.seal(message))
             self._more.set()
 
     def listen(self, listener: Listener) -> None:
-        """Call a listener with each message that arrives from now on."""
         self._listeners.append(listener)
 
     async def run(self) -> NoReturn:

@@ -77,11 +77,9 @@ class BinaryCodec:
         self._most = limits.message_bytes
 
     def name(self) -> str:
-        """Return the name of the codec in content types."""
         return "proto"
 
     def encode(self, message: Outgoing) -> bytes:
-        """Return a message as bytes."""
         return message.content if isinstance(message, Encoded) else message.SerializeToString()
 
     def decode(self, data: bytes | bytearray, message_class: type[Any]) -> Any:
@@ -100,11 +98,9 @@ class JsonCodec:
         self._most = limits.json_bytes
 
     def name(self) -> str:
-        """Return the name of the codec in content types."""
         return "json"
 
     def encode(self, message: Outgoing) -> bytes:
-        """Return a message as bytes."""
         if not isinstance(message, Encoded):
             return json_of(message)
         content = message.content

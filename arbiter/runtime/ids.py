@@ -26,5 +26,4 @@ class SystemIds:
         return self.secret() if drawn.startswith("-") else drawn
 
     def lot(self, size: int) -> int:
-        """Return a random number from 0 to size − 1."""
         return secrets.randbelow(size)

@@ -45,7 +45,6 @@ class HttpSender:
         )
 
     def check(self, url: str) -> None:
-        """Raise ValueError for a URL to which nothing could ever be delivered."""
         try:
             parts = urlsplit(url)
             whole = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0

@@ -36,7 +36,6 @@ class Direct:
 
     @property
     def is_behind(self) -> bool:
-        """Whether many written bytes wait to be sent."""
         return self._flow.write_paused
 
     async def drained(self) -> None:
@@ -44,7 +43,6 @@ class Direct:
         await self._flow.drain()
 
     def write(self, message: Sent) -> None:
-        """Write a message; it is sent as soon as the network accepts it."""
         if not self._transport.is_closing():
             self._transport.write(message.chunk if self._in_chunks else message.plain)
 

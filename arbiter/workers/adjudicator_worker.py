@@ -27,7 +27,6 @@ class AdjudicatorProcess(JobProcess):
         self.names: Final = frozenset(installed())
 
     async def judge(self, name: str, case: Case) -> AdjudicatedEnd | None:
-        """Return a plug-in's verdict; see the port."""
         verdict: Any = await self.ask("judge", (name, tuple(case)))
         return None if verdict is None else AdjudicatedEnd(*verdict)
 

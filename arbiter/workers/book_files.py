@@ -49,12 +49,10 @@ class BookFiles:
         self._known: OrderedDict[str, _Index] = OrderedDict()
 
     def facts(self, name: str, game: str) -> BookFacts:
-        """Return the facts of a book for a variant; see the port."""
         index = self._index(name)
         return BookFacts(index.digest, len(self._places(name, index, game)) // 3)
 
     def opening(self, name: str, digest: str, game: str, number: int, plies: int) -> Opening:
-        """Return an entry by its number; see the port."""
         index = self._index(name)
         if index.digest != digest:
             raise BookProblem(f"{name} is another file than the tournament began with: its SHA-256 was {digest}")

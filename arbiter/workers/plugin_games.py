@@ -91,7 +91,6 @@ class PackageProcess:
         self._log = log
 
     def ask(self, call: Call) -> tuple[Any, int]:
-        """Return an answer; see the port."""
         (job, is_new), on_loop = self._job(call), _on_loop()
         if is_new:
             self._put([job])
@@ -108,7 +107,6 @@ class PackageProcess:
         return _read(call, answer), job.made
 
     def ask_ahead(self, calls: Sequence[Call]) -> None:
-        """Ask several things in one request; see the port."""
         jobs, made = list[_Job](), 0
         for call in calls:
             job, is_new = self._job(call._replace(position=made) if call.position == BEFORE else call)

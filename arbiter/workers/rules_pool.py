@@ -28,7 +28,6 @@ class RulesPool(WorkerPool):
         self._limits = limits
 
     async def legal_moves(self, caller: str, variant: str, position: str, moves: Sequence[str], steps: bool) -> Listing:
-        """Return the legal moves at the end of a line; see the port."""
         chunks, (text, total) = await self.answer_to(
             caller, "legal_moves", variant, position, tuple(moves), steps, *list_limits(self._limits)
         )

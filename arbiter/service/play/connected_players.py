@@ -36,11 +36,9 @@ class Connections:
         return player in self.by_player or player in self.others
 
     def is_waiting(self, player: str) -> bool:
-        """Return whether a player waits here for a Play stream, or may soon ask again for one that it could not get."""
         return self.waits.is_waiting(player)
 
     def is_preparing(self, player: str, match_id: str) -> bool:
-        """Return whether a player's bot is connected here, and will say that it is ready for a match."""
         session = self.by_player.get(player)
         return session is not None and match_id in session.preparing
 
@@ -50,14 +48,12 @@ class Connections:
         return session.hello.bot_version if session is not None else ""
 
     def turn_away(self, player: str, match_id: str, refusal: Refusal) -> None:
-        """End a player's Play stream here, and refuse new ones, because only other servers can serve a match of it."""
         self._turned_away.setdefault(player, {})[match_id] = refusal
         session = self.of(player)
         if session is not None:
             session.end(refusal)
 
     def let_in(self, match_id: str) -> None:
-        """Refuse no streams because of a match any more: it has ended."""
         for player, refusals in list(self._turned_away.items()):
             refusals.pop(match_id, None)
             if not refusals:

@@ -90,7 +90,6 @@ class InProcessAdjudicators:
         return frozenset(self._plugins)
 
     async def judge(self, name: str, case: Case) -> AdjudicatedEnd | None:
-        """Return a plug-in's verdict; see the port."""
         try:
             return checked(self._plugins[name](case))
         except Exception as error:

@@ -110,7 +110,6 @@ class Postgres(Dialect):
         return is_usable(driver_of(connection))
 
     def connect_writer(self, engine: Engine) -> Connection:
-        """Return a connection for a commit. Raises SQLAlchemyError, HeldElsewhere."""
         return engine.connect()
 
     def number(self, connection: Connection) -> int:
@@ -133,10 +132,6 @@ class Postgres(Dialect):
         return statements.number_of(answer, found - 1), statements.Rows(answer) if found > 1 else ()
 
     def insert(self, connection: Connection, rows: Sequence[Numbered]) -> None:
-        """Store records, all or none, in one round trip, in the transaction that has numbered them.
-
-        Raises IntegrityError if a revision exists already or the one before it does not. Raises DBAPIError.
-        """
         with named_errors(connection, statements.ROWS):
             checked(
                 session_of(connection).exec_prepared(statements.INSERT.encode(), statements.parameters(rows), BINARY)
@@ -195,7 +190,6 @@ class Postgres(Dialect):
             return cursor.execute(_AFTER, (after, most)).fetchall()
 
     def server_version(self, connection: Connection) -> str:
-        """Return the version of the database server."""
         return str(connection.exec_driver_sql("SHOW server_version").scalar())
 
     def size(self, connection: Connection) -> int:
@@ -212,7 +206,6 @@ class Postgres(Dialect):
         return Path(said) if said and Path(said).is_dir() else None
 
     def unsafe_settings(self, connection: Connection) -> list[str]:
-        """Return the settings of the database by which a power cut could take commits that were reported."""
         return [f"{name} is off" for name in _SAFETY if connection.exec_driver_sql(f"SHOW {name}").scalar() == "off"]
 
     def free_connections(self, connection: Connection) -> int | None:
@@ -222,7 +215,6 @@ class Postgres(Dialect):
         return int(connection.exec_driver_sql(f"SELECT {settings} - {used}").scalar_one())
 
     def lock_waits(self, connection: Connection, least_s: float) -> list[str]:
-        """Return who has waited for a lock in this database for so long, and who holds it: a clause for each pair."""
         query = (
             "SELECT waits.pid, extract(epoch FROM clock_timestamp() - waits.query_start)::float, holds.pid, "
             "holds.application_name, coalesce(holds.state, 'unknown') "

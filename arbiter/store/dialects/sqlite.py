@@ -123,14 +123,9 @@ class Sqlite(Dialect):
         return int(connection.exec_driver_sql("SELECT max(sequence) FROM event").scalar() or 0)
 
     def log_after(self, connection: Connection, after: int, most: int) -> Sequence[Sequence[Any]]:
-        """Return rows of the table `event` after a sequence number, in order. Raises DBAPIError."""
         return connection.exec_driver_sql(_AFTER, (after, most)).all()
 
     def checkpoint(self, connection: Connection) -> int:
-        """Move the pages that the write-ahead log holds now into the file; return how many there were.
-
-        Raises DBAPIError.
-        """
         driver = cast(sqlite3.Connection, connection.connection.driver_connection)
         try:
             _, pages, _ = driver.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()

@@ -70,7 +70,6 @@ class MemoryBus:
 
     @property
     def trouble(self) -> str:
-        """Why no message passes, as far as the server can know."""
         return "the bus is away" if self._broker.away else ""
 
     @property
@@ -78,7 +77,6 @@ class MemoryBus:
         return self.cut or self._broker.away or self._broker.silent
 
     def publish(self, message: Message) -> None:
-        """Send a message."""
         self.sent.append(message)
         if not self._is_cut_off:
             self._broker.pass_on(message, self)
@@ -86,7 +84,6 @@ class MemoryBus:
             self._broker.keep(message, self)
 
     def listen(self, listener: Listener) -> None:
-        """Call a listener with each message that arrives."""
         self._listeners.append(listener)
 
     def deliver(self, message: Message) -> None:
