@@ -76,7 +76,7 @@ class RunningServer(NamedTuple):
 
 def gate_of(settings: Settings, world: World, arbiter: Arbiter) -> Gate:
     """Return the calls that the API adapters pass on to the use cases."""
-    return Gate(settings, world.clock, world.rules, arbiter, structlog.get_logger("arbiter.tournaments"))
+    return Gate(settings, world.clock, world.rules, arbiter)
 
 
 class ApiServers(NamedTuple):
@@ -253,7 +253,7 @@ async def _drain(arbiter: Arbiter, apis: ApiServers) -> bool:
     await arbiter.tournaments.stop()
     drained = await arbiter.matches.drain(await arbiter.life.is_last())
     arbiter.sessions.end_all(DRAINING)
-    apis.gate.end_streams(DRAINING)
+    apis.gate.streams.end_all(DRAINING)
     if apis.agents is not None:
         await apis.agents.close()
     if apis.web is not None:

@@ -182,10 +182,8 @@ def lines(stand: arb.Standings, brief: bool, decimal: bool = False) -> tuple[tup
     return headings, rows
 
 
-def team_lines(
-    stand: arb.TeamStandings, brief: bool, decimal: bool = False
-) -> tuple[tuple[str, ...], list[tuple[Cell, ...]]]:
-    """Return the headings and the rows of the standings of teams. brief, decimal: as in `lines`."""
+def team_lines(stand: arb.TeamStandings, decimal: bool) -> tuple[tuple[str, ...], list[tuple[Cell, ...]]]:
+    """Return the headings and the rows of the standings of teams. decimal: as in `lines`."""
     headings = (
         *("place", "team", "match points", "board points"),
         *(word(tie_break) for tie_break in stand.tie_breaks if tie_break not in POINTS_OF_TEAMS),
@@ -209,7 +207,7 @@ def shown_tables(stand: arb.Standings, brief: bool, decimal: bool = False) -> di
     players = Columns(*lines(stand, brief, decimal))
     if stand.teams is None:
         return {"players": players}
-    return {"teams": Columns(*team_lines(stand.teams, brief, decimal)), "players": players}
+    return {"teams": Columns(*team_lines(stand.teams, decimal)), "players": players}
 
 
 def series_lines(found: arb.Series, headings: Sequence[str]) -> tuple[tuple[str, ...], list[tuple[Cell, ...]]]:

@@ -194,7 +194,7 @@ def _command(match: Match, event: Event) -> Command:
         _expect_turn(match, event)
     origin = origin_of(match, event)
     if origin is None:
-        return _of_nobody(match, event)
+        return _of_nobody(event)
     request = request_of(origin, event.at if isinstance(event, Rejected) else match.since)
     if request is None:
         raise ContradictionError(
@@ -203,7 +203,7 @@ def _command(match: Match, event: Event) -> Command:
     return request
 
 
-def _of_nobody(match: Match, event: Event) -> Command:
+def _of_nobody(event: Event) -> Command:
     """Return the command behind an event that no request caused."""
     match event:
         case Arrived():

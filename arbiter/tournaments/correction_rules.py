@@ -113,7 +113,7 @@ def allowed(tournament: Tournament) -> frozenset[str]:
     return frozenset(name for name, row in TABLE.items() if row[tournament.phase](pairer))
 
 
-def invalid(tournament: Tournament, what: Correction) -> tuple[object, str, str] | None:
+def invalid(what: Correction) -> tuple[object, str, str] | None:
     """Return what is wrong with a correction in itself: a value, its field, and what is allowed; None if nothing is."""
     match what:
         case Disqualify(_, False, results) if results is not Results.STAND:

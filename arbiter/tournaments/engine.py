@@ -263,7 +263,7 @@ def _rule(tournament: Tournament, command: do.Rule, at: int) -> list[ev.Event]:
 
 
 def _correct(tournament: Tournament, command: do.Correct, at: int) -> list[ev.Event]:
-    invalid = correction_rules.invalid(tournament, command.what)
+    invalid = correction_rules.invalid(command.what)
     if invalid is not None:
         raise argument_invalid(*invalid)
     refused = correction_rules.why_not(tournament, command.what)

@@ -72,7 +72,7 @@ def test_the_command_and_the_page_have_the_same_standings(seed: int) -> None:
     asked = read(arb.Standings, standings_message(tournament.id, table))
     assert standings_columns(tournament, table) == view.lines(asked, brief=False, decimal=True)
     if asked.teams is not None:
-        assert TABLES["teams"](tournament, table, 0) == view.team_lines(asked.teams, brief=False, decimal=True)
+        assert TABLES["teams"](tournament, table, 0) == view.team_lines(asked.teams, decimal=True)
 
 
 def test_standings_say_who_is_disqualified() -> None:

@@ -175,11 +175,11 @@ class RunningTournament:
                 if line and event.at_ms >= self.progress.began_ms:
                     self._view.found(line)
             if isinstance(event, arb.MatchEvent):
-                self._pass_to_bot_logs(event, played)
+                self._pass_to_bot_logs(event)
             elif isinstance(event.what, arb.TournamentEnded):
                 return
 
-    def _pass_to_bot_logs(self, event: arb.MatchEvent, played: EndedMatch | None) -> None:
+    def _pass_to_bot_logs(self, event: arb.MatchEvent) -> None:
         if isinstance(event.what, arb.MatchCreated):
             for player in set(event.what.players) & self._bot_logs.keys():
                 self._bot_logs[player].begun(event.match_id, event.at_ms)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from arbiter.service.gate.admission import Admission, Call
 from arbiter.service.gate.player_calls import PlayerView
@@ -29,6 +29,8 @@ class AccountGate:
     ) -> None:
         self._admission = admission
         self._accounts = accounts
+        self.recorded: Final = accounts.names.key  #: the name in records of the player that a name leads to
+        self.shown: Final = accounts.names.shown  #: the name under which pages show a player
         self._sessions = sessions
         self._tournaments = tournaments
 
@@ -62,10 +64,6 @@ class AccountGate:
         await withdraw_everywhere(self._tournaments, player.name)
         return PlayerView(player, self._sessions.is_live(player.name))
 
-    def recorded(self, name: str) -> str:
-        """Return the name in records of the player that a name leads to."""
-        return self._accounts.names.key(name)
-
     async def _owned(self, call: Call, action: Action, name: str) -> str:
         """Return the name in records of a player that the caller may change. Raises Refusal SCOPE_MISSING."""
         caller = await self._admission.caller(call, action)
@@ -73,7 +71,3 @@ class AccountGate:
         relation = Relation.OWN if key == caller.player else Relation.OTHERS
         check_relation(caller, action, relation, "an account of another player", "that player")
         return key
-
-    def shown(self, name: str) -> str:
-        """Return the name under which pages show a player, by its name in records."""
-        return self._accounts.names.shown(name)

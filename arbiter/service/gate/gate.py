@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from arbiter.config import Settings
-from arbiter.errors import Refusal
 from arbiter.service.gate.account_calls import AccountGate
 from arbiter.service.gate.addresses import Proxies
 from arbiter.service.gate.admission import Admission
@@ -21,7 +20,6 @@ from arbiter.service.gate.turns import turns_of
 from arbiter.service.gate.use_cases import UseCases
 from arbiter.service.gate.web_hook_calls import WebHookGate
 from arbiter.service.ports.environment import Clock
-from arbiter.service.ports.log import Logger
 from arbiter.service.ports.rules import EncodingRules
 
 
@@ -32,9 +30,7 @@ class Gate:
     server is for clients.
     """
 
-    def __init__(
-        self, settings: Settings, clock: Clock, rules: EncodingRules, use_cases: UseCases, log: Logger
-    ) -> None:
+    def __init__(self, settings: Settings, clock: Clock, rules: EncodingRules, use_cases: UseCases) -> None:
         limits, cut_off, accounts = settings.limits, use_cases.cut_off, use_cases.accounts
         matches, sessions = use_cases.matches, use_cases.sessions
         admission = Admission(accounts, limits, cut_off, settings.reads_are_public, Proxies(settings.listen_proxies))
@@ -56,7 +52,3 @@ class Gate:
         self.reports = ReportGate(admission, use_cases.tournaments, accounts)
         self.web_hooks = WebHookGate(admission, use_cases.tournaments, use_cases.web_hooks)
         self.ratings = RatingGate(admission, streams, use_cases, limits)
-
-    def end_streams(self, refusal: Refusal) -> None:
-        """End every open stream with a refusal, which says why."""
-        self.streams.end_all(refusal)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from arbiter.config import Settings
 from arbiter.errors import Refusal, argument_invalid
@@ -105,7 +105,9 @@ class MatchGate:
     ) -> None:
         self._admission = admission
         self._streams = streams
-        self._matches = use_cases.matches
+        self._matches = matches = use_cases.matches
+        self.known: Final = matches.known  #: as `of_event`, or None if the match has to be read
+        self.watched: Final = matches.match  #: an observed match in its current state
         self._feed = use_cases.feed
         self._accounts = use_cases.accounts
         self._sessions = use_cases.sessions
@@ -350,18 +352,10 @@ class MatchGate:
             case _:
                 raise argument_invalid("nothing", "of", "a match or all")
 
-    def known(self, match_id: str) -> Match | None:
-        """Return the match of an event that an observer gets, as `of_event` does, or None if it has to be read."""
-        return self._matches.known(match_id)
-
     async def of_event(self, event: Published) -> Match:
         """Return the match of an event that an observer gets: as it began, or in a later state; of an end, ended."""
         match = await self._matches.begun(event.match_id)
         return match if is_enough(match, event) else await self.at_event(event)
-
-    async def watched(self, match_id: str) -> Match:
-        """Return an observed match in its current state. Raises MATCH_NOT_FOUND."""
-        return await self._matches.match(match_id)
 
     async def at_event(self, event: Published) -> Match:
         """Return the match of an event that an observer gets: as it was after the event, or in a later state."""

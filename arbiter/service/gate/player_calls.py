@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from arbiter.config import Settings
 from arbiter.errors import Reason, Refusal, argument_invalid
@@ -200,12 +200,7 @@ class PlayerGate:
 
     # -- challenges ----------------------------------------------------------------------------------------------
 
-    @staticmethod
-    def terms(
-        game: str, time_control: str, rated: bool, seat: int, position: str = "", abandon_ms: int | None = None
-    ) -> Terms:
-        """Return the terms of a challenge, from the values that an API has read."""
-        return Terms(game, time_control, rated, seat, position, abandon_ms)
+    terms: Final = Terms  #: of a challenge, from the values that an API has read
 
     async def challenge(self, call: Call, request_id: str, opponent: str, terms: Terms) -> Challenge:
         """Challenge a player. Time control '' is the server's default. Raises Refusal as `Challenges.challenge`."""

@@ -24,6 +24,8 @@ class MatchReader:
 
     def __init__(self, journal: Journal, live: LiveMatches, recovery: Recovery, revival: Revival) -> None:
         self._journal = journal
+        self.results: Final = journal.results
+        self.result_before_last: Final = journal.result_before_last
         self._live = live
         self._recovery = recovery
         self.revival: Final = revival
@@ -85,14 +87,6 @@ class MatchReader:
         """Return list entries of matches, newest first."""
         found = findable(which.player) and findable(which.label)
         return await self._journal.summaries(which, before, most) if found else []
-
-    async def results(self, player: str, after: int, most: int) -> list[MatchSummary]:
-        """Return a player's ended matches after a sequence number, in order."""
-        return await self._journal.results(player, after, most)
-
-    async def result_before_last(self, player: str, last: int) -> int:
-        """Return the sequence number of the end that came before a player's last ones, 0 for none."""
-        return await self._journal.result_before_last(player, last)
 
     async def results_by_kind(self, player: str) -> list[PlayerResult]:
         """Return how often a player's ended matches ended in each way, in order."""

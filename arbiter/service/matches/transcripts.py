@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Protocol
+from typing import Final, Protocol
 
 from arbiter.event_json.canonical import digest
 from arbiter.matches.events import Ended
@@ -35,10 +35,7 @@ class Transcripts:
     def __init__(self, matches: MatchRegistry, signer: Signer) -> None:
         self._matches = matches
         self._signer = signer
-
-    def public_keys(self) -> tuple[PublicKey, ...]:
-        """Return the public keys of the keys that sign transcripts, newest first."""
-        return self._signer.public_keys()
+        self.public_keys: Final = signer.public_keys
 
     async def parts(self, match_id: str) -> AsyncIterator[bytes]:
         """Yield the transcript of a match in parts of whole lines; the last line of an ended match is the signature.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -17,7 +17,7 @@ from arbiter.service.play.connected_players import Connections
 from arbiter.service.play.delivery import Delivery, note_state
 from arbiter.service.play.pings import CONNECT_AGAIN, Pings
 from arbiter.service.play.session import Asked, ChallengeItem, Hello, Item, SeekItem, Session, StateItem
-from arbiter.service.play.stream_ends import StreamEnd, StreamEnds
+from arbiter.service.play.stream_ends import StreamEnds
 from arbiter.service.players.accounts import Accounts, Caller, Scope, shut_out
 from arbiter.service.ports.directory import Challenge
 from arbiter.service.ports.environment import Environment
@@ -44,6 +44,7 @@ class Sessions:
         environment: Environment,
     ) -> None:
         self._connections = connections
+        self.of: Final = connections.of
         self.elsewhere: Final = others.elsewhere  #: the row of a player's Play stream on another server, or None
         self._matches = matches
         self._accounts = accounts
@@ -53,6 +54,7 @@ class Sessions:
         self._clock = environment.clock
         self._limits = limits = environment.limits
         self._ends = StreamEnds()
+        self.last_ends: Final = self._ends.of
         self.pings: Final = Pings(connections, environment.clock, limits, self._may_go)
         self.acknowledge: Final = catch_up.acknowledge
         self._sent_on: dict[str, int] = {}  # players who were asked to connect again, and when
@@ -76,17 +78,9 @@ class Sessions:
         """Return the players with a live Play stream, on whichever server, by name."""
         return sorted({*self._connections.by_player, *self._others.players_elsewhere()})
 
-    def of(self, player: str) -> Session | None:
-        """Return a player's live Play stream, or None."""
-        return self._connections.of(player)
-
     def all(self) -> list[Session]:
         """Return the live Play streams on this server."""
         return list(self._connections)
-
-    def last_ends(self, player: str) -> Sequence[StreamEnd]:
-        """Return the last ends of a player's Play streams, the newest first."""
-        return self._ends.of(player)
 
     def free_slots(self, player: str) -> int | None:
         """Return how many more matches a player accepts, by its hello; None if it has no live Play stream."""

@@ -17,7 +17,6 @@ from arbiter.service.ports.replicas import (
     PLAYERS,
     HandOvers,
     Heartbeat,
-    LostPlayer,
     PlaySession,
     Replicas,
     Taken,
@@ -46,6 +45,8 @@ class Membership:
         page: bool = False,
     ) -> None:
         self._replicas = replicas
+        self.lost_players: Final = replicas.lost_players
+        self.forget: Final = replicas.forget
         self._ids = ids
         self.silence_ms = silence_ms
         self.news: Final = news
@@ -89,14 +90,6 @@ class Membership:
             if self.news is not None:
                 self.news.expect(heartbeat.others)
         return heartbeat
-
-    async def lost_players(self, gone: str) -> list[LostPlayer]:
-        """Return the players whose Play stream was on a replica that is gone. Raises StoreFailed."""
-        return await self._replicas.lost_players(gone)
-
-    async def forget(self, gone: str) -> None:
-        """Remove the rows of a replica that is gone. Raises StoreFailed."""
-        await self._replicas.forget(gone)
 
     @contextmanager
     def opening(self, player: str) -> Iterator[None]:

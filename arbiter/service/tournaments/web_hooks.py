@@ -22,6 +22,7 @@ class TournamentWebHooks:
 
     def __init__(self, deliveries: Deliveries, ids: Ids, clock: Clock) -> None:
         self._hooks = deliveries.hooks
+        self.of_tournament: Final = deliveries.hooks.of_tournament
         self._deliveries = deliveries
         self._ids = ids
         self._clock = clock
@@ -57,10 +58,6 @@ class TournamentWebHooks:
                 request_id=request,
             )
         return stored
-
-    async def of_tournament(self, tournament_id: str) -> list[WebHook]:
-        """Return the web hooks of a tournament, the oldest first."""
-        return await self._hooks.of_tournament(tournament_id)
 
     async def get(self, tournament_id: str, hook_id: str) -> WebHook:
         """Return a web hook of a tournament. Raises Refusal ARGUMENT_INVALID if there is none."""
