@@ -19,6 +19,9 @@ from typing import Final
 
 from arbiter.errors import argument_invalid
 
+PLAYER_NAME: Final = re.compile(r"(?=.{1,40}\Z)[a-z0-9]+(?:[_.-][a-z0-9]+)*", re.ASCII)
+PLAYER_NAME_RULE: Final = "1 to 40 of a-z and 0-9; between two of these may stand one '-', '_' or '.'"
+
 _UNSEEN: Final = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\ufe00-\ufe0d\uffa0\U000e0100-\U000e01ef]"
 )

@@ -26,10 +26,8 @@ from arbiter.bench.processes import BenchError
 from arbiter.bench.report import Bound, Progress, Report, percentile
 from arbiter.bench.server_process import ServerProcess, opened
 from arbiter.games import registry
-from arbiter.matches.clock import CreditRules
 
 GOAL_MS: Final = 5.0  #: maximum of the server's own time that is charged, at the 99th percentile of moves
-CREDITED_MS: Final = CreditRules().hand_over_most_ms
 GAME: Final = "pondlife"  #: a match in which the first move in bytewise order is always played lasts 110 plies
 SEED: Final = 2026
 LAG_S: Final = 0.005  #: length of the sleeps that measure the driver's lag

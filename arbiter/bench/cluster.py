@@ -21,13 +21,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from arbiter.bench.nats_process import NatsProcess, nats
-from arbiter.bench.plans import ClusterPlan
+from arbiter.bench.plans import FASTEST, WARM_UP_S, ClusterPlan
 from arbiter.bench.processes import BenchError
 from arbiter.bench.replicas import ClusterRound, Database, Servers, contest, database
 from arbiter.bench.report import TIMES, Bound, Progress, Report, percentile, ratio
 
-WARM_UP_S: Final = 1.0
-FASTEST: Final = 6_000  #: moves a second for which there are matches
 TRIES: Final = 4  #: of a round
 MOST_LOADED: Final = 2  #: replicas to which the larger load is offered: more of them may not bear it on two processors
 REPLICAS_US: Final = 1.25  #: goal: the replicas' processor time a move, of the single process's

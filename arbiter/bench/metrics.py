@@ -16,13 +16,11 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from math import ceil, sqrt
 from typing import Any, Final
 
-from arbiter.bench.plans import MetricsPlan
+from arbiter.bench.plans import FASTEST, WARM_UP_S, MetricsPlan
 from arbiter.bench.playing_server import playing
 from arbiter.bench.report import Bound, Progress, Report
 
-FASTEST: Final = 6_000  #: moves a second for which enough matches are created
 MOST_PERCENT: Final = 3.0
-WARM_UP_S: Final = 1.0
 
 
 def bench_metrics(plan: MetricsPlan, progress: Progress) -> Report:

@@ -24,7 +24,6 @@ from arbiter.bench.processes import BenchProcess
 from arbiter.bench.report import TIMES, Bound, Progress, Report, percentile, ratio
 from arbiter.runtime.build import is_compiled
 
-FASTEST: Final = 12_000  #: moves a second for which enough matches are created
 ECHO: Final = "arbiter.bench.echo"
 
 

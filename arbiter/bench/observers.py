@@ -16,11 +16,9 @@ from collections.abc import Sequence
 from arbiter_protos.v1 import match_pb2 as pb
 
 from arbiter.bench.h2 import RawCall
-from arbiter.bench.processes import answer, give_way, order, run_part
+from arbiter.bench.processes import OPENING, STREAM_ENDED, answer, give_way, order, run_part
+from arbiter.bench.readers import OBSERVE
 
-OBSERVE = "/arbiter.v1.MatchService/Observe"
-STREAM_ENDED = 3  #: exit code
-OPENING = 50  #: streams that are being opened at the same time
 LATEST_S = 10.0  #: for which events are waited for that have not come while others did
 QUIET_S = 0.3  #: after this time without a message, no more messages are under way
 KEPT = 1_000  #: cached messages with known events, because all observers get the same bytes

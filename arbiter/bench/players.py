@@ -32,15 +32,13 @@ from arbiter_protos.v1 import play_pb2 as pb
 
 from arbiter.bench.arrivals import OfferedLoad, arrivals
 from arbiter.bench.h2 import RawCall
-from arbiter.bench.processes import answer, give_way, order, run_part
+from arbiter.bench.processes import OPENING, STREAM_ENDED, answer, give_way, order, run_part
 from arbiter.bench.scripts import SEED
 
-STREAM_ENDED = 3  #: exit code
 PLAY = "/arbiter.v1.PlayService/Play"
 VARIES = 0.1  #: variation of a thinking time, as a share of it
 QUIET_S = 0.3  #: after a round, for messages still under way
 LATE_S = 5.0  #: after a round of offered moves, for those that are not acknowledged yet
-OPENING = 50  #: streams that are being opened at the same time
 
 
 class RoundCounts:

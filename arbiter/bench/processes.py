@@ -13,12 +13,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from arbiter.runtime.grpc_events import new_loop
 from arbiter.runtime.loop import GRPC_ENVIRONMENT, run_process
 
+STREAM_ENDED: Final = 3  #: exit code of a process whose stream has ended: the results of such a run are not valid
+OPENING: Final = 50  #: streams that a process opens at the same time
 TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 END_WAIT_S = 20.0  #: time for a part to end by itself
@@ -46,9 +47,7 @@ class BenchProcess:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         process = self._process
         assert process.stdin is not None
         assert process.stdout is not None

@@ -24,10 +24,8 @@ import time
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from arbiter.bench.processes import answer, go_last, order
+from arbiter.bench.processes import OPENING, STREAM_ENDED, answer, go_last, order
 
-STREAM_ENDED = 3  #: exit code
-OPENING = 50  #: streams that are being opened at the same time
 LOOK_S = 0.02  #: between two looks at the sockets
 QUIET_S = 0.3  #: after this time without an event, none is under way any more
 KEPT = 1_000  #: reads whose events are known: all viewers of a match get the same bytes

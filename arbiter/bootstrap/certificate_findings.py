@@ -35,7 +35,7 @@ def in_files(settings: Settings) -> Iterator[Finding]:
         text = f"{name}, is valid from {first.begins:%Y-%m-%d} on"
         yield Finding("certificate", Grade.WRONG, text, "look at the clock of this machine, or wait")
     else:
-        yield _by_end("certificate", name, first.ends, RENEW)
+        yield _by_end("certificate", name, first.ends)
 
 
 def as_served(settings: Settings) -> Iterator[Finding]:
@@ -62,18 +62,18 @@ def _at(name: str, address: str, expected: bytes) -> Finding:
         return Finding(subject, Grade.NOTE, f"{address} ({name}) presents none: {error}", look)
     ends = x509.load_der_x509_certificate(presented).not_valid_after_utc
     if presented == expected:
-        return _by_end(subject, f"what {address} ({name}) presents", ends, RENEW)
+        return _by_end(subject, f"what {address} ({name}) presents", ends)
     text = f"{address} ({name}) presents another certificate than the file holds; it expires on {ends:%Y-%m-%d}"
     advice = "send the server SIGHUP, and look for `certificate_not_taken` in its log"
     return Finding(subject, Grade.WRONG, text, advice)
 
 
-def _by_end(subject: str, name: str, ends: datetime, advice: str) -> Finding:
+def _by_end(subject: str, name: str, ends: datetime) -> Finding:
     left = ends - datetime.now(UTC)
     if left < timedelta(0):
-        return Finding(subject, Grade.WRONG, f"{name}, has expired on {ends:%Y-%m-%d}", advice)
+        return Finding(subject, Grade.WRONG, f"{name}, has expired on {ends:%Y-%m-%d}", RENEW)
     if left < SOON:
-        return Finding(subject, Grade.NOTE, f"{name}, expires in {left.days} days", advice)
+        return Finding(subject, Grade.NOTE, f"{name}, expires in {left.days} days", RENEW)
     return Finding(subject, Grade.GOOD, f"{name}, expires on {ends:%Y-%m-%d}")
 
 

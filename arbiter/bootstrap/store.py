@@ -40,7 +40,6 @@ from arbiter.store.timing import DatabaseTime
 from arbiter.store.writer import Committed, Writer
 
 MARK_S = 1.0  #: interval between two writes of the watermark
-LAST_RECORDS = 100  #: records whose instants are read at the start
 
 
 class Store(NamedTuple):
@@ -221,7 +220,7 @@ def _key_ids(path: Path) -> set[str]:
 def _check_sealed_by(engine: Engine, path: Path) -> None:
     """Raise OperatorError if the records that were written last are sealed by keys that are not in a ring."""
     with named(engine.url), engine.connect() as connection:
-        by = keys_of_seals(connection, LAST_RECORDS)
+        by = keys_of_seals(connection)
     if by and not by & _key_ids(path):
         raise OperatorError(
             f"the records of the store {shown(engine.url.render_as_string(hide_password=False))} are sealed by key "
@@ -233,7 +232,7 @@ def _check_sealed_by(engine: Engine, path: Path) -> None:
 def _seal(engine: Engine, seals: RingSeals, watermark: Watermark, new: bool) -> None:
     """Seal the records of a store from before there were seals, or (`new`) of one whose keys were lost."""
     with named(engine.url), engine.connect() as connection:
-        by = keys_of_seals(connection, LAST_RECORDS)
+        by = keys_of_seals(connection)
     foreign = new and bool(by) and not by & seals.key_ids
     if foreign or not watermark.sealed:
         with named(engine.url):

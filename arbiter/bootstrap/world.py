@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import structlog
 
 from arbiter.bootstrap.bus import open_bus
-from arbiter.bootstrap.store import LAST_RECORDS, Store, open_record
+from arbiter.bootstrap.store import Store, open_record
 from arbiter.bootstrap.tracing import tracing
 from arbiter.config import Settings
 from arbiter.errors import OperatorError
@@ -28,6 +28,7 @@ from arbiter.service.ratings.rating_ports import RatingWorker
 from arbiter.service.record import tournament_log
 from arbiter.service.tournaments.adjudicators import Adjudicators, InProcessAdjudicators
 from arbiter.service.tournaments.tournament_ports import PairingWorker
+from arbiter.store.records import LAST_RECORDS
 from arbiter.store.writer import Committed
 from arbiter.wire.encoding_pool import EncodingPool
 from arbiter.workers.adjudicator_worker import AdjudicatorProcess

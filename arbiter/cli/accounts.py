@@ -150,12 +150,7 @@ def retire(*, back: Flag = False, player: OwnPlayer = "", connection: Connection
 
 
 @player_app.command
-def hide(
-    *,
-    show_again: Flag = False,
-    player: OwnPlayer = "",
-    connection: Connection | None = None,
-) -> None:
+def hide(*, show_again: Flag = False, player: OwnPlayer = "", connection: Connection | None = None) -> None:
     """Hide a player from lists of players and from leaderboards. It plays on, and matches and tournaments show it.
 
     :param show_again: Show it again instead.

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
 
 import arbiter_client as arb
 from arbiter_client.blocking import BlockingClient
 
 from arbiter.cli.failure import Failure
+from arbiter.matches.answers import LONGEST_NOTE
 from arbiter.matches.creation import LONGEST_LABEL
 from arbiter.matches.game_files import FileGame, form_of, games_of
 from arbiter.matches.notation import GOES_ON, RESULTS, NotationError
 from arbiter.plain_text import plain
-
-LONGEST_NOTE: Final = 500
 
 
 def games_in(path: Path) -> Iterator[FileGame]:

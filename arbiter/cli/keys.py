@@ -38,12 +38,7 @@ def show(*, ring: Ring = None, output: AnyTableOptions | None = None, connection
 
 
 @app.command
-def export(
-    *,
-    out: OutFile = None,
-    ring: Ring = None,
-    connection: Connection | None = None,
-) -> None:
+def export(*, out: OutFile = None, ring: Ring = None, connection: Connection | None = None) -> None:
     """Write the public keys of a server as a file for `arbiter verify`."""
     keys = _public_keys(ring, connection)
     text = write_keys(keys)
@@ -58,12 +53,7 @@ def export(
 
 
 @app.command
-def rotate(
-    *,
-    ring: KeysOption = None,
-    store: str | None = None,
-    config: ConfigOption = None,
-) -> None:
+def rotate(*, ring: KeysOption = None, store: str | None = None, config: ConfigOption = None) -> None:
     """Add a new signing key on the server's machine. It signs matches that end a minute from now, or later.
 
     A running server notices this by itself. Replaced keys stay in the file: they sign and verify the matches that ended

@@ -10,12 +10,7 @@ from arbiter.cli.terminal import say
 from arbiter.config import load
 
 
-def migrate(
-    *,
-    check: Flag = False,
-    store: StoreOption = None,
-    config: ConfigOption = None,
-) -> None:
+def migrate(*, check: Flag = False, store: StoreOption = None, config: ConfigOption = None) -> None:
     """Bring the tables of a store up to the version of this arbiter, in one transaction.
 
     No server may be using it, unless it is PostgreSQL and the migrations can run beside servers.

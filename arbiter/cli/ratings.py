@@ -43,13 +43,7 @@ ProgressCallback = Callable[[int, int], None]
 
 @app.command
 def export(
-    folder: Path,
-    /,
-    *,
-    game: str = "",
-    label: str = "",
-    unrated: Flag = False,
-    connection: Connection | None = None,
+    folder: Path, /, *, game: str = "", label: str = "", unrated: Flag = False, connection: Connection | None = None
 ) -> None:
     """Export the transcripts of all finished rated matches into a folder, with the arbiter's public keys.
 

@@ -13,11 +13,10 @@ from typing import Annotated, Any, Final, NamedTuple
 from arbiter.cli import bundled_bot
 from arbiter.errors import parameter_invalid
 from arbiter.options import Option, bounds_of
-from arbiter.plain_text import is_plain
+from arbiter.plain_text import PLAYER_NAME, PLAYER_NAME_RULE, is_plain
 
 BOTS: Final = "bots"
 #: the name of a new player, as the server accepts it
-NAME: Final = re.compile(r"(?=.{1,40}\Z)[a-z0-9]+(?:[_.-][a-z0-9]+)*", re.ASCII)
 _SHELL_WORDS: Final = "shell words, or a list of texts"
 _COMMAND_LINE: Final = "a command line"
 HIGHEST_RATING: Final = 10_000
@@ -197,9 +196,8 @@ def _bot(values: Mapping[str, Any], where: str, base: Path) -> BotEntry:
             raise _invalid(name, where, f"one of {', '.join(BOT_FIELDS)}")
     default, command = _program(values, where)
     name = _text(values, "name", where) or default
-    if not NAME.fullmatch(name):
-        allowed = "1 to 40 of a-z and 0-9; between two of these may stand one '-', '_' or '.'"
-        raise _invalid(name, f"{where}.name", f"the name that the bot plays under, {allowed}")
+    if not PLAYER_NAME.fullmatch(name):
+        raise _invalid(name, f"{where}.name", f"the name that the bot plays under, {PLAYER_NAME_RULE}")
     rating = _number(values, "rating", where, " of Elo points")
     folder = Path(_text(values, "folder", where))
     if not (base / folder).is_dir():

@@ -97,12 +97,7 @@ def disqualify(
 
 @app.command
 def reinstate(
-    tournament_id: TournamentId,
-    player: str,
-    /,
-    *,
-    ratings_too: Flag = False,
-    how: DecisionOptions | None = None,
+    tournament_id: TournamentId, player: str, /, *, ratings_too: Flag = False, how: DecisionOptions | None = None
 ) -> None:
     """Take the disqualification of a player back. Walkovers in between stand: `replay` lets such a game be played.
 
@@ -177,13 +172,7 @@ def pair(
 
 @app.command
 def bye(
-    tournament_id: TournamentId,
-    player: str,
-    number: int,
-    /,
-    *,
-    half: Flag = False,
-    how: DecisionOptions | None = None,
+    tournament_id: TournamentId, player: str, number: int, /, *, half: Flag = False, how: DecisionOptions | None = None
 ) -> None:
     """Let a player sit out a round of a Swiss that has not begun, with a point.
 
@@ -196,12 +185,7 @@ def bye(
 
 @app.command
 def pair_round(
-    tournament_id: TournamentId,
-    number: int,
-    /,
-    *,
-    afresh: Flag = False,
-    how: DecisionOptions | None = None,
+    tournament_id: TournamentId, number: int, /, *, afresh: Flag = False, how: DecisionOptions | None = None
 ) -> None:
     """Pair the next round of a paused Swiss, or pair a round that has not begun again.
 
@@ -214,13 +198,7 @@ def pair_round(
 
 
 @app.command
-def hold(
-    tournament_id: TournamentId,
-    /,
-    *,
-    off: Flag = False,
-    how: DecisionOptions | None = None,
-) -> None:
+def hold(tournament_id: TournamentId, /, *, off: Flag = False, how: DecisionOptions | None = None) -> None:
     """Let a Swiss pause once the round under way is over, so that the next one can be paired by hand.
 
     :param off: It does not pause.

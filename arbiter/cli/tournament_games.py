@@ -34,13 +34,7 @@ class PlayedGame(NamedTuple):
     tags: dict[str, str]
 
 
-def games(
-    tournament_id: TournamentId,
-    /,
-    *,
-    out: OutFile = None,
-    connection: Connection | None = None,
-) -> None:
+def games(tournament_id: TournamentId, /, *, out: OutFile = None, connection: Connection | None = None) -> None:
     """Write the games of a tournament into one file, in PGN: Ordo, BayesElo and programs for chess read it.
 
     White is seat 1, which moves first. Chess has its moves, other games have them as a comment. The result is the one

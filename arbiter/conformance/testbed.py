@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, Self
 
 import grpc
@@ -99,9 +98,7 @@ class Testbed:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def _new_network(self) -> Network:
@@ -376,14 +373,14 @@ class Testbed:
             self.trace.note("answers calls again")
 
     @contextmanager
-    def without_lists(self, match_id: str = "") -> Iterator[None]:
-        """Omit the legal moves from turns of one match or all during the context: the bot must request or know them."""
+    def without_lists(self) -> Iterator[None]:
+        """Omit the legal moves from turns during the context: the bot must request or know them."""
         before = self.proxy.down
 
         def bare(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
             told = []
             for out in before(item):
-                if out.WhichOneof("item") == "turn" and match_id in ("", out.turn.match_id):
+                if out.WhichOneof("item") == "turn":
                     out.turn.ClearField("legal_moves")
                     out.turn.ClearField("legal_move_count")
                 told.append(out)

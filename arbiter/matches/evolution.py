@@ -40,7 +40,7 @@ from arbiter.matches.events import (
     Resumed,
     Started,
 )
-from arbiter.matches.match import Match, Offer, Phase, Versions, judge, with_position
+from arbiter.matches.match import LIVE, Match, Offer, Phase, Versions, judge, with_position
 from arbiter.matches.origins import Origin, origin_of
 from arbiter.matches.record import first_digest, next_digest
 from arbiter.matches.requests import Requests
@@ -336,21 +336,20 @@ _SEAT_BYTES: Final = (b"\x01", b"\x02")
 Step = Callable[[Match, Any, Match], None]
 """Writes what an event changes into a copy of the match before it."""
 
-_LIVE: Final = (Phase.PENDING, Phase.ACTIVE, Phase.PAUSED)
 _PLAYING: Final = (Phase.ACTIVE, Phase.PAUSED)
 
 _ROWS: Final[dict[EventKind, tuple[Step, tuple[Phase, ...]]]] = {
-    EventKind.ARRIVED: (_arrived, _LIVE),
-    EventKind.LEFT: (_left, _LIVE),
+    EventKind.ARRIVED: (_arrived, LIVE),
+    EventKind.LEFT: (_left, LIVE),
     EventKind.STARTED: (_started, (Phase.PENDING,)),
     EventKind.MOVED: (_moved, (Phase.ACTIVE,)),
     EventKind.REFUSED: (_refused, (Phase.ACTIVE,)),
-    EventKind.REJECTED: (_rejected, _LIVE),
+    EventKind.REJECTED: (_rejected, LIVE),
     EventKind.DRAW_OFFERED: (_draw_offered, _PLAYING),
     EventKind.DRAW_DECLINED: (_draw_declined, _PLAYING),
-    EventKind.INTERRUPTED: (_interrupted, _LIVE),
+    EventKind.INTERRUPTED: (_interrupted, LIVE),
     EventKind.RESUMED: (_resumed, (Phase.PAUSED,)),
-    EventKind.ENDED: (_ended, _LIVE),
+    EventKind.ENDED: (_ended, LIVE),
 }
 """How an event of a kind changes a match, and the phases in which it is possible."""
 

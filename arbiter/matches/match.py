@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from arbiter.errors import RulesAwaited, RulesFailed
 from arbiter.games.contract import AnyGame, Seat
@@ -61,6 +61,9 @@ class Phase(StrEnum):
     ACTIVE = "active"  #: the clock of the seat to move runs
     PAUSED = "paused"  #: interrupted: no clock runs until the player to move is back, or the time to come back is over
     ENDED = "ended"
+
+
+LIVE: Final = (Phase.PENDING, Phase.ACTIVE, Phase.PAUSED)
 
 
 class Offer(NamedTuple):

@@ -70,7 +70,7 @@ from arbiter.matches.events import (
     Started,
 )
 from arbiter.matches.evolution import evolve
-from arbiter.matches.match import Judgement, Match, Phase, deadline, judge, other, with_position
+from arbiter.matches.match import LIVE, Judgement, Match, Phase, deadline, judge, other, with_position
 from arbiter.matches.origins import asked
 from arbiter.matches.requests import Receipt, shown
 
@@ -320,7 +320,6 @@ def _tick(match: Match, command: Tick, at: int) -> Decision:
 
 Handler = Callable[[Match, Any, int], Decision]
 
-_LIVE: Final = (Phase.PENDING, Phase.ACTIVE, Phase.PAUSED)
 
 _ROWS: Final[dict[type[Command], tuple[Handler | None, Handler | None, Handler | None]]] = {
     # pending: waits for the players; active: a clock runs; paused: was interrupted
@@ -342,7 +341,7 @@ _ROWS: Final[dict[type[Command], tuple[Handler | None, Handler | None, Handler |
 TABLE: Final[dict[tuple[Phase, type[Command]], Handler]] = {
     (phase, command): handler
     for command, row in _ROWS.items()
-    for phase, handler in zip(_LIVE, row, strict=True)
+    for phase, handler in zip(LIVE, row, strict=True)
     if handler is not None
 }
 """What a command does in a phase. After the end no command does anything."""

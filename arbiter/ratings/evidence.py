@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arbiter.errors import argument_invalid
-from arbiter.ratings.pairs import SCORES, Pairs, elo, expected_score, moments
+from arbiter.ratings.pairs import SCORES, Pairs, elo, moments
 from arbiter.ratings.rating_results import ScoreInterval
 
 _invalid: Final = partial(argument_invalid, of="a confidence sequence")
@@ -69,8 +69,3 @@ def interval(pairs: Pairs, alpha: float = 0.05) -> ScoreInterval:
     low = max(0.0, min([mean, *left_open[:1]]) - 1 / GRID)
     high = min(1.0, max([mean, *left_open[-1:]]) + 1 / GRID)
     return ScoreInterval(float(low), float(high), elo(float(low)), elo(float(high)))
-
-
-def refuted(pairs: Pairs, elo_difference: float, alpha: float = 0.05) -> bool:
-    """Return whether the evidence excludes that A is better than B by exactly this many Elo points."""
-    return log_capital(pairs, expected_score(elo_difference)) >= -float(np.log(alpha))

@@ -37,7 +37,7 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import erf, log, sqrt, tanh
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -47,9 +47,9 @@ from arbiter.ratings.covariance import Uncertainty
 from arbiter.ratings.model import ELO_PER_NAT, Posterior, Prior
 from arbiter.ratings.normal import Normal, maximum, nearest_normal
 from arbiter.ratings.outcomes import Vector
+from arbiter.ratings.pairs import Z95
 from arbiter.ratings.rating_results import Estimate
 
-Z95: Final = 1.959963984540054
 """The normal deviate with 95 % of the probability within ±."""
 
 

@@ -7,7 +7,6 @@ Games without a partner count as outcomes of their own: 0, ½ or 1 point of 1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import log, log10, sqrt
 from typing import Final, NamedTuple
 
@@ -15,7 +14,7 @@ from arbiter.errors import argument_invalid
 
 GAMES: Final = 2  #: of a pair
 NORMALISED: Final = 800 / log(10)  #: normalised Elo of a difference of one standard deviation of a game
-TWO_SIDED_95: Final = 1.959963984540054  #: standard deviations on each side of a normal 95 % interval
+Z95: Final = 1.959963984540054  #: standard deviations on each side of a normal 95 % interval
 LARGEST_ELO: Final = 1_200.0  #: the largest reported Elo difference: a more extreme score says nothing more
 
 
@@ -77,13 +76,13 @@ class Difference(NamedTuple):
     superiority: float
 
 
-def moments(counts: Sequence[int], scores: Sequence[float] = SCORES) -> Moments:
-    """Return the mean and variance of the scores of some outcomes; 0.5 and 0 if there are none."""
-    total = sum(counts)
+def moments(pairs: Pairs) -> Moments:
+    """Return the mean and variance of the scores of some pairs; 0.5 and 0 if there are none."""
+    total = pairs.total
     if not total:
         return Moments(0.5, 0.0, 0)
-    mean = sum(count * score for count, score in zip(counts, scores, strict=True)) / total
-    spread = sum(count * (score - mean) ** 2 for count, score in zip(counts, scores, strict=True))
+    mean = sum(count * score for count, score in zip(pairs, SCORES, strict=True)) / total
+    spread = sum(count * (score - mean) ** 2 for count, score in zip(pairs, SCORES, strict=True))
     return Moments(mean, spread / total, total)
 
 
@@ -105,7 +104,7 @@ def normalised(pairs: Pairs) -> Normalised | None:
     if not variance:
         return None
     of_game = sqrt(GAMES * variance)
-    return Normalised(NORMALISED * (mean - 0.5) / of_game, NORMALISED * TWO_SIDED_95 / sqrt(GAMES * total))
+    return Normalised(NORMALISED * (mean - 0.5) / of_game, NORMALISED * Z95 / sqrt(GAMES * total))
 
 
 def draw_ratio(pairs: Pairs) -> float:

@@ -17,7 +17,6 @@ from arbiter.store.ruling_table import last as last_ruling
 from arbiter.store.tables import event
 
 ROUND_TRIPS: Final = 9  #: that are timed
-LAST_RECORDS: Final = 100  #: whose seals are read
 RECENT_DAYS: Final = 7
 DAY_MS: Final = 86_400_000
 _NEXT: Final = select(event.c.body).where(event.c.sequence > bindparam("after")).order_by(event.c.sequence).limit(1)
@@ -94,7 +93,7 @@ def _state(engine: Engine) -> StoreState:
             servers,
             head(connection) if version else 0,
             # the column of the seals is as new as the newest tables
-            frozenset(keys_of_seals(connection, LAST_RECORDS)) if version == newest() else frozenset(),
+            frozenset(keys_of_seals(connection)) if version == newest() else frozenset(),
             _round_trip_ms(connection),
             _clock_ms(connection),
             tuple(dialect.unsafe_settings(connection)),

@@ -15,6 +15,7 @@ from sqlalchemy.types import NullType
 from arbiter.service.ports.journal import RecordDamaged, Seals, StoredRecord, Subject
 from arbiter.store import tables
 
+LAST_RECORDS: Final = 100  #: at the end of the log, whose seals and instants are looked at
 COLUMNS: Final = tuple(type_coerce(column, NullType()).label(column.name) for column in tables.event.c)
 _TYPES: Final[dict[str, type]] = {"sequence": int, "match_id": str, "revision": int, "body": bytes}
 _SUBJECTS: Final = {subject.value: subject for subject in Subject}
@@ -58,9 +59,9 @@ def head(connection: Connection) -> int:
     return found or 0
 
 
-def keys_of_seals(connection: Connection, most: int) -> set[str]:
-    """Return the ids of the keys that have sealed the last records, `most` of them, if they have seals."""
-    seals = connection.execute(_LAST_SEALS, {"most": most}).scalars()
+def keys_of_seals(connection: Connection) -> set[str]:
+    """Return the ids of the keys that have sealed the last LAST_RECORDS records, if they have seals."""
+    seals = connection.execute(_LAST_SEALS, {"most": LAST_RECORDS}).scalars()
     return {seal[:KEY_ID_BYTES].hex() for seal in seals if isinstance(seal, bytes)}
 
 

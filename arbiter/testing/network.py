@@ -19,7 +19,6 @@ import struct
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from types import TracebackType
 from typing import Final, NamedTuple, Self
 
 CHUNK_BYTES: Final = 65_536  #: maximum bytes of one read
@@ -230,9 +229,7 @@ class Network:
         self.address = f"{host}:{port}"
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         assert self._server is not None
         self._server.close()
         self.refusing = True

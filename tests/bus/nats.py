@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from types import TracebackType
 from typing import Self
 
 from arbiter.runtime.loopback import free_port
@@ -52,8 +51,6 @@ class Nats:
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self.runs:
             self.kill()

@@ -8,9 +8,8 @@ import arbiter_client as arb
 import pytest
 
 from arbiter.cli.failure import Failure
-from arbiter.cli.tournament_bots import NAME, NUMBERS, BotEntry, EngineEntry
+from arbiter.cli.tournament_bots import NUMBERS, BotEntry, EngineEntry
 from arbiter.cli.tournament_spec import read_all
-from arbiter.service.players import names
 from arbiter.toml_lines import line_of, places
 from tests.documents import block
 
@@ -301,10 +300,6 @@ def test_a_mistake_is_reported_with_its_place_and_what_to_do(
         read_all(file)
     assert str(caught.value).startswith((f"{file}, {place}: ", f"{file} {place}: "))
     assert advice in str(caught.value)
-
-
-def test_names_are_those_that_the_server_accepts() -> None:
-    assert NAME.pattern == names.NAME.pattern
 
 
 def test_invalid_toml_is_reported_with_its_line(file: Path) -> None:

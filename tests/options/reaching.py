@@ -13,8 +13,6 @@ import pytest
 from arbiter.cli.app import run
 from tests.options.enumerated import COMMANDS, accepted
 
-THERE = "127.0.0.1:9"
-
 
 class Reached(Exception):
     """A command has called what the test is about: its name, and the arguments."""

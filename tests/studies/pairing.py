@@ -22,8 +22,9 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 
 from arbiter.ratings.counts import Counts, RatedGame
-from arbiter.ratings.fit import Z95, FittedRatings, fit
+from arbiter.ratings.fit import FittedRatings, fit
 from arbiter.ratings.model import ELO_PER_NAT
+from arbiter.ratings.pairs import Z95
 from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import formats

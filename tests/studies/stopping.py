@@ -31,9 +31,8 @@ import numpy as np
 import numpy.typing as npt
 
 from arbiter.ratings.evidence import STAKES
-from arbiter.ratings.fit import Z95
 from arbiter.ratings.model import ELO_PER_NAT
-from arbiter.ratings.pairs import SCORES, expected_score
+from arbiter.ratings.pairs import SCORES, Z95, expected_score
 from arbiter.ratings.sprt import Hypotheses
 from tests.studies.coverage import ADVANTAGE, NU, SEED
 

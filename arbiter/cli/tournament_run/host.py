@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, starmap
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
 
 import arbiter_client as arb
@@ -33,7 +32,6 @@ from arbiter.sandbox.bubblewrap import Program, Sandbox
 ORGANISER: Final = "organiser"
 START_PATIENCE_S: Final = 60.0  #: timeouts for the server, and then the bots, to be ready
 LOOK_EVERY_S: Final = 0.1
-FILE_WIDTH: Final = 120  #: line width if there is no terminal
 STALL_MS: Final = 1_000
 """How long the server may stand still in a turn, since its engines take its processor: a shorter time is credited, a
 longer one interrupts the matches."""
@@ -97,10 +95,8 @@ class Host:
             self._open = stack.pop_all()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool | None:
-        return await self._open.__aexit__(kind, error, trace)
+    async def __aexit__(self, *why: Any) -> bool | None:
+        return await self._open.__aexit__(*why)
 
     def hurry(self) -> None:
         """Kill all processes at once."""

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
-from types import TracebackType
 from typing import Any, Final, NamedTuple, NoReturn, Self
 
 from arbiter.cli.failure import Failure
@@ -67,9 +66,9 @@ async def _at_once(process: asyncio.subprocess.Process) -> None:
 class Processes:
     """The processes of a run. At the end of the context all of them are ended and waited for.
 
-    bots: by name. lock: an open file that locks the folder, for the server
-    too. settings: of the server, by the names of their environment variables. note: callback for a line of information
-    for the user. deaths: how often each bot has ended. hits: how often each bot has reached which limit of the sandbox.
+    bots: by name. lock: an open file that locks the folder, for the server too. settings: of the server, by the names
+    of their environment variables. note: callback for a line of information for the user. deaths: how often each bot
+    has ended. hits: how often each bot has reached which limit of the sandbox.
     """
 
     def __init__(
@@ -114,9 +113,7 @@ class Processes:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._end()
 
     def hurry(self) -> None:

@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from arbiter.errors import Reason, Refusal
 from arbiter.ratings.counts import chains, named
+from arbiter.ratings.pairs import Z95
 from arbiter.ratings.rated_matches import Result
 from arbiter.ratings.rating_results import Comparison, RatingList, RatingPoint, Row
 from arbiter.ratings.sprt import check
@@ -26,7 +27,6 @@ from arbiter.service.ports.log import Logger
 from arbiter.service.ratings.rating_ports import ComparisonRequest, RatingFailed, RatingWorker
 from arbiter.tournaments.formats import Strength
 
-Z95: Final = 1.959963984540054  #: the normal deviate with 95 % of the probability within ±
 BOARDS_KEPT: Final = 64  #: rating lists in the cache, so that the pages of a leaderboard agree while games go on
 MARKS_KEPT: Final = 400  #: instants of histories in the cache
 PORTION: Final = 4  #: instants of a history in one job, so that other jobs do not wait long

@@ -183,9 +183,12 @@ class Pairer(ABC):
         """Return the ties of a bracket whose players are known, by place; better seed first."""
         return {}
 
-    @abstractmethod
     def over(self, tournament: Tournament) -> bool:
-        """Return whether nothing will be paired any more. Called once all games have their results."""
+        """Return whether nothing will be paired any more: here, whether all rounds of the specification are paired.
+
+        Called once all games have their results.
+        """
+        return tournament.rounds >= tournament.spec.options.rounds
 
     def end_note(self, tournament: Tournament) -> str:
         """Return what there is to say about a tournament that has been played to its end, a clause; '' for nothing."""

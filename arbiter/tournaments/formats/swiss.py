@@ -95,10 +95,6 @@ class Swiss(Pairer):
             f"of its {spec.options.rounds} rounds the others are not played, unless more players enter."
         )
 
-    def over(self, tournament: Tournament) -> bool:
-        """Return whether all rounds have been paired."""
-        return tournament.rounds >= tournament.spec.options.rounds
-
 
 def pair_round(tournament: Tournament) -> tuple[list[Pair], list[str]] | None:
     """Return the pairs of the next round and the players with a bye, or None if there is no legal pairing.

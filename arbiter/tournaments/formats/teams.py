@@ -108,10 +108,6 @@ class SwissOfTeams(_OfTeams):
         byes = [player for team, other in met if not other for player in lines[team]]
         return arrange(tournament, tournament.rounds + 1, pairs, byes if pairs else ())
 
-    def over(self, tournament: Tournament) -> bool:
-        """Return whether all rounds are paired."""
-        return tournament.rounds >= tournament.spec.options.rounds
-
 
 def pair_teams(tournament: Tournament, playing: Sequence[str]) -> list[tuple[str, str]]:
     """Return the pairs of teams of the next round, by score; a bye is a pair with ''. [] if there is no legal pairing.

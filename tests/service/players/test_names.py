@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arbiter.service.players.names import NAME
+from arbiter.plain_text import PLAYER_NAME
 from arbiter.service.ports.directory import likeness
 
 MARKS = "_.-"
@@ -19,7 +19,7 @@ NAMES = PARTS.map(lambda parts: "".join(map("".join, parts))[1:41].rstrip(MARKS)
 
 @given(NAMES)
 def test_these_are_names(name: str) -> None:
-    assert NAME.fullmatch(name)
+    assert PLAYER_NAME.fullmatch(name)
 
 
 @pytest.mark.parametrize(
