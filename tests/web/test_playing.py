@@ -222,6 +222,25 @@ async def test_in_chess960_a_person_castles_by_a_click_on_the_king_and_one_on_it
             await arbiter.matches.act(match.id, Abort("org", "the test is over"))
 
 
+async def test_on_a_phone_the_pieces_to_which_a_pawn_may_promote_come_into_view(server: Served, browser: Open) -> None:
+    game, arbiter = registry.game("chess"), server.running.arbiter
+    pawn, last = cells(game, "a7", "a8")
+    fen = "4k3/P7/8/8/8/8/8/4K3 w - - 0 1"
+    made = Create("chess", ("walter", "walter"), "10m", "org", "promote", arbiter.policy, False, "", position=fen)
+    await server.token("org")
+    async with browser(viewport={"width": 390, "height": 640}, has_touch=True) as page:
+        await sign_in(page, server, "walter")
+        with arbiter.sessions.attending("walter"):
+            match = await arbiter.matches.create(made)
+            await page.goto(f"/matches/{match.id}")
+            await page.tap(pawn)
+            await page.tap(last)
+            await expect(page.locator("text=become: queen")).to_be_in_viewport(ratio=0.9)
+            await page.tap("text=become: rook")
+            await expect(page.locator("[data-moves] li a")).to_have_text("1. a8=R+")
+            await arbiter.matches.act(match.id, Abort("org", "the test is over"))
+
+
 async def test_the_explorer_plays_both_seats(browser: Open) -> None:
     game = registry.game("elevation")
     async with browser() as page:

@@ -150,6 +150,7 @@ export class Picker {
     if (picked.length) buttons.push(button("Back", () => this.#back()));
     this.#buttons?.replaceChildren(...buttons);
     if (this.#hint) this.#hint.textContent = this.#said(picked.map(words), options.map((pick) => picks[pick]?.[0] ?? ""));
+    if (this.#asked.length || (picked.length && !cells.size)) this.#buttons?.scrollIntoView({ block: "nearest" });
     if (keyboard) (this.#asked.length || !cells.size ? buttons[0] : this.#layer.querySelector<SVGElement>(".pick"))?.focus();
   }
 
