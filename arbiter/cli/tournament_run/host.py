@@ -30,7 +30,8 @@ from arbiter.sandbox.bot_process import Hit
 from arbiter.sandbox.bubblewrap import Program, Sandbox
 
 ORGANISER: Final = "organiser"
-START_PATIENCE_S: Final = 60.0  #: timeouts for the server, and then the bots, to be ready
+SERVER_PATIENCE_S: Final = 300.0  #: how long an answer of a server that runs is awaited: a start may take a minute
+BOTS_PATIENCE_S: Final = 60.0  #: for all bots to connect
 LOOK_EVERY_S: Final = 0.1
 STALL_MS: Final = 1_000
 """How long the server may stand still in a turn, since its engines take its processor: a shorter time is credited, a
@@ -88,7 +89,7 @@ class Host:
             stack.callback(self._done)
             for work in (processes.watch_server(), processes.write_bot_logs(self._terms.log_days), self._view.run()):
                 self._tasks.append(self._group.create_task(work))
-            client = arb.Client(processes.address, token=self._organiser, tls=arb.NO_TLS, patience_s=START_PATIENCE_S)
+            client = arb.Client(processes.address, token=self._organiser, tls=arb.NO_TLS, patience_s=SERVER_PATIENCE_S)
             self.client = await stack.enter_async_context(client)
             keep_keys(self._folder.keys, await self.client.server_info())
             processes.server_answers()
@@ -163,7 +164,7 @@ class Host:
 
     async def _wait_for_bots(self, processes: Processes) -> None:
         """Wait until all bots are connected, in the expected versions. Raises Failure."""
-        give_up_s = time.monotonic() + START_PATIENCE_S
+        give_up_s = time.monotonic() + BOTS_PATIENCE_S
         while True:
             known = {player.name: player for player in await self.client.list_players(len(self._bots) + 10)}
             missing = [bot for bot in self._bots if not known[bot.name].online]
