@@ -16,8 +16,9 @@ import (
 
 const helloWait = 10 * time.Second // time limit for the server's hello
 
-// session is a bot's session: one stream after another, until it is stopped or the server refuses it. The first
-// connection is tried for the connection's patience; a lost one is tried again at all addresses until it is back.
+// session is a bot's session: one stream after another, until it is stopped or the server refuses it. Once all addresses
+// have failed, the first connection is tried again for the connection's patience; a lost one is tried again at all
+// addresses until it is back.
 type session struct {
 	client *Client
 	hello  *pb.ClientHello
@@ -33,7 +34,7 @@ type session struct {
 // run plays until stopping is closed; the outbox is to be closed with it. It returns an *ArbiterError if the server
 // ends the session finally, or *ConnectionError.
 func (s *session) run(ctx context.Context, stopping <-chan struct{}) error {
-	giveUp := time.Now().Add(s.client.patience)
+	var giveUp time.Time // zero until all addresses have failed
 	for {
 		address := s.client.now()
 		err := s.oneStream(ctx, address)
@@ -52,13 +53,19 @@ func (s *session) run(ctx context.Context, stopping <-chan struct{}) error {
 			return err
 		}
 		pause := s.tries.after(address, err)
-		if !s.met && pause > 0 && time.Now().Add(pause).After(giveUp) {
-			return s.tries.allFailed(err)
-		}
 		if s.met {
 			s.say(address, pause, err)
-		} else if told := s.client.onWait.Load(); told != nil && pause > 0 {
-			(*told)(err)
+		} else if pause > 0 {
+			now := time.Now()
+			if giveUp.IsZero() {
+				giveUp = now.Add(s.client.patience)
+			}
+			if now.Add(pause).After(giveUp) {
+				return s.tries.allFailed(err)
+			}
+			if told := s.client.onWait.Load(); told != nil {
+				(*told)(err)
+			}
 		}
 		select {
 		case <-stopping:

@@ -324,6 +324,15 @@ func TestAServerThatIsNotThere(t *testing.T) {
 	}
 }
 
+func TestAFirstTryThatTakesLongerThanThePatienceIsNotTheLast(t *testing.T) {
+	p := newPeer(t)
+	p.plays(always("a"), Options{Patience: 200 * time.Millisecond})
+	stream := next(t, "stream", p.streams)
+	time.Sleep(200 * time.Millisecond) // nothing to wait for: this is a slow machine
+	stream.end <- refusing(pb.RefusalReason_REFUSAL_REASON_STORE_UNAVAILABLE, codes.Unavailable)
+	p.meet()
+}
+
 func TestCancellationSaysGoodbye(t *testing.T) {
 	p := newPeer(t)
 	outcome, cancel := p.plays(always("a"), Options{})

@@ -87,7 +87,7 @@ Session::Session(const Bot& bot, Connection& connection, Outbox& outbox, Runner&
 }
 
 void Session::run() {
-  const auto give_up = MonotonicClock::now() + patience_;
+  auto give_up = MonotonicClock::time_point::max();
   while (true) {
     place_ = connection_.addresses.place();
     const std::exception_ptr error = one_stream();
@@ -106,11 +106,15 @@ void Session::run() {
       why = failure.what();
       tell_lost(failure);
     }
-    if (!met_ && pause.count() > 0 && MonotonicClock::now() + pause > give_up) {
-      tries_.name_all();
-      std::rethrow_exception(error);
+    if (!met_ && pause.count() > 0) {
+      const auto now = MonotonicClock::now();
+      give_up = std::min(give_up, now + patience_);
+      if (now + pause > give_up) {
+        tries_.name_all();
+        std::rethrow_exception(error);
+      }
+      connection_.say_waiting(why);
     }
-    if (!met_ && pause.count() > 0) connection_.say_waiting(why);
     if (rest(pause)) return;
   }
 }

@@ -446,6 +446,18 @@ TEST(Session, NoServerIsOneClearSentence) {
   }
 }
 
+TEST(Session, AFirstTryThatTakesLongerThanThePatienceIsNotTheLast) {
+  FixedBot bot;
+  Peer peer;
+  const std::chrono::milliseconds patience(200);
+  const Logged quiet;
+  Playing playing(bot, peer, [&](PlayOptions& options) { options.patience = patience; });
+  const auto first = peer.stream();
+  std::this_thread::sleep_for(patience);  // nothing to wait for: this is a slow machine
+  first->end(grpc::Status(StatusCode::UNAVAILABLE, "away"));
+  peer.stream()->meet();
+}
+
 TEST(Session, AStopSaysWhatIsToBeSaidAndTellsThoughts) {
   struct Endless : FixedBot {
     Choice choose(const Turn& turn) override {

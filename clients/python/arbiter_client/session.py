@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
@@ -48,7 +49,8 @@ class Waiting:
 class Session:
     """A bot's session: one stream after another, until it is stopped or the server refuses it.
 
-    The first connection is tried for `patience_s`; a lost one is tried again at all addresses until it is back.
+    Once all addresses have failed, the first connection is tried again for `patience_s`; a lost one is tried again at
+    all addresses until it is back.
     """
 
     def __init__(
@@ -76,7 +78,7 @@ class Session:
     async def run(self) -> None:
         """Play until `stop`. Raises ArbiterError if the server ends the session finally, ConnectionFailed."""
         clock = asyncio.get_running_loop().time
-        give_up_s = clock() + self._patience_s
+        give_up_s = math.inf
         while True:
             address = self._connection.address
             error = await self._one_stream()
@@ -88,11 +90,13 @@ class Session:
             if isinstance(error, ArbiterError) and not passes(error):
                 raise error
             pause_s = self._tries.failed(address, error)
-            if not self._met and pause_s and clock() + pause_s > give_up_s:
-                raise self._tries.all_failed(error)
             if self._met:
                 self._lose(address, pause_s, error)
             elif pause_s:
+                now_s = clock()
+                give_up_s = min(give_up_s, now_s + self._patience_s)
+                if now_s + pause_s > give_up_s:
+                    raise self._tries.all_failed(error)
                 self._waiting.say(error)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(pause_s):

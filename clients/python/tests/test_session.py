@@ -397,6 +397,14 @@ async def test_a_missing_server_gets_one_clear_sentence() -> None:
         await arb.play(FixedBot(), "127.0.0.1:1", token="secret", patience_s=0)
 
 
+async def test_a_first_try_that_takes_longer_than_the_patience_is_not_the_last(peer: Peer, refuse: Refuse) -> None:
+    async with playing(peer, FixedBot(), patience_s=0.2):
+        stream = await peer.stream()
+        await asyncio.sleep(0.2)  # nothing to wait for: this is a slow machine
+        stream.end.set_result(refuse("STORE_UNAVAILABLE", grpc.StatusCode.UNAVAILABLE, retry_after_ms="1"))
+        await (await peer.stream()).meet()
+
+
 async def test_a_player_registers_once_the_server_answers(peer: Peer) -> None:
     knocked = asyncio.Event()
 

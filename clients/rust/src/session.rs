@@ -26,8 +26,8 @@ const HELLO_WAIT: Duration = Duration::from_secs(10); // time limit for the serv
 
 /// A bot's session: one stream after another, until it is stopped or the server does not want it.
 ///
-/// The first connection is tried for the client's patience; a lost one is tried again at all addresses until it is
-/// back.
+/// Once all addresses have failed, the first connection is tried again for the client's patience; a lost one is tried
+/// again at all addresses until it is back.
 pub(crate) struct Session {
     profile: Arc<Profile>,
     client: Client,
@@ -73,7 +73,7 @@ impl Session {
 
     /// Plays until it is stopped. Fails if the server ends the session finally, or was never reached.
     pub(crate) async fn run(mut self) -> Result<(), Error> {
-        let give_up = Instant::now() + self.client.connection().patience;
+        let mut give_up = None;
         loop {
             self.place = self.client.connection().addresses.place();
             let error = self.one_stream().await;
@@ -86,9 +86,6 @@ impl Session {
                 return Err(error);
             }
             let pause = self.tries.failed(self.place, &error);
-            if !self.met && !pause.is_zero() && Instant::now() + pause > give_up {
-                return Err(self.tries.all_failed(error));
-            }
             if self.met {
                 let level = self.outage.failed();
                 log!(level, "connection lost, trying again at {} until it is back: {error}", self.client.server());
@@ -96,6 +93,10 @@ impl Session {
                     hook("disconnected", || self.hooks.disconnected(self.address(), &error));
                 }
             } else if !pause.is_zero() {
+                let now = Instant::now();
+                if now + pause > *give_up.get_or_insert(now + self.client.connection().patience) {
+                    return Err(self.tries.all_failed(error));
+                }
                 self.client.connection().say_waiting(&error);
             }
             tokio::select! {

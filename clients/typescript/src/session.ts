@@ -33,8 +33,9 @@ type Call = ClientDuplexStream<PlayRequest, PlayResponse>;
 /**
  * A bot's session: one stream after another, until it is stopped or the server does not want it.
  *
- * The first connection is given the connection's patience; one that is lost is tried again until it is back. `tell`
- * gets every item that the session does not handle itself, and when it arrived (`monotonicMs`).
+ * Once all addresses have failed, the first connection is tried again for the connection's patience; one that is lost
+ * is tried again until it is back. `tell` gets every item that the session does not handle itself, and when it arrived
+ * (`monotonicMs`).
  */
 export class Session {
   readonly outbox = new Outbox();
@@ -59,7 +60,7 @@ export class Session {
 
   /** Plays until `stop`. Throws ArbiterError if the server ends the session finally, ConnectionFailed. */
   async run(): Promise<void> {
-    const giveUpMs = monotonicMs() + this.connection.patienceMs;
+    let giveUpMs = Number.POSITIVE_INFINITY;
     for (;;) {
       const { address } = this.connection;
       const error = await this.#oneStream(address);
@@ -68,10 +69,13 @@ export class Session {
       this.#up = false;
       if (error instanceof ArbiterError && !passes(error)) throw error;
       const pauseMs = this.#tries.failedMs(address, error);
-      const late = pauseMs > 0 && monotonicMs() + pauseMs > giveUpMs;
-      if (!this.#met && late) throw this.#tries.allFailed(error);
       if (this.#met) this.#lose(address, pauseMs, error);
-      else if (pauseMs > 0) this.connection.onWait(error);
+      else if (pauseMs > 0) {
+        const nowMs = monotonicMs();
+        giveUpMs = Math.min(giveUpMs, nowMs + this.connection.patienceMs);
+        if (nowMs + pauseMs > giveUpMs) throw this.#tries.allFailed(error);
+        this.connection.onWait(error);
+      }
       await sleep(pauseMs, undefined, { signal: this.#stopped.signal }).catch(() => {});
       if (this.#stopping && this.outbox.settled) return;
     }

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   ArbiterError,
   Bot,
@@ -200,6 +201,15 @@ test("a server that says no hello is a connection that never was", async (t) => 
     done,
     (error) => error instanceof ArbiterError && error.reason === "STORE_UNAVAILABLE",
   );
+});
+
+test("a first try that takes longer than the patience is not the last", async (t) => {
+  const peer = await Peer.start();
+  playing(t, peer, new Scripted(), { patienceMs: 200 });
+  const stream = await peer.stream();
+  await sleep(200); // nothing to wait for: this is a slow machine
+  stream.end(refusal("STORE_UNAVAILABLE", "UNAVAILABLE", { retry_after_ms: "1" }));
+  await peer.met();
 });
 
 test("a server that is not there is waited for as long as the patience lasts", async (t) => {

@@ -412,6 +412,17 @@ async fn no_server_is_one_clear_sentence() {
 }
 
 #[tokio::test]
+async fn a_first_try_that_takes_longer_than_the_patience_is_not_the_last() {
+    let mut peer = Peer::start().await;
+    let patience = Duration::from_millis(200);
+    let _playing = Playing::start(Noted::new(), peer.options().with_patience(patience));
+    let stream = peer.stream().await;
+    tokio::time::sleep(patience).await; // nothing to wait for: this is a slow machine
+    stream.end(Reason::StoreUnavailable, Code::Unavailable).await;
+    peer.stream().await.meet().await;
+}
+
+#[tokio::test]
 async fn a_server_that_comes_late_is_waited_for() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = free.local_addr().expect("it listens").to_string();

@@ -19,8 +19,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * A bot's session: one Play stream after another, until it is stopped or the server does not want it. The first
- * connection is tried for the connection's patience; a lost one is tried again at all addresses until it is back.
+ * A bot's session: one Play stream after another, until it is stopped or the server does not want it. Once all addresses
+ * have failed, the first connection is tried again for the connection's patience; a lost one is tried again at all
+ * addresses until it is back.
  */
 final class Session {
     private static final Logger LOG = System.getLogger("arbiter.client");
@@ -70,7 +71,7 @@ final class Session {
     }
 
     private void run() throws InterruptedException {
-        long giveUp = System.nanoTime() + connection.patience.toNanos();
+        Long giveUp = null; // until all addresses have failed
         while (true) {
             Connection.Way way = connection.way();
             ClientException error = oneStream(way);
@@ -81,9 +82,6 @@ final class Session {
                 throw refusal;
             }
             long pauseMs = tries.failed(way.address(), error);
-            if (!met && pauseMs > 0 && System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(pauseMs) - giveUp > 0) {
-                throw tries.allFailed(error);
-            }
             if (met) {
                 Level level = outage.failed();
                 if (level == Level.WARNING) {
@@ -92,6 +90,11 @@ final class Session {
                 LOG.log(level, "connection lost, trying again at " + connection.addresses.current()
                         + " until it is back: " + error.getMessage());
             } else if (pauseMs > 0) {
+                long now = System.nanoTime();
+                giveUp = giveUp == null ? now + connection.patience.toNanos() : giveUp;
+                if (now + TimeUnit.MILLISECONDS.toNanos(pauseMs) - giveUp > 0) {
+                    throw tries.allFailed(error);
+                }
                 connection.sayWaiting(error);
             }
             if (stopping.await(pauseMs, TimeUnit.MILLISECONDS)) {

@@ -11,12 +11,13 @@ import io.grpc.StatusRuntimeException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.channels.ClosedChannelException;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.Test;
 
-/** What an outage looks like, however it is wrapped, and how many matches a bot agrees on. */
+/** What an outage looks like, however it is wrapped; how long a server is tried; on how many matches a bot agrees. */
 class OutageTest {
     private static ClientException of(Status status) {
         return Errors.of(status.asRuntimeException(), "here:1");
@@ -48,6 +49,19 @@ class OutageTest {
         ClientException error = Errors.of(thrown, "here:1");
         assertInstanceOf(ConnectionFailedException.class, error);
         assertSame(thrown, error.getCause());
+    }
+
+    @Test
+    void aFirstTryThatTakesLongerThanThePatienceIsNotTheLast() throws Exception {
+        Duration patience = Duration.ofMillis(200);
+        try (Peer peer = new Peer()) {
+            Playing playing = Playing.start(turn -> new Choice.Resign(), peer.options().patience(patience));
+            Peer.Stream stream = peer.stream();
+            Thread.sleep(patience.toMillis()); // nothing to wait for: this is a slow machine
+            stream.end(Status.UNAVAILABLE.asRuntimeException());
+            peer.stream().meet();
+            playing.stop();
+        }
     }
 
     @Test
