@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -21,32 +20,6 @@ func program(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-// atRandom plays any legal move.
-func atRandom() *scripted {
-	return &scripted{profile: Profile{Extras: Extras{Board: true, LegalMovesUpTo: 5}}, choose: func(ctx context.Context, turn *Turn) (Choice, error) {
-		moves, err := turn.Moves(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return Move{Text: moves[rand.IntN(len(moves))].Text}, nil
-	}}
-}
-
-func TestLocalMatchesArePlayedToTheirEnd(t *testing.T) {
-	for _, game := range []string{"pods(size=4)", "hop-it"} {
-		t.Run(game, func(t *testing.T) {
-			t.Parallel()
-			finished, err := LocalMatch(t.Context(), atRandom(), atRandom(), game, LocalOptions{Program: program(t)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if finished.Result.Cause != "RULES" || finished.Seat != 1 || finished.Opponent != "seat-2" || len(finished.Match.Moves()) == 0 {
-				t.Errorf("the match ended with %v after %d moves", finished, len(finished.Match.Moves()))
-			}
-		})
-	}
 }
 
 // local is a bot with choices for its turns, one after the other; then it resigns.
@@ -82,7 +55,7 @@ func (l *local) Started(context.Context, *LiveMatch) { l.started = true }
 
 func (l *local) DrawOffered(context.Context, *LiveMatch) bool { return l.accepts }
 
-func TestOneBotMayPlayBothSeatsOfALocalMatch(t *testing.T) {
+func TestALocalMatchIsPlayedToItsEndAndOneBotMayPlayBothSeats(t *testing.T) {
 	var lock sync.Mutex
 	names := map[string]int{}
 	bot := &scripted{choose: func(ctx context.Context, turn *Turn) (Choice, error) {
@@ -105,6 +78,9 @@ func TestOneBotMayPlayBothSeatsOfALocalMatch(t *testing.T) {
 	}
 	if finished.Result.Cause != "RULES" || len(names) != 2 || names["seat-1"] != 1 || names["seat-2"] != 2 {
 		t.Errorf("the match ended with %v, for %v", finished, names)
+	}
+	if finished.Seat != 1 || finished.Opponent != "seat-2" || len(finished.Match.Moves()) == 0 {
+		t.Errorf("the match ended with %v after %d moves", finished, len(finished.Match.Moves()))
 	}
 }
 

@@ -96,17 +96,6 @@ Error error_of(Bot& first, const std::string& game, const LocalOptions& options 
   throw std::runtime_error("the match had an end");
 }
 
-TEST(LocalMatch, IsPlayedToItsEnd) {
-  for (const char* game : {"pods(size=4)", "hop-it"}) {
-    AtRandom first;
-    AtRandom second;
-    const FinishedMatch finished = local_match(first, second, game);
-    EXPECT_EQ(finished.result.cause(), v1::CAUSE_RULES) << game;
-    EXPECT_EQ(finished.opponent, "seat-2");
-    EXPECT_FALSE(finished.match->moves().empty());
-  }
-}
-
 TEST(LocalMatch, TellsItsBotsWhatAServerTells) {
   Listed first({Choice("a2")});
   Listed second;
@@ -164,7 +153,7 @@ TEST(LocalMatch, IsThatOfTheReadmeWhateverTheEnvironmentSaysOfServers) {
   EXPECT_EQ(finished.score(), 1.0);
 }
 
-TEST(LocalMatch, MayHaveOneBotInBothSeats) {
+TEST(LocalMatch, IsPlayedToItsEndAndMayHaveOneBotInBothSeats) {
   struct Both : AtRandom {
     Choice choose(const Turn& turn) override {
       (turn.seat == 1 ? firsts : seconds).insert(client().myself().player().name());
@@ -174,6 +163,8 @@ TEST(LocalMatch, MayHaveOneBotInBothSeats) {
   } bot;
   const FinishedMatch finished = local_match(bot, bot, "pods(size=3)");
   EXPECT_EQ(finished.result.reason(), "territory");
+  EXPECT_EQ(finished.opponent, "seat-2");
+  EXPECT_FALSE(finished.match->moves().empty());
   EXPECT_EQ(bot.firsts, std::set<std::string>{"seat-1"});
   EXPECT_EQ(bot.seconds, std::set<std::string>{"seat-2"});
   EXPECT_THROW((void)bot.client(), std::logic_error);

@@ -39,22 +39,8 @@ fn options() -> LocalOptions {
     LocalOptions::default().with_program(command())
 }
 
-async fn reaches_its_end(game: &str) {
-    let finished = local_match(at_random(), at_random(), game, options()).await.expect("a match");
-    assert_eq!(finished.result.cause(), Cause::Rules);
-    assert_eq!(finished.opponent, "seat-2");
-    assert!(!finished.live.expect("it was seen").moves().is_empty());
-}
-
 #[tokio::test(flavor = "multi_thread")]
-async fn a_local_match_is_played_to_its_end() {
-    for game in ["pods(size=4)", "hop-it"] {
-        reaches_its_end(game).await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn one_bot_may_play_both_seats() {
+async fn a_local_match_is_played_to_its_end_and_one_bot_may_play_both_seats() {
     let names = Arc::new(Mutex::new(BTreeSet::new()));
     let noted = Arc::clone(&names);
     let bot = Arc::new(Noted::thinking(move |turn| {
@@ -67,6 +53,8 @@ async fn one_bot_may_play_both_seats() {
     }));
     let finished = local_match(Arc::clone(&bot), bot, "pods(size=3)", options()).await.expect("a match");
     assert_eq!(finished.result.cause(), Cause::Rules);
+    assert_eq!(finished.opponent, "seat-2");
+    assert!(!finished.live.expect("it was seen").moves().is_empty());
     let names = names.lock().expect("no test panicked with it").clone();
     assert_eq!(names, BTreeSet::from([(1, "seat-1".to_owned()), (2, "seat-2".to_owned())]));
 }

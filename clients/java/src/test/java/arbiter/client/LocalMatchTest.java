@@ -26,8 +26,6 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** Matches of two bots of one program, without a server that somebody runs. */
 @Timeout(value = 1_200, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
@@ -101,15 +99,6 @@ class LocalMatchTest {
         return new LocalMatch().program(program());
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"pods(size=4)", "hop-it"})
-    void aLocalMatchIsPlayedToItsEnd(String game) throws Exception {
-        FinishedMatch finished = localMatch(new AtRandom(), new AtRandom(), game, options());
-        assertEquals(Cause.CAUSE_RULES, finished.result().getCause());
-        assertEquals("seat-2", finished.opponent());
-        assertFalse(finished.match().orElseThrow().moves().isEmpty());
-    }
-
     @Test
     void itsBotsAreToldWhatAServerTells() throws Exception {
         Local first = new Local(new Move("a2"));
@@ -131,7 +120,7 @@ class LocalMatchTest {
     }
 
     @Test
-    void oneBotMayPlayBothSeats() throws Exception {
+    void aLocalMatchIsPlayedToItsEndAndOneBotMayPlayBothSeats() throws Exception {
         Map<Integer, Set<String>> names = Map.of(1, ConcurrentHashMap.newKeySet(), 2, ConcurrentHashMap.newKeySet());
         Bot bot = turn -> {
             names.get(turn.seat()).add(turn.client().myself().getPlayer().getName());
@@ -139,6 +128,8 @@ class LocalMatchTest {
         };
         FinishedMatch finished = localMatch(bot, bot, "pods(size=3)", options());
         assertEquals(Cause.CAUSE_RULES, finished.result().getCause());
+        assertEquals("seat-2", finished.opponent());
+        assertFalse(finished.match().orElseThrow().moves().isEmpty());
         assertEquals(Map.of(1, Set.of("seat-1"), 2, Set.of("seat-2")), names);
     }
 
