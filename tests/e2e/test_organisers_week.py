@@ -29,7 +29,7 @@ from py4swiss.trf.results import ColorToken, ResultToken, RoundResult
 from arbiter.runtime.loopback import free_port
 from tests.clients.toolchains import require
 from tests.e2e.processes import Server
-from tests.processes import WAIT_S, empty_store, until
+from tests.processes import WAIT_S, empty_store
 
 pytestmark = [pytest.mark.toolchain, pytest.mark.long]
 
@@ -72,13 +72,19 @@ class Week:
 
     async def play_round(self) -> None:
         """Go on, and wait until the round is over and the tournament has paused again."""
-        await self.tournament("hold")
-        await self.tournament("resume")
-        await asyncio.to_thread(until, lambda: self._phase() is arb.TournamentPhase.PAUSED)
+        async with self._client() as client:
+            await client.correct_tournament(self.id, arb.PauseAfterRound())
+            await client.resume_tournament(self.id)
+        await self.becomes(arb.TournamentPhase.PAUSED)
 
-    def _phase(self) -> arb.TournamentPhase:
-        with self.server.client(WAIT_S) as client:
-            return client.get_tournament(self.id).phase
+    async def becomes(self, phase: arb.TournamentPhase) -> None:
+        """Wait until the tournament is in this phase."""
+        async with self._client() as client, asyncio.timeout(WAIT_S):
+            while (await client.get_tournament(self.id)).phase is not phase:  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
+
+    def _client(self) -> arb.Client:
+        return arb.Client(self.server.address, token=self.server.admin_token, patience_s=WAIT_S)
 
     async def games(self, round_: int = 0) -> list[Game]:
         """Return the games of a round, 0 for all."""
@@ -268,10 +274,10 @@ async def elsewhere_and_back(week: Week, folder: Path) -> None:
     await back.tournament("import", str(file))
     assert await back.points() == {str(each.name): each.points_times_ten / 10 for each in report.player_sections}
     assert {game.players: game.points for game in await back.games(5)} == dict.fromkeys(pairs, (1, 0))
-    await asyncio.to_thread(until, lambda: back._phase() is arb.TournamentPhase.PAUSED)
+    await back.becomes(arb.TournamentPhase.PAUSED)
     following = await asyncio.to_thread(back.next_round_elsewhere, file)
     await back.tournament("resume")
-    await asyncio.to_thread(until, lambda: back._phase() is arb.TournamentPhase.ENDED)
+    await back.becomes(arb.TournamentPhase.ENDED)
     last = await back.games(6)
     assert {frozenset(game.players) for game in last} == following
     assert all(CHEAT not in game.players for game in last)

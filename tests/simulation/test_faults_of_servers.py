@@ -336,7 +336,7 @@ def challenges(plan: Plan) -> Plan | None:
     ("inject", "faults", "seed", "invariants", "needs"),
     [
         (ticks_twice, {Fault.RACE: 60.0}, 2, {"Typed ends", "Proof"}, anything),
-        (answers_a_lost_race_as_it_was_decided, {Fault.RACE: 60.0}, 1, {"No acknowledged move is lost"}, anything),
+        (answers_a_lost_race_as_it_was_decided, {Fault.RACE: 60.0}, 3, {"No acknowledged move is lost"}, anything),
         (lets_an_older_stream_live, {Fault.MOVE: 30.0}, 1, {"One live Play stream a player"}, anything),
         (tells_no_turn_that_began_elsewhere, {Fault.MOVE: 2.0}, 1, {"Every turn is received"}, anything),
         (hears_of_no_revocation, {Fault.MOVE: 2.0}, 4, {"Revocation is heard"}, anything),
@@ -348,7 +348,7 @@ def challenges(plan: Plan) -> Plan | None:
         (keeps_observers_when_it_is_cut_off, {Fault.CUT_OFF: 12.0}, 1, {KEPT}, anything),
         (follows_no_clock, {Fault.PACE: 20.0}, 1, {"Fair clocks"}, anything),
         (pairs_a_round_twice, {Fault.MOVE: 2.0}, 10, {"Proof"}, tournaments),
-        (starts_a_tournament_twice, {Fault.MOVE: 2.0}, 10, {"Proof"}, schedules),
+        (starts_a_tournament_twice, {Fault.MOVE: 2.0}, 13, {"Proof"}, schedules),
         (pairs_only_its_own_players, {}, 288, {"Whoever is free is paired"}, free_play),
         (counts_a_stream_from_when_it_is_open, {Fault.LOCKED: 10.0, Fault.MOVE: 30.0}, 3, {WAIT}, anything),
         (begins_no_late_turn_again, {Fault.LOCKED: 10.0}, 4, {WAIT}, anything),

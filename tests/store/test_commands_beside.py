@@ -77,9 +77,8 @@ def test_an_operator_exports_archives_and_backs_up_while_servers_run(server: Ser
     assert "good\tlog\t2 servers have read the event log up to number " in found
     before = exported(server, tmp_path / "before", store)
     assert len(before) == MATCHES
-    for name in before:
-        files = [str(tmp_path / "before" / file) for file in (name, "keys.json")]
-        assert "circle-of-life" in server.arbiter("verify", files[0], "--key", files[1])
+    files = [str(tmp_path / "before" / file) for file in (min(before), "keys.json")]
+    assert "circle-of-life" in server.arbiter("verify", files[0], "--key", files[1])
     tables = tabulated(server, tmp_path / "tables", store)
     assert [len(rows) for rows in tables] == [MATCHES, MATCHES * len(MOVES)]
     archived = server.arbiter("archive", "--days", "0", *store)
