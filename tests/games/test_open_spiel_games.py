@@ -13,6 +13,7 @@ from typing import Final
 import pyspiel
 import pytest
 from arbiter_openspiel.game import PREFIX, kind
+from arbiter_openspiel.listing import of_the_kind, rows
 from arbiter_openspiel.table import GAMES, LEFT_OUT
 
 from arbiter.errors import Reason
@@ -50,19 +51,26 @@ def variants(name: str) -> list[str]:
 
 
 def test_each_game_of_the_kind_is_there_or_is_left_out_by_name() -> None:
-    kinds = pyspiel.GameType
-    listed = {
-        game.short_name
-        for game in pyspiel.registered_games()
-        if game.dynamics == kinds.Dynamics.SEQUENTIAL
-        and game.chance_mode == kinds.ChanceMode.DETERMINISTIC
-        and game.information == kinds.Information.PERFECT_INFORMATION
-        and game.min_num_players <= 2 <= game.max_num_players
-    }
+    listed = {*of_the_kind()}
     assert listed == {*GAMES, *LEFT_OUT}
     assert not {*GAMES} & {*LEFT_OUT}
     entries = {entry.name for entry in entry_points(group=registry.GROUP) if entry.name.startswith(PREFIX)}
     assert entries == {PREFIX + name for name in GAMES}
+
+
+@pytest.mark.long
+def test_the_table_has_each_game_of_the_kind_and_why_it_is_left_out() -> None:
+    def check(game: AnyGame) -> None:
+        if game.facts.id == "openspiel-nim":
+            raise AssertionError("two texts of a move\nand more")
+
+    found = {name: row for name, *row in rows(check)}
+    assert [*found] == of_the_kind()
+    assert {name: why for name, (_, why) in found.items() if why} == {
+        **LEFT_OUT,
+        "nim": "it breaks a law: two texts of a move",
+    }
+    assert found["hex"][0].startswith("board_size=11 (a number from 2 to 26), swap=false (")
 
 
 def test_the_page_of_games_names_each_and_those_that_are_left_out() -> None:
