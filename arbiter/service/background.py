@@ -117,7 +117,10 @@ class Background:
         self._look_ahead()
 
     def after_play(self, append_then: AppendThen) -> AppendThen:
-        """Return the function that stores events of live matches, and during which no step takes an idle loop."""
+        """Return the function that stores events of live matches, as one to which all steps give way.
+
+        Until the events are stored and sent, the next step does not begin because the event loop looks idle.
+        """
 
         def append(appended: Append, then: Stored) -> None:
             append_then(appended, partial(self._stored, then))
