@@ -1,7 +1,8 @@
 """Two bots play each other in this process, with nothing in between but the rules of the game.
 
 `arbiter.bench.tournament` measures this beside a tournament. Random bots get their legal moves; engines are asked by
-the bridge of the Python client, as by `arbiter bot run`.
+the bridge of the Python client, as by `arbiter bot run`. With a store, each move is stored before the next one is asked
+for, as an arbiter has to: this shows what remains of the rate before an arbiter does anything else.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import asyncio
 import shlex
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from random import Random
 from typing import Any, Final
 
@@ -22,9 +24,11 @@ from arbiter_client.values.play import LiveMatch, Turn
 
 from arbiter.bench.processes import answer, order
 from arbiter.bench.tournament import OPENING
+from arbiter.bootstrap.store import open_store
 from arbiter.games import registry
 from arbiter.games.contract import AnyGame
 from arbiter.sandbox.spawner import found
+from arbiter.service.ports.journal import Append, Journal, Record, Subject
 
 START_S: Final = 60.0  #: for an engine to introduce itself
 LIMIT_S: Final = 60.0  #: for a move
@@ -33,12 +37,18 @@ WARM_UP_S: Final = 1.0
 Ask = Callable[[Any, tuple[str, ...]], Awaitable[str]]
 """Returns a move, by the position and the moves before it."""
 
+RECORD: Final = b'{"move":"%s","ply":%d,"said":"' + b"0" * 500 + b'"}'  #: about as long as an arbiter's
+
 
 class Pair:
-    """Two bots that play one game after the other."""
+    """Two bots that play one game after the other. journal: where each move is stored."""
 
-    def __init__(self, game: AnyGame, asks: tuple[Ask, Ask], plies: int, opening: int, seed: int) -> None:
+    def __init__(
+        self, game: AnyGame, asks: tuple[Ask, Ask], plies: int, opening: int, seed: int, journal: Journal | None = None
+    ) -> None:
         self.moves = self.games = 0
+        self._journal = journal
+        self._name = f"pair-{seed}"
         self._game = game
         self._asks = asks
         self._plies = plies
@@ -56,6 +66,10 @@ class Pair:
                 else:
                     move = await self._asks[len(played) % 2](position, played)
                 position, played = game.play(position, move), (*played, move)
+                if self._journal is not None:
+                    revision, body = len(played), RECORD % (move.encode(), len(played))
+                    record = Record(f"{self._name}-{self.games}", revision, body, Subject.MATCH)
+                    await self._journal.append(Append((record,)))
                 self.moves += 1
             self.games += 1
             await asyncio.sleep(0)
@@ -111,8 +125,21 @@ def _turn(match: LiveMatch, ply: int) -> Turn:
     )
 
 
-async def measure(variant: str, uci: str, at_once: int, plies: int, seconds: float) -> dict[str, float]:
-    """Play so many games at once; return moves, games, seconds and processor seconds of this process."""
+async def measure(
+    variant: str, uci: str, at_once: int, plies: int, seconds: float, store: str = ""
+) -> dict[str, float]:
+    """Play so many games at once; return moves, games, seconds and processor seconds of this process.
+
+    store: the path of a new file, in which each move is stored.
+    """
+    async with AsyncExitStack() as stack:
+        opened = await stack.enter_async_context(open_store(f"sqlite:///{store}")) if store else None
+        return await _measured(variant, uci, at_once, plies, seconds, opened.journal if opened is not None else None)
+
+
+async def _measured(
+    variant: str, uci: str, at_once: int, plies: int, seconds: float, journal: Journal | None
+) -> dict[str, float]:
     game, programs, pairs = registry.game(variant), list[Program](), list[Pair]()
     for number in range(at_once):
         asks = list[Ask]()
@@ -123,7 +150,7 @@ async def measure(variant: str, uci: str, at_once: int, plies: int, seconds: flo
                 asks.append(ask)
             else:
                 asks.append(random_bot(game, seed))
-        pairs.append(Pair(game, (asks[0], asks[1]), plies, OPENING if uci else 0, number))
+        pairs.append(Pair(game, (asks[0], asks[1]), plies, OPENING if uci else 0, number, journal))
     playing = [asyncio.create_task(pair.play()) for pair in pairs]
     await asyncio.sleep(min(WARM_UP_S, seconds))
     moves, games = (sum(counts) for counts in zip(*((pair.moves, pair.games) for pair in pairs), strict=True))

@@ -64,9 +64,12 @@ class Played(NamedTuple):
 
 
 class _Round(NamedTuple):
+    """direct: without the arbiter; stored: the same, if each move is stored before the next one is asked for."""
+
     long: Played
     short: Played
     direct: Played
+    stored: Played
 
 
 def bench_tournament(plan: TournamentPlan, progress: Progress) -> Report:
@@ -78,7 +81,7 @@ def bench_tournament(plan: TournamentPlan, progress: Progress) -> Report:
         for at_once in plan.at_once:
             progress(f"round {number} of {plan.rounds}: {at_once} at once")
             long, short = (_run(plan, at_once, plies) for plies in (LONG, SHORT))
-            found[at_once].append(_Round(long, short, _direct(plan, at_once)))
+            found[at_once].append(_Round(long, short, _direct(plan, at_once), _stored(plan, at_once)))
     for at_once, rounds in found.items():
         _add(report, at_once, rounds, bool(plan.uci))
     return report
@@ -95,6 +98,7 @@ def _add(report: Report, at_once: int, rounds: Sequence[_Round], goals: bool) ->
     add("moves", "moves", [each.long.rate for each in rounds], "moves/s")
     add("short_games", f"games of {SHORT} plies", [each.short.games / each.short.seconds for each in rounds], "games/s")
     add("direct", "moves directly", [each.direct.rate for each in rounds], "moves/s")
+    add("stored", "moves directly, each stored before", [each.stored.rate for each in rounds], "moves/s")
     share = [ratio(each.long.rate, each.direct.rate) for each in rounds]
     add("share", "moves, of those directly", share, TIMES, SHARES.get(at_once))
     ours = PARTS[:-1]
@@ -107,6 +111,8 @@ def _add(report: Report, at_once: int, rounds: Sequence[_Round], goals: bool) ->
     add("game_ms", "all but engines, without moves", [game for _, game in fits], "ms a game", MOST_MS_A_GAME)
     direct = [1e3 * each.direct.spent["bots"] / each.direct.moves for each in rounds]
     add("direct_ms", "processor time directly, without engines", direct, "ms a move")
+    stored = [1e3 * each.stored.spent["bots"] / each.stored.moves for each in rounds]
+    add("stored_ms", "the same, each stored before", stored, "ms a move")
 
 
 def fit(long: Played, short: Played, parts: Sequence[str]) -> tuple[float, float]:
@@ -228,9 +234,22 @@ def _read(process: int, name: str) -> str:
 # Directly
 
 
-def _direct(plan: TournamentPlan, at_once: int) -> Played:
+def _stored(plan: TournamentPlan, at_once: int) -> Played:
+    """Measure the same as `_direct`, where each move is stored before the next one is asked for."""
+    with TemporaryDirectory(dir=plan.folder, prefix="arbiter-bench-") as folder:
+        return _direct(plan, at_once, f"{folder}/moves.db")
+
+
+def _direct(plan: TournamentPlan, at_once: int, store: str = "") -> Played:
     """Measure the same bots in a process of their own, with nothing in between."""
-    order = {"variant": _variant(plan), "uci": plan.uci, "at_once": at_once, "plies": LONG, "seconds": plan.seconds}
+    order = {
+        "variant": _variant(plan),
+        "uci": plan.uci,
+        "at_once": at_once,
+        "plies": LONG,
+        "seconds": plan.seconds,
+        "store": store,
+    }
     with BenchProcess("arbiter.bench.direct", **order) as process:
         found = process.next_answer()
     return Played(found["moves"], found["games"], found["seconds"], {"bots": found["spent"]})

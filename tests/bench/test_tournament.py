@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -60,3 +62,14 @@ def test_bots_play_directly_as_long_as_is_asked() -> None:
     assert found["moves"] >= 20 * found["games"] - 40
     assert found["games"] > 0
     assert found["spent"] > 0
+
+
+def test_bots_that_play_directly_may_store_each_move(tmp_path: Path) -> None:
+    """Moves of the opening and of the time before the measurement are stored too."""
+    store = tmp_path / "moves.db"
+    found = asyncio.run(measure("circle-of-life(target=60)", "", 2, 20, 0.2, str(store)))
+    with closing(sqlite3.connect(store)) as connection:
+        [(stored,)] = connection.execute("SELECT count(*) FROM event").fetchall()
+        [(last,)] = connection.execute("SELECT max(revision) FROM event").fetchall()
+    assert 0 < found["moves"] <= stored
+    assert 1 <= last <= 20
