@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Final
 
 from arbiter.ratings.pairs import Pairs
@@ -31,8 +32,6 @@ class PairTest:
         self._standing: Standing = judge(self._pairs, self._hypotheses)
         self._repeated = 0
         self._in_a_row = 0
-        games = tournament.spec.games
-        self._openings = {game: different(tournament.spec.openings, game, MOST_REPEATS) for game in games}
         self.update()
 
     @property
@@ -50,7 +49,18 @@ class PairTest:
         """Whether the test ends the trial: it has a verdict, nothing new is to be expected, or a player is absent."""
         if self.verdict is not Verdict.UNDECIDED or self._reader.absent:
             return True
-        return self._in_a_row >= self._enough_repeats()
+        return self._only_repeats
+
+    @property
+    def _only_repeats(self) -> bool:
+        """Whether nothing new is to be expected. The rules, which may be a package's, are asked only after a repeat."""
+        return self._in_a_row > 0 and self._in_a_row >= self._enough_repeats()
+
+    @cached_property
+    def _openings(self) -> dict[str, int]:
+        """How many different openings each variant has, at most MOST_REPEATS."""
+        spec = self._tournament.spec
+        return {game: different(spec.openings, game, MOST_REPEATS) for game in spec.games}
 
     def update(self) -> None:
         """Add the pairs that can be counted now."""
@@ -94,7 +104,7 @@ class PairTest:
         a, b = sides(tournament)
         if self.verdict is not Verdict.UNDECIDED:
             return f"{self.verdict.value}: {self._meaning(a, b, older)} from the openings of this trial"
-        if self._in_a_row >= self._enough_repeats():
+        if self._only_repeats:
             last = f"last {self._in_a_row} pairs of games were all" if self._in_a_row > 1 else "last pair of games was"
             return (
                 f"undecided: the {last} played before, move by move; "

@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 import pytest
 
+from arbiter.errors import RulesFailed
 from arbiter.ratings.sprt import Verdict
+from arbiter.service.tournaments import trial_decision
 from arbiter.service.tournaments.tournament_verification import trial_faults
 from arbiter.service.tournaments.trial_decision import MOST_REPEATS, PairTest
 from arbiter.testing.clock import run
@@ -101,6 +103,18 @@ def test_repeated_openings_do_not_make_it_err_more_often(seeds: int) -> None:
     for openings in (5, 20, 100):
         found = errors(trials, 2, equal_bots_without_chance(openings))
         assert found <= 0.05 * trials + 3 * (0.05 * 0.95 * trials) ** 0.5, f"{found} of {trials}, {openings} openings"
+
+
+def test_the_rules_are_asked_for_openings_only_once_a_pair_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(openings: Openings, game: str, most: int) -> int:
+        raise RulesFailed(game, "no answer within 1 ms")
+
+    monkeypatch.setattr(trial_decision, "different", fail)
+    spec = dataclasses.replace(SPEC, options=Options(elo0=0, elo1=60, most_meetings=3))
+    _, test = trial(spec, lambda game: Ending(1, 1.0, f"{game.number}"))
+    assert test.answer().startswith("undecided at the end")
+    with pytest.raises(RulesFailed):
+        trial(spec, lambda game: Ending(1, 1.0, game.seat1))
 
 
 def test_a_repeated_pair_counts_once() -> None:
