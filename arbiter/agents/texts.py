@@ -150,7 +150,7 @@ def closed(of: arb.ChallengeClosed) -> Json:
 
 
 def open_tournament(of: arb.Tournament) -> Json:
-    """Return a tournament as a player sees it that may enter."""
+    """Return a tournament, for players who may enter it."""
     return {
         "tournament_id": of.tournament_id,
         "name": quoted(of.spec.name),

@@ -64,7 +64,7 @@ _refused(Reason.VERSION_UNSUPPORTED, "ends when its version is not spoken", supp
 @clause(
     "sessions.nobody-there",
     "ends when it has never reached the server",
-    "if not, it gives up after `patience` (10 s).",
+    "if not, it gives up `patience` (10 s) after its first try has failed.",
     CLIENTS,
     slow=True,
     cold=True,
