@@ -80,7 +80,8 @@ class Compile(BuildHookInterface[Any]):
         settings.parent.mkdir(parents=True, exist_ok=True)
         settings.write_text(TYPES, encoding="utf-8")
         extensions = mypycify(
-            [f"--config-file={settings}", "--ignore-missing-imports", *modules],
+            # Its settings differ from those of `make check`, whose cache must not have what it knows of a module.
+            [f"--config-file={settings}", f"--cache-dir={PLACE}/types", "--ignore-missing-imports", *modules],
             group_name=GROUP,
             multi_file=True,
             opt_level=self.config["opt-level"],
