@@ -62,10 +62,10 @@ timed = mkdir -p build; TIMEFORMAT='$(1) %R %U %S'; { time { $(2) 2>&3; }; } 3>&
 demo: setup ## play a Swiss and a ladder of bundled bots over real gRPC, with a live table
 	@$(call timed,demo,$(BIN)/arbiter demo)
 
-# Many tests mostly wait, so two cores run five at a time. Each module runs on one worker; long tests begin first
+# Many tests mostly wait, so two cores run six at a time. Each module runs on one worker; long tests begin first
 # (tests/conftest.py). Those of `make quick` wait less: three at a time, because each worker first collects all tests.
 # cargo and ninja must not use the job server of this make.
-WORKERS ?= 5
+WORKERS ?= 6
 PYTEST := env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest --dist loadscope --no-loadscope-reorder
 
 quick: setup ## run every check, and every short test that needs no other language's tools
