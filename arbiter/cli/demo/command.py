@@ -14,7 +14,7 @@ from cyclopts import Parameter
 from arbiter.cli.argument_types import Flag
 from arbiter.cli.boxed import chosen
 from arbiter.cli.demo import report
-from arbiter.cli.demo.plan import BOTS, LADDER, PLAN, ROUNDS, TIME, DemoSettings, bots, canonical, terms_in
+from arbiter.cli.demo.plan import BOTS, LADDER, PLAN, ROUNDS, DemoSettings, bots, canonical, terms_in
 from arbiter.cli.failure import Failure
 from arbiter.cli.tournament_run.export import export
 from arbiter.cli.tournament_run.folder import Folder, begin, newest
@@ -50,8 +50,8 @@ def demo(
     :param directory: The folder that holds the runs.
     :param games: The games or variants to play. [default: all]
     :param rounds: Number of rounds of the Swiss. [default: 3]
-    :param ladder: How long the ladder lasts. [default: 10s]
-    :param time: The time control of all games. [default: 1s+100ms]
+    :param ladder: How long the ladder lasts. [default: 15s]
+    :param time: The time control of all games. [default: 2s+150ms, 1s+100ms in the ladder]
     :param concurrency: Number of games that are played at the same time. [default: by the number of cores]
     :param port: The port that the arbiter listens on. [default: a free one]
     """
@@ -66,9 +66,7 @@ def demo(
         folder = newest(directory, PLAN)
         terms = terms_in(folder.plan_file)
     else:
-        terms = DemoSettings(
-            canonical(games or ()), ROUNDS if rounds is None else rounds, ladder or LADDER, time or TIME
-        )
+        terms = DemoSettings(canonical(games or ()), ROUNDS if rounds is None else rounds, ladder or LADDER, time or "")
         specs = (terms.swiss(), terms.ladder_spec())  # refuse an invalid plan before a folder is created
         if not specs[1].options.duration_ms:
             raise Failure("the demo's ladder needs an end: say how long it lasts, as in --ladder 30s")

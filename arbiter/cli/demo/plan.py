@@ -23,12 +23,13 @@ PLAN: Final = "plan.json"
 BOTS: Final = {"mcts": "mcts", "greedy": "greedy", "wire": "wire", "scout": "wire", "random": "random"}
 """The players, and the bundled bots that play for them."""
 
-TIME: Final = "1s+100ms"
+TIME: Final = "2s+150ms"
+LADDER_TIME: Final = "1s+100ms"
 """The increment pays for what a move takes without any thought (thousands of legal moves on their way through a busy
 machine), so that no flag falls. The main time is short, because searching bots use it up."""
 
 ROUNDS: Final = 3
-LADDER: Final = "10s"
+LADDER: Final = "15s"
 LONGEST: Final = 120
 """Plies after which a game is drawn: weak bots can go on for long, and a round waits for its last game."""
 TIE_BREAKS: Final = ("buchholz_cut_1", "sonneborn_berger")
@@ -37,33 +38,33 @@ LADDER_GAMES: Final = ("circle-of-life", "hop-it")
 
 
 class DemoSettings(NamedTuple):
-    """The parameters of a run. games, rounds: of the Swiss; ladder: how long it lasts; time: of all games."""
+    """The parameters of a run. games, rounds: of the Swiss; ladder: how long it lasts; time: of all games or ''."""
 
     games: tuple[str, ...]
     rounds: int = ROUNDS
     ladder: str = LADDER
-    time: str = TIME
+    time: str = ""
 
     def swiss(self) -> arb.TournamentSpec:
         """Return the specification of the Swiss. Raises Refusal if it is invalid."""
         options = {"rounds": self.rounds}
-        return self._spec("swiss", self.games, options=options, tie_breaks=TIE_BREAKS)
+        return self._spec("swiss", self.games, self.time or TIME, options=options, tie_breaks=TIE_BREAKS)
 
     def ladder_spec(self) -> arb.TournamentSpec:
         """Return the specification of the ladder. Raises Refusal if it is invalid."""
         few = [game for game in self.games if game in LADDER_GAMES] or self.games[:1]
         # No validation games: all bots have played the Swiss. Those of a slow bot would take half of so short a time.
         options = {"duration": self.ladder, "validation": False}
-        return self._spec("ladder", few, options=options)
+        return self._spec("ladder", few, self.time or LADDER_TIME, options=options)
 
     def text(self) -> str:
         """Return the terms as text for a file."""
         return json.dumps(self._asdict(), indent=2) + "\n"
 
-    def _spec(self, format_: str, games: Sequence[str], **more: Any) -> arb.TournamentSpec:
+    def _spec(self, format_: str, games: Sequence[str], time: str, **more: Any) -> arb.TournamentSpec:
         """Return a tournament in which each pairing plays all games, as many at once as the concurrency allows."""
-        values = {"name": f"Demo {format_}", "format": format_, "games": games, "time": self.time, "paired": False}
-        values |= {"at_once": len(games), "adjudication": {"plies": LONGEST}, **more}
+        values = {"name": f"Demo {format_}", "format": format_, "games": games, "time": time, "paired": False, **more}
+        values |= {"at_once": len(games), "adjudication": {"plies": LONGEST}}
         return spec_value(read_spec(values, time_control.parse))
 
 
