@@ -24,7 +24,7 @@ def test_the_swiss_is_played_in_every_game_and_the_ladder_in_short_ones() -> Non
     assert set(swiss.games) == set(SEED)
     assert swiss.at_once == len(SEED)
     assert set(ladder.games) == set(LADDER_GAMES)
-    assert ladder.options.duration_ms == 15_000
+    assert ladder.options.duration_ms == 10_000
     assert not ladder.options.validation, "a slow bot would spend half of the time in games against itself"
     assert swiss.rated
     assert ladder.rated

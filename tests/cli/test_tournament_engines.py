@@ -84,7 +84,7 @@ def kill(run: subprocess.Popen[str], what: str, which: int = 0) -> bool:
         pytest.param(PIPED, PIPED_BOTS, 16, True, marks=pytest.mark.soak, id="bundled bots"),
         pytest.param(PIPED, PIPED_BOTS, 16, False, marks=pytest.mark.soak, id="bundled bots without a sandbox"),
         pytest.param(LINES_BOT.name, LINES, 40, True, marks=pytest.mark.soak, id="lines"),
-        pytest.param(LINES_BOT.name, LINES, 40, False, id="lines without a sandbox"),
+        pytest.param(LINES_BOT.name, LINES, 40, False, marks=pytest.mark.soak, id="lines without a sandbox"),
     ],
 )
 def test_a_tournament_goes_on_whichever_of_its_processes_is_killed(

@@ -50,7 +50,7 @@ def demo(
     :param directory: The folder that holds the runs.
     :param games: The games or variants to play. [default: all]
     :param rounds: Number of rounds of the Swiss. [default: 3]
-    :param ladder: How long the ladder lasts. [default: 15s]
+    :param ladder: How long the ladder lasts. [default: 10s]
     :param time: The time control of all games. [default: 2s+150ms, 1s+100ms in the ladder]
     :param concurrency: Number of games that are played at the same time. [default: by the number of cores]
     :param port: The port that the arbiter listens on. [default: a free one]

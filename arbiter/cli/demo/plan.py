@@ -29,7 +29,7 @@ LADDER_TIME: Final = "1s+100ms"
 machine), so that no flag falls. The main time is short, because searching bots use it up."""
 
 ROUNDS: Final = 3
-LADDER: Final = "15s"
+LADDER: Final = "10s"
 LONGEST: Final = 120
 """Plies after which a game is drawn: weak bots can go on for long, and a round waits for its last game."""
 TIE_BREAKS: Final = ("buchholz_cut_1", "sonneborn_berger")
