@@ -48,6 +48,7 @@ def arguments() -> dict[str, str]:
     return dict(zip(words[::2], words[1::2], strict=True))
 
 
+@pytest.mark.long
 def test_the_servers_reach_the_bus_and_nobody_else_does() -> None:
     service = of_kind("Service", "arbiter-bus")
     (port,) = service["spec"]["ports"]

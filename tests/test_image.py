@@ -219,6 +219,7 @@ def test_the_servers_of_the_compose_file_play_one_match(container: str, tmp_path
         cluster.remove()
 
 
+@pytest.mark.long
 def test_the_versions_in_the_image_are_those_that_the_project_pins() -> None:
     text = DOCKERFILE.read_text()
     pinned = re.search(r"^UV_VERSION := (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)

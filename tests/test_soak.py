@@ -6,6 +6,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 PYTEST = '#!/bin/sh\necho "$@" >> asked\n[ -e mended ] || case "$*" in *seeds*) exit 1;; esac\n'
 
@@ -19,6 +21,7 @@ def soaked(folder: Path, *more: str) -> tuple[int, list[str]]:
     return done.returncode, [" ".join(line.split("--")[2].split()[:2]) for line in asked.read_text().splitlines()]
 
 
+@pytest.mark.long
 def test_a_part_that_has_passed_is_run_again_only_for_other_code_or_numbers(tmp_path: Path) -> None:
     git = ["git", "-c", "user.name=a", "-c", "user.email=b"]
     shutil.copy(ROOT / "Makefile", tmp_path)

@@ -283,6 +283,7 @@ def test_the_options_of_a_tournaments_sandbox_reach_it(monkeypatch: pytest.Monke
 # -- figures -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", ["top", "doctor"])
 def test_metrics_are_read_with_the_certificate_of_the_option(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str

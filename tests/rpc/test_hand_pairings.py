@@ -29,6 +29,7 @@ async def paused(world: World, tournament_id: str, times: int) -> None:
                 return
 
 
+@pytest.mark.long
 async def test_an_organiser_pairs_a_round_by_hand_while_the_tournament_waits(world: World) -> None:
     organiser = await world.client("org", Scope.ORGANISE)
     tournament_id = (await organiser.create_tournament(SPEC)).tournament_id

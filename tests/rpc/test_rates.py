@@ -147,6 +147,7 @@ async def test_simultaneous_calls_are_delayed_and_all_answered() -> None:
         await asyncio.gather(*(ask(player_pb2.GetPlayerRequest(), metadata=stubs.bob) for _ in range(50)))
 
 
+@pytest.mark.long
 async def test_refusals_are_delayed_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """After the first twenty, refusals wait for their turn, at twice the rate of calls."""
     ManualClock(monkeypatch)  # no budget refills

@@ -479,6 +479,7 @@ async def test_every_rpc_treats_each_caller_as_the_table_says(factory: Factory, 
     assert found == wanted
 
 
+@pytest.mark.long
 async def test_public_reading_needs_no_token_and_changes_nothing_else(public_stage: Factory) -> None:
     """A wrong token is refused as before; a caller without one sends none."""
     server = public_stage.stubs.served

@@ -143,6 +143,7 @@ async def change_the_bus(made: Servers, nats: Nats, network: Network, observers:
         assert await made.metric("bus_refused_total") == [0, 0]
 
 
+@pytest.mark.long
 async def test_a_bus_for_a_store_that_is_not_shared_is_refused(tmp_path: Path) -> None:
     settings = load(None, store=f"sqlite:///{tmp_path}/arbiter.db", bus="nats://127.0.0.1:1")
     with pytest.raises(OperatorError, match=r"a bus is for servers that share a PostgreSQL.*leave out --bus"):

@@ -47,6 +47,7 @@ async def permissions(settings: Settings) -> list[Finding]:
     return [each for each in examined.findings if each.subject == "permissions"]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("no_umask")
 async def test_no_file_of_a_store_is_open_to_others(settings: Settings, tmp_path: Path) -> None:
     state = tmp_path / "state"
@@ -83,6 +84,7 @@ def test_exported_files_are_closed_even_if_the_last_export_was_killed(tmp_path: 
     assert names_and_open_ones(tmp_path) == ({"m1.jsonl"}, [])
 
 
+@pytest.mark.long
 async def test_the_doctor_names_files_that_others_may_use(settings: Settings, tmp_path: Path) -> None:
     state = tmp_path / "state"
     async with open_record(settings):

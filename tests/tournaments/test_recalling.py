@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
+import pytest
+
 from arbiter.service.record.snapshots import difference
 from arbiter.service.tournaments.own_ratings import results_of
 from arbiter.testing.random_tournaments import TournamentRun
@@ -87,6 +89,7 @@ def steps(log: list[ev.Event]) -> Iterator[tuple[int, Tournament, frozenset[int]
     yield len(log), tournament, frozenset()
 
 
+@pytest.mark.long
 def test_decisions_on_old_games_are_those_on_the_whole_ladder(seeds: int) -> None:
     for seed in range(max(4, seeds // 10)):
         _check_decisions(seed)

@@ -44,6 +44,7 @@ def reports(draw: st.DrawFn) -> Report:
     return Report(draw(st.text(PLAIN, max_size=40)), tuple(players), draw(st.integers(0, 99)))
 
 
+@pytest.mark.long
 @given(reports())
 def test_a_report_reads_back(report: Report) -> None:
     assert read(write(report)) == report

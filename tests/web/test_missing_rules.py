@@ -32,6 +32,7 @@ def install(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
         lookup.cache_clear()
 
 
+@pytest.mark.long
 async def test_matches_without_rules_wait_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     install(monkeypatch, "row")
     store = Store(MemoryJournal(), MemoryDirectory())

@@ -158,6 +158,7 @@ async def test_a_long_log_without_a_snapshot_gets_one_after_a_start() -> None:
         await asyncio.sleep(1)
 
 
+@pytest.mark.long
 @virtually
 async def test_a_log_without_a_snapshot_is_read_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     contest, journal = contest_with(MemorySnapshots(10_000))
@@ -180,6 +181,7 @@ async def test_a_log_without_a_snapshot_is_read_in_portions(monkeypatch: pytest.
     await check_end(contest, tournament_id)
 
 
+@pytest.mark.long
 @virtually
 async def test_a_ruling_on_an_old_game_after_the_snapshot_has_that_game_read_and_without_a_snapshot_the_whole_log(
     monkeypatch: pytest.MonkeyPatch,
