@@ -34,7 +34,7 @@ def archive(
     as before, and backups have them. A few matches are moved in each transaction: if this is interrupted, do it again.
     A match whose record is damaged is named and stays where it is; the exit code is 1 then.
 
-    :param days: Move the matches that ended at least so many days ago.
+    :param days: Move the matches that ended at least this many days ago.
     :param dry_run: Only say how many there are.
     """
     settings = load(config, store=store, keys=keys)

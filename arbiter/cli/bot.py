@@ -70,9 +70,9 @@ class Engine:
     option: Annotated[
         tuple[str, ...], _help("With --uci: an option of the engine, such as Hash=64; once for each.", negative=())
     ] = ()
-    nodes: Annotated[int, _help("With --uci: search so many nodes a move, whatever the clock says.")] = 0
-    depth: Annotated[int, _help("With --uci: search so many plies deep.")] = 0
-    movetime: Annotated[int, _help("With --uci: search for so many milliseconds.")] = 0
+    nodes: Annotated[int, _help("With --uci: search this many nodes a move, whatever the clock says.")] = 0
+    depth: Annotated[int, _help("With --uci: search this many plies deep.")] = 0
+    movetime: Annotated[int, _help("With --uci: search for this many milliseconds.")] = 0
     ponder: Annotated[
         bool, _help("With --uci: think in the opponent's time, about the answer that it expects.", negative=())
     ] = False
@@ -130,7 +130,7 @@ def run(
     ] = "",
     json: Annotated[bool, _help("Speak JSON lines, and not lines of words.", negative=())] = False,
     wishes: Wishes | None = None,
-    matches: Annotated[int | None, _help("Stop after so many have ended.")] = None,
+    matches: Annotated[int | None, _help("Stop after this many have ended.")] = None,
     move_time: Annotated[float | None, _help("Seconds that an answer may take, beside the clock.")] = None,
     start_time: Annotated[float, _help("Seconds that the program has to introduce itself.")] = 10.0,
     restarts: Annotated[int, _help("In how many turns of a match it may fail before it is resigned.")] = 3,

@@ -117,7 +117,7 @@ def show(match_id: MatchId, /, *, ply: int | None = None, connection: Connection
 
     `arbiter watch` steps through a match that is over.
 
-    :param ply: Show the board after so many moves, 0 for the start. [default: after the last one]
+    :param ply: Show the board after this many moves, 0 for the start. [default: after the last one]
     """
     with connected(connection) as client:
         match_id = short_ids.match_id(client, match_id)

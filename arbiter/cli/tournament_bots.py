@@ -93,7 +93,7 @@ class BotTable(NamedTuple):
     resign_moves: Annotated[
         int,
         Option(
-            "With `uci`: it resigns after so many successive moves of its own with a score of at most minus "
+            "With `uci`: it resigns after this many successive moves of its own with a score of at most minus "
             "`resign_score`.",
             (0, MOST_MOVES),
         ),
@@ -102,7 +102,7 @@ class BotTable(NamedTuple):
     draw_moves: Annotated[
         int,
         Option(
-            "With `uci`: it offers and accepts a draw after so many successive moves of its own with a score "
+            "With `uci`: it offers and accepts a draw after this many successive moves of its own with a score "
             "within `draw_score` of 0, without a capture or a pawn move between them.",
             (0, MOST_MOVES),
         ),

@@ -39,7 +39,7 @@ def watch(
     :param all_: Print a line for every event of every match, until Ctrl-C.
     :param from_start: With --all: begin with the first event on record instead of the next one.
     :param label: With --all: only matches with this label.
-    :param ply: Of a match that is over: begin after so many moves. Without a terminal, show only the board there.
+    :param ply: Of a match that is over: begin after this many moves. Without a terminal, show only the board there.
     """
     if bool(match_id) == all_:
         raise Failure("say what to watch: a match's id, or --all")

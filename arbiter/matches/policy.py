@@ -44,7 +44,7 @@ class Policy:
     Raises Refusal PARAMETER_INVALID (facts what, where, allowed) for values out of range.
     """
 
-    illegal_moves: Annotated[int, Option("A player with so many illegal moves has lost.", (1, 100))] = 4
+    illegal_moves: Annotated[int, Option("A player with this many illegal moves has lost.", (1, 100))] = 4
     kept_refusals: Annotated[
         int, Option("How many refused requests of a player the record keeps, besides strikes.", (0, 1_000))
     ] = 100
@@ -54,7 +54,7 @@ class Policy:
     abandon_ms: Annotated[
         int,
         Option(
-            "A player that is absent so long has lost, if the other one is there; 0: never, but its clock runs.",
+            "A player that is absent this long has lost, if the other one is there; 0: never, but its clock runs.",
             (0, LONGEST_MS),
         ),
     ] = 60_000

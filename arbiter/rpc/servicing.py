@@ -51,7 +51,12 @@ class ContextPart(Protocol):
 
 
 class PlainContext:
-    """What is alike in the contexts of calls that gRPC does not carry: who calls, and what to do at the end."""
+    """What is alike in the contexts of calls that gRPC does not carry: who calls, and what to do at the end.
+
+    as_json: whether the client wants messages as JSON.
+    """
+
+    as_json = False
 
     def __init__(self, metadata: Iterable[tuple[str, str]], peer: str) -> None:
         self._metadata = tuple(metadata)
@@ -96,11 +101,11 @@ def call_of(context: ContextPart) -> Call:
 
 def as_json(context: ContextPart) -> bool:
     """Return whether the client wants messages as JSON."""
-    return getattr(context, "as_json", False)
+    return isinstance(context, PlainContext) and context.as_json
 
 
 def encoded(content: bytes, context: ContextPart) -> bytes:
-    """Return a message that has been encoded elsewhere, as JSON if the client wants that."""
+    """Return a message that is encoded already; the type says if it is JSON, as `as_json` has asked for."""
     return JsonBytes(content) if as_json(context) else content
 
 

@@ -32,7 +32,9 @@ class LeagueRules:
     ] = 1
     missing: Annotated[
         int,
-        Option("A player that plays no game in so many seasons in a row drops out; 0: nobody does.", bounds=(0, 20)),
+        Option(
+            "A player that plays no game in this many successive seasons drops out; 0: nobody does.", bounds=(0, 20)
+        ),
     ] = 2
 
 

@@ -149,7 +149,7 @@ class Options:
     ] = 0
     accelerated: Annotated[bool, Option("With Baku acceleration, for many players.", formats=(Format.SWISS,))] = False
     best_of: Annotated[
-        int, Option("A tie is the best of so many meetings.", bounds=(1, 99), formats=(Format.KNOCKOUT,))
+        int, Option("A tie is the best of this many meetings.", bounds=(1, 99), formats=(Format.KNOCKOUT,))
     ] = 1
     double: Annotated[bool, Option("A player is out after two lost ties.", formats=(Format.KNOCKOUT,))] = False
     third_place: Annotated[
@@ -181,7 +181,7 @@ class Options:
     ] = 50
     most_meetings: Annotated[
         int,
-        Option("After so many meetings it ends undecided.", bounds=(1, 10_000_000), formats=(Format.TRIAL,)),
+        Option("After this many meetings it ends undecided.", bounds=(1, 10_000_000), formats=(Format.TRIAL,)),
     ] = 10_000
     normalised: Annotated[
         bool,
@@ -252,21 +252,23 @@ class EntryRules:
 class Adjudication:
     """When the arbiter ends a game by rule, or by a plug-in. Evaluations are those of the bots' comments."""
 
-    plies: Annotated[int, Option("A game of so many plies is a draw; 0: never.", bounds=(0, 1_000_000))] = 0
-    material: Annotated[int, Option("A player with so much more material wins.", bounds=(0, 1_000))] = 0
+    plies: Annotated[int, Option("A game of this many plies is a draw; 0: never.", bounds=(0, 1_000_000))] = 0
+    material: Annotated[int, Option("A player with this much more material wins.", bounds=(0, 1_000))] = 0
     material_plies: Annotated[
         int, Option("For how many successive plies the lead in material has to last; 0: never.", bounds=(0, 10_000))
     ] = 0
     evaluation: Annotated[
         int,
-        Option("A player wins if both bots say that it is better by so much, in permille above 500.", bounds=(0, 500)),
+        Option(
+            "A player wins if both bots say that it is better by this much, in permille above 500.", bounds=(0, 500)
+        ),
     ] = 0
     evaluation_plies: Annotated[
         int, Option("For how many successive plies both bots have to say so; 0: never.", bounds=(0, 10_000))
     ] = 0
     draw_evaluation: Annotated[
         int,
-        Option("A game is a draw if both bots say that it is level within so much, in permille.", bounds=(0, 500)),
+        Option("A game is a draw if both bots say that it is level within this much, in permille.", bounds=(0, 500)),
     ] = 0
     draw_plies: Annotated[
         int, Option("For how many successive plies both bots have to say so; 0: never.", bounds=(0, 10_000))

@@ -30,7 +30,7 @@ from arbiter.sandbox.bot_process import Hit
 from arbiter.sandbox.bubblewrap import Program, Sandbox
 
 ORGANISER: Final = "organiser"
-SERVER_PATIENCE_S: Final = 300.0  #: how long an answer of a server that runs is awaited: a start may take a minute
+SERVER_PATIENCE_S: Final = 300.0  #: for the server to answer first: a start on a busy machine takes a minute
 BOTS_PATIENCE_S: Final = 60.0  #: for all bots to connect
 LOOK_EVERY_S: Final = 0.1
 STALL_MS: Final = 1_000

@@ -107,7 +107,7 @@ def _add_bot_options(parser: Parser, seeded: bool) -> None:
     add("--invitation", default="", help="the invitation to register with, where one is needed")
     add("--games", default="", help="games or variants to play, separated by commas (default: the bot's own)")
     add("--most-matches", type=int, metavar="N", help="how many matches to play at once (default: the bot's own)")
-    add("--matches", type=int, metavar="N", help="stop after so many matches have ended")
+    add("--matches", type=int, metavar="N", help="stop after N matches have ended")
     add("--seek", action="append", default=[], type=_checked_terms, metavar=f'"{_SEEK}"', help="keep a seek open")
     add("--accept-seeks", action="store_true", help="accept open seeks of others that suit")
     add("--enter-tournaments", action="store_true", help="enter tournaments that suit")
