@@ -75,7 +75,7 @@ def test_the_table_has_each_game_of_the_kind_and_why_it_is_left_out() -> None:
 
 def test_the_page_of_games_names_each_and_those_that_are_left_out() -> None:
     text = (ROOT / "deploy" / "GAMES.md").read_text("utf-8").partition("## Games of OpenSpiel")[2]
-    listed, left_out = text.partition("has the parameters of each")[::2]
+    listed, left_out = text.partition("Left out are")[::2]
     assert set(re.findall(r"`([a-z_]+)`", listed)) == {*GAMES}
     assert all(f"`{name}`" in left_out for name in LEFT_OUT)
 
