@@ -37,8 +37,8 @@ class _Servers(NamedTuple):
     @property
     def name(self) -> str:
         if not self.number:
-            return "one process, SQLite"
-        return f"{self.number} server{'s' if self.number > 1 else ''}{' with NATS' if self.bus else ''}"
+            return "one, SQLite"
+        return f"{self.number}{' with NATS' if self.bus else ''}"
 
 
 def page(text: str, kept: Mapping[str, Any]) -> str:
@@ -57,7 +57,7 @@ def _plan(kept: Mapping[str, Any]) -> list[Row]:
     plan, machine = kept.get("plan", {}), kept["machine"]
     rounds = max(len(figure["rounds"]) for figure in kept["figures"])
     return [
-        ("measured on", "pairs of players", "rounds", "seconds of each part", "processors", "modules", "time stolen"),
+        ("day", "pairs of players", "rounds", "seconds of each", "processors", "modules", "time stolen"),
         (
             kept.get("date", UNKNOWN),
             f"{plan.get('pairs', UNKNOWN)}",
@@ -75,14 +75,14 @@ def _measured(kept: Mapping[str, Any]) -> list[Row]:
     figures, sizes = _figures(kept), _sizes(kept)
     rows = (
         ("moves a second, players answer at once", "moves_per_s"),
-        (f"{_load(figures, 'single_loaded_us')} moves/s offered: processor time a move: servers, µs", "loaded_us"),
-        ("the same, of the single process's", "us_loaded_ratio"),
+        (f"{_load(figures, 'single_loaded_us')} moves/s offered: processor time a move, µs", "loaded_us"),
+        ("the same, of the one on SQLite", "us_loaded_ratio"),
         ("PostgreSQL, µs", "postgres_us"),
         (f"{_load(figures, 'single_ack_p50_ms')} moves/s offered: acknowledged, p50, ms", "ack_p50_ms"),
         ("the same, p99", "ack_p99_ms"),
-        ("from the commit to an observer (of several servers: at another one), p50, ms", "seen_p50_ms"),
+        ("commit to observer (at another server), p50, ms", "seen_p50_ms"),
     )
-    found: list[Row] = [("", *(size.name for size in sizes))]
+    found: list[Row] = [("servers", *(size.name for size in sizes))]
     for title, key in rows:
         cells = [figures.get(f"{size.key}_{key}") for size in sizes]
         if any(cells):
