@@ -10,7 +10,7 @@ import pytest
 from arbiter.service.tournaments import adjudicators
 from arbiter.service.tournaments.adjudicators import AdjudicatedEnd, AdjudicatorFailed, Case
 from arbiter.workers.adjudicator_worker import AdjudicatorProcess
-from tests.documents import block, install
+from tests.documents import install
 
 PLUGIN = """
 from arbiter.games import registry
@@ -82,11 +82,10 @@ async def test_a_plug_in_that_works(judges: AdjudicatorProcess) -> None:
     assert await judges.judge("three-ahead", case(elevation(3))) == AdjudicatedEnd(1, "6 to 3")
 
 
-async def test_a_package_adds_a_plug_in_as_the_guide_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = block("deploy/ADDING.md", "arbiter.adjudicators")
+async def test_a_package_adds_a_plug_in_as_its_docstring_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     example = [line[4:] for line in (adjudicators.__doc__ or "").splitlines() if line.startswith("    ")]
-    assert example[:2] == shown.splitlines(), "the module's docstring, to which the guide refers, has the same example"
-    install(tmp_path, shown, [("my_package.py", "\n".join(["from __future__ import annotations", *example[2:]]))])
+    module = "\n".join(["from __future__ import annotations", *example[2:]])
+    install(tmp_path, "\n".join(example[:2]), [("my_package.py", module)])
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     process = AdjudicatorProcess(longest_s=20.0)
