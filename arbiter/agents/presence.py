@@ -104,7 +104,7 @@ class Presence(arb.Bot):
     # ---- what the agent does -------------------------------------------------------------------------------------
 
     async def news(self, seconds: float) -> None:
-        """Wait until something has happened on the stream, or for so many seconds."""
+        """Wait until something has happened on the stream, or for this many seconds."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._news.wait(), seconds)
 

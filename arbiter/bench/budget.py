@@ -31,7 +31,7 @@ from arbiter.config import Limits
 
 PLAYER: Final = "player"  #: all attacks of one player at once
 ADDRESS: Final = "address"  #: all attacks at once, from one address
-ADDRESSES: Final = "addresses"  #: all of them from so many addresses as `MANY` says, with a player at each
+ADDRESSES: Final = "addresses"  #: all of them from as many addresses as `MANY` says, with a player at each
 MANY: Final = 10
 READERS: Final = "arbiter.bench.readers"
 CALLERS: Final = "arbiter.bench.callers"
@@ -113,7 +113,7 @@ def _make_history(
 
 
 def _attacks(plan: BudgetPlan, server_process: ServerProcess, match_id: str, many: int) -> list[AttackPlan]:
-    """Return each attack, by so many players from as many addresses. match_id: of a long match that is over."""
+    """Return each attack, by this many players from as many addresses. match_id: of a long match that is over."""
     readers = server_process.tokens([f"reader-{many}-{n}" for n in range(many)], player_pb2.SCOPE_OBSERVE)
     streams = {"address": server_process.address, "tokens": readers}
     return [

@@ -95,7 +95,7 @@ def _play(plan: ClusterPlan, progress: Progress) -> Mapping[Servers, SizeRounds]
 
 
 def _single(plan: ClusterPlan, number: int, rate: float, place: Database) -> ClusterRound:
-    """Play the single process at so many moves a second."""
+    """Play the single process at this many moves a second."""
     warm_up_s = min(WARM_UP_S, plan.seconds)
     with contest(0, plan.pairs, FASTEST * warm_up_s + rate * plan.seconds, place, plan.folder) as alone:
         alone.round(warm_up_s)

@@ -128,7 +128,7 @@ def _turn(match: LiveMatch, ply: int) -> Turn:
 async def measure(
     variant: str, uci: str, at_once: int, plies: int, seconds: float, store: str = ""
 ) -> dict[str, float]:
-    """Play so many games at once; return moves, games, seconds and processor seconds of this process.
+    """Play this many games at once; return moves, games, seconds and processor seconds of this process.
 
     store: the path of a new file, in which each move is stored.
     """

@@ -1,6 +1,6 @@
 """Growth: processor time a move, memory a match and time to start, by the number of live matches.
 
-For each number a log with so many live matches is written, and a server is started on a copy of it, once a round. Then
+For each number a log with this many live matches is written. In each round a server is started on a copy of it. Then
 ten pairs of players, a stream a player, who share all matches evenly, play at an offered load
 (`arbiter.bench.arrivals`) that is the same for every number: only the number of matches differs. A server on an empty
 log shows what the process itself takes. Matches have as many moves in the log as those of `arbiter.bench.recovery`:

@@ -75,7 +75,7 @@ class RawCall(asyncio.Protocol):
         self._transport.write(_frame(RST_STREAM, 0, STREAM, CANCEL.to_bytes(4, "big")))
 
     def grant(self, more: int) -> None:
-        """Let the server send so many bytes more."""
+        """Let the server send this many bytes more."""
         assert self._transport is not None
         self._transport.write(_frame(WINDOW_UPDATE, 0, STREAM, more.to_bytes(4, "big")))
 

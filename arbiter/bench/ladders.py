@@ -1,7 +1,7 @@
 """A ladder that has run for long: what its old games cost, by their number.
 
-For each number a store with so many ended games is written (`arbiter.bench.old_ladder`). A server is started on it, and
-asked for what people and bots ask for: the tournament, its standings, its page, the leaderboard, and the next pairing
+For each number a store with this many ended games is written (`arbiter.bench.old_ladder`). A server starts on it and
+is asked for what people and bots ask for: the tournament, its standings, its page, the leaderboard, the next pairing
 for two bots that come. All of these should stay as they are, or grow as the logarithm. A second start finds no snapshot
 and reads the whole log, as the first one after an upgrade does: its time grows with the log, its memory should not.
 

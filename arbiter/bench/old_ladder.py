@@ -54,7 +54,7 @@ AT_ONCE: Final = 100  #: games that are being stored at the same time
 
 
 async def write_ladder(store: NewStore, games: int) -> str:
-    """Write a ladder on which so many games have ended, and which goes on; return its id."""
+    """Write a ladder on which this many games have ended, and which goes on; return its id."""
     ladder = _Ladder(games)
     async with open_store(store.url, ring=store.folder / "arbiter.keys") as opened:
         begun = ladder.begin()

@@ -10,7 +10,7 @@ turns are answered for this time; turns that came earlier are answered at its st
 messages are under way: `moves` acknowledged, `in_time` (how many of them within the round), `seconds`, `latencies`
 (milliseconds, from sending a move to its receipt), `sent` and `received` (messages, bytes), `refused`.
 
-An order `turns` waits until so many turns have come outside of rounds, and is answered by their number.
+An order `turns` waits until this many turns have come outside of rounds, and is answered by their number.
 
 An order with `offered` (moves a second) and `seed` starts a round in which moves fall due at drawn times
 (`arbiter.bench.arrivals`), and a latency counts from the time when its move was due. The round ends when every move is
@@ -85,7 +85,7 @@ class SharedData:
             come.set()
 
     async def turns(self, wanted: int) -> int:
-        """Wait until so many turns have come outside of rounds; return their number."""
+        """Wait until this many turns have come outside of rounds; return their number."""
         if self._turns < wanted:
             self._enough = (wanted, asyncio.Event())
             await self._enough[1].wait()

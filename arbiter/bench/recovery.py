@@ -119,7 +119,7 @@ async def _written(place: NewStore, matches: int, plies: int, starts: int) -> _L
 
 
 def _turn(match_id: str, moves: Sequence[str], ply: int, first: str, second: str) -> _Turn:
-    """Return the turn of a scripted game after so many moves. first, second: the tokens of its players."""
+    """Return the turn of a scripted game after this many moves. first, second: the tokens of its players."""
     if ply >= len(moves):
         raise BenchError(f"the games of this bench have {len(moves)} moves: write fewer, or start less often")
     game = registry.game(GAME)

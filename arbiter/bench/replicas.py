@@ -32,7 +32,7 @@ NOBODY: Final = "nobody"  #: the user of a benchmark's PostgreSQL, if the benchm
 
 
 class Servers(NamedTuple):
-    """The servers of a contest: so many replicas on PostgreSQL, 0 for one server on SQLite; with NATS as their bus."""
+    """A contest's servers: this many replicas on PostgreSQL, 0 for one server on SQLite; with NATS as their bus."""
 
     replicas: int
     bus: bool = False
@@ -131,7 +131,7 @@ class Replicas:
 def contest(
     replicas: int, pairs: int, moves: float, place: Database, folder: Path | None, bus: NatsProcess | None = None
 ) -> Iterator[Replicas]:
-    """Start replicas, or (0) a server on SQLite, with pairs of players, and with matches for so many moves."""
+    """Start replicas, or (0) a server on SQLite, with pairs of players, and with matches for this many moves."""
     games = scripts(GAME, SCRIPTS)
     with ExitStack() as stack:
         store = stack.enter_context(new_store(folder, place.url if replicas else ""))

@@ -16,7 +16,7 @@ from arbiter.bench.stores import NewStore, new_store
 
 SERVER = "arbiter.bench.measured_server"
 ANY_PORT = "127.0.0.1:0"
-CALL_S = 240.0  #: timeout of a call: only a server that hangs takes so long, however busy the machine
+CALL_S = 240.0  #: timeout of a call: only a server that hangs takes this long, however busy the machine
 PAGE = 500  #: matches in a page of a list
 AT_ONCE = 20  #: the organiser's concurrent calls
 

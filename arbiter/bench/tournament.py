@@ -141,7 +141,7 @@ def _run(plan: TournamentPlan, at_once: int, plies: int) -> Played:
 
 
 def specification(plan: TournamentPlan, at_once: int, plies: int) -> str:
-    """Return the tournament's file: two equal bots, so many games at once, which are drawn after some plies."""
+    """Return the tournament's file: two equal bots, this many games at once, which are drawn after some plies."""
     bot = f'uci = "{plan.uci}"\nnodes = 1\n' if plan.uci else f'bot = "random"\nargs = "{BY_GRPC * plan.network}"\n'
     bots = "".join(f'[[bots]]\nname = "{name}"\n{bot}' for name in ("one", "two"))
     opening = f'[openings]\nplies = {OPENING}\nseed = "bench"\n' if plan.uci else ""

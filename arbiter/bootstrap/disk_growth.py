@@ -65,7 +65,7 @@ def _days(days: float) -> str:
 
 
 def _filled(subject: str, text: str, free: int, bytes_a_day: float, advice: str) -> Finding:
-    """Return the finding that a disk with so many free bytes is full one day, with advice if that is soon."""
+    """Return the finding that a disk with this many free bytes is full one day, with advice if that is soon."""
     left = (free - LEAST_BYTES) / bytes_a_day
     if left > LONG_DAYS:
         whose = f"{text}; its disk has room for more than {LONG_DAYS // 365} years of that"

@@ -227,7 +227,7 @@ def _of_several(sample: Sample) -> Iterator[Finding]:
         advice = "look at the load of this machine, the database and the network; or raise limits.server_silence_ms"
         yield Finding("alive", Grade.NOTE, text, f"{advice} on all servers")
     if gone:
-        text = f"{counted(int(gone), 'other server')} gone since its start, or silent for so long"
+        text = f"{counted(int(gone), 'other server')} gone since its start, or silent for too long"
         yield Finding("failovers", Grade.NOTE, text, "look at their logs, and at the memory of their machines")
     if sample.value("arbiter_bus_lost"):
         text = "it does not hear all other servers by the bus, and reads the store for news instead"

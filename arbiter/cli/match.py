@@ -161,12 +161,12 @@ def _moves(match: arb.Match, line: Line | None, first: int, end: int) -> str:
 
 
 def _last(match: arb.Match, line: Line | None, ply: int) -> str:
-    """Return the last of so many moves, '' if there is none."""
+    """Return the last of this many moves, '' if there is none."""
     return _moves(match, line, ply - 1, ply) if ply else ""
 
 
 def _drawn(match: arb.Match, line: Line | None, ply: int) -> str:
-    """Return the board after so many moves, or the last position's text if the game's rules are not known here."""
+    """Return the board after this many moves, or the last position's text if the game's rules are not known here."""
     if line is None:
         return match.position + "\n"
     steps = line.game.steps(line.positions[ply - 1], match.moves[ply - 1]) if ply else None

@@ -262,7 +262,7 @@ class Testbed:
         return await self._within(condition, seconds * max(1.0, self.scale))
 
     async def lasts(self, seconds: float, condition: Callable[[], bool] = lambda: False) -> None:
-        """Let a state last so long, the same on every machine, or until a condition holds."""
+        """Let a state last this long, the same on every machine, or until a condition holds."""
         await self._within(condition, seconds)
 
     # -- matches -----------------------------------------------------------------------------------------------------

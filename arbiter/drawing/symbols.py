@@ -6,7 +6,7 @@ without a position, whatever pieces it has. The letter of a piece without a shap
 | id | what it is |
 | --- | --- |
 | `tile`, `tile-dark` | an empty cell |
-| `h0` … `h12` | the ground of a cell with so many tiles, and bricks to count; `height`: its number |
+| `h0` … `h12` | the ground of a cell with this many tiles, and bricks to count; `height`: its number |
 | `land1`, `land2` | a cell of a seat's territory |
 | `fresh` | the piece on a cell that the last move reached, where pieces cover their cells |
 | `mark` | a cell with a property, such as a lily |

@@ -165,7 +165,7 @@ def prey_in_reach(frogs: int, prey: int, others: int, free: int, most: int) -> i
     """Return the mask of the pieces of `prey` over which one of the frogs can hop, in a move of one hop or more.
 
     `others`: the pieces that are neither prey nor one of the frogs' own cells to start from; they can be hopped over
-    and stay. `most`: so many of the prey leave until the move goes no further. What `hunters` says of the graph holds
+    and stay. `most`: this many of the prey leave until the move goes no further. What `hunters` says of the graph holds
     here: a shortest path hops over no piece twice, so a search by the number of prey that has left finds them all.
     """
     found = 0

@@ -12,7 +12,7 @@ from arbiter.service.ports.environment import TimeReading
 
 KEPT: Final = 8
 """Looks among which the one with the shortest round trip counts, as in the clock filter of NTP (RFC 5905)."""
-SLEW: Final = 200  #: the clock gains or loses at most one part in so many: 5 ms a second
+SLEW: Final = 200  #: the clock gains or loses at most one part in this many: 5 ms a second
 DRIFT_NS: Final = 2_000_000  #: by which two clocks may come apart within KEPT looks
 STEP_NS: Final = 128_000_000
 """A difference from which on the other clock was set, or ours stood still (RFC 5905: STEPT)."""

@@ -35,7 +35,7 @@ SLACK_S: Final = 0.002  #: short steps may come at once, if they are ahead of th
 CALL_S: Final = 0.000_35  #: of the event loop, for what gRPC or the page's server does before a call and after it
 IDLE_S: Final = 0.000_2  #: a turn of the event loop that takes no longer had nothing to do
 SENDING_S: Final = 0.002  #: after a move is stored, its answer and the next turn are sent in this time
-IDLE_TURNS: Final = 2  #: so many of them in succession, since a move takes several turns
+IDLE_TURNS: Final = 2  #: this many of them in succession, since a move takes several turns
 
 
 class Background:
@@ -74,7 +74,7 @@ class Background:
         return Run(self, work, name, charge, before, besides_s)
 
     async def spend(self, name: str, seconds: float) -> None:
-        """Wait for a turn, for a step that has been made already and has taken so many seconds.
+        """Wait for a turn, for a step that has been made already and has taken this many seconds.
 
         Work that takes turns for its steps has one now, and pays for them as it is.
         """

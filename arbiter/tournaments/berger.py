@@ -45,7 +45,7 @@ class Round(NamedTuple):
 
 
 def number_of_rounds(players: int, cycles: int = 1) -> int:
-    """Return how many rounds it takes until each two of so many players have met `cycles` times."""
+    """Return how many rounds it takes until each two of this many players have met `cycles` times."""
     return cycles * (players - 1 + players % 2)
 
 

@@ -5,9 +5,9 @@ formats. It describes each fault in words; an empty list means that every round 
 
 Rules for all formats: nobody is paired after withdrawing, before entering, or twice at once in a round; nobody is
 paired with itself (except a ladder's newcomer); meetings and games are numbered without gaps; a pair of games has both
-seatings; no game ends twice; void games are played again, no more than `attempts` times; nobody wins by walkover who
-has withdrawn, or did not come to its own last game. Each module of `arbiter.tournaments.checks` adds the rules of its
-format. What an organiser has paired by hand may break some of these; it has to be done as it was asked.
+seatings; no game ends twice; void games are played again, no more than `attempts` times; nobody wins by walkover after
+withdrawing, or without having come to its own last game. Each module of `arbiter.tournaments.checks` adds the rules of
+its format. What an organiser has paired by hand may break some of these; it has to be done as it was asked.
 """
 
 from __future__ import annotations

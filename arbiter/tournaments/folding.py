@@ -31,7 +31,7 @@ _LAST: Final = 2  #: meetings of each player with others
 
 
 def fold(tournament: Tournament, most: int = MOST) -> None:
-    """Drop old games of a tournament, if it is a ladder and there are enough: those of at most so many meetings."""
+    """Drop old games of a tournament, if it is a ladder and there are enough: those of at most this many meetings."""
     paired = len(tournament.meetings)
     if paired < max(KEPT, tournament.old.looked_at) + AT_ONCE or not _folds(tournament):
         return

@@ -82,7 +82,7 @@ class Numbered(Generic[T]):
         return place in self._items
 
     def cut(self, number: int) -> None:
-        """Remove so many items from the end, as if they had never been."""
+        """Remove this many items from the end, as if they had never been."""
         for place in range(self._length - number, self._length):
             del self._items[place]
         self._length -= number

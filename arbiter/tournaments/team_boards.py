@@ -63,7 +63,7 @@ def match_pairs(first: Sequence[str], second: Sequence[str], *, turn: int = 0, e
     """Return the pairs of a round of a match of two teams, by the boards of the first one.
 
     On odd boards the player of the first team has seat 1, on even boards that of the second one. everybody: each player
-    meets all of the other team; in round `turn`, from 0, the opponent is so many boards further, and seats alternate.
+    meets all of the other team; in round `turn`, from 0, the opponent is this many boards further, and seats alternate.
     """
     pairs: list[Pair] = []
     for board, player in enumerate(first):

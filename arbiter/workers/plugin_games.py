@@ -37,7 +37,7 @@ from arbiter.workers.process import frame
 from arbiter.workers.worker import STARTING_S, Worker
 
 WORKER: Final = "arbiter.workers.plugin_worker"
-SEVERAL_S: Final = 0.01  #: for which a process does several calls at once: a move of a match may wait so long
+SEVERAL_S: Final = 0.01  #: for which a process does several calls at once: a move of a match may wait this long
 ANSWERS: Final = 512  #: that are kept of each package: whoever had to wait for one asks again
 MOST_SHOWN: Final = 300  #: characters of an error that rules have raised
 STOPPING: Final = "the server is stopping"

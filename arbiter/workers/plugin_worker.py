@@ -74,7 +74,7 @@ def ask(
 
 
 def ask_several(calls: Sequence[tuple[str, str, int, tuple[Any, ...], int]], within_s: float) -> list[str]:
-    """Return the answers to the first of some calls: of as many as take so many seconds in all, and at least of one.
+    """Return the answers to the first of some calls: of as many as take this many seconds in all, and at least of one.
 
     It stops before a call whose position the process does not have (any more), and before MOST_CHARACTERS.
     """

@@ -57,7 +57,7 @@ def run(
     :param no_sandbox: Run the bots with all your permissions.
     :param export_: Write the standings, the tournament's log and all transcripts into this folder at the end.
     :param port: The port that the arbiter listens on. [default: a free one]
-    :param log_days: Remove the output of bots in matches that began more than so many days ago; 0 keeps all.
+    :param log_days: Remove the output of bots in matches that began more than this many days ago; 0 keeps all.
     """
     if no_sandbox and sandbox == "require":
         raise Failure("say either --sandbox require or --no-sandbox")

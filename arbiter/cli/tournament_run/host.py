@@ -278,7 +278,7 @@ def cautions(bots: Sequence[BotEntry], games: int, usable: int) -> Iterator[str]
 
 
 def at_most(bots: int, at_once: int, games: int) -> Iterator[str]:
-    """Yield a caution if the bots can't play so many games at once. at_once: how many each plays at a time."""
+    """Yield a caution if the bots can't play this many games at once. at_once: how many each plays at a time."""
     most = bots * at_once // 2
     if most < games:
         yield (

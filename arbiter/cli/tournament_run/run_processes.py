@@ -250,7 +250,7 @@ class Processes:
             bot_log.wrote(data, now_ms())
 
     async def write_bot_logs(self, days: int) -> NoReturn:
-        """Save the bots' output, a moment after it was written. What is older than so many days is removed; 0: never.
+        """Save the bots' output, a moment after it was written. What is older than this many days is removed; 0: never.
 
         It is looked for at the start, and once a day.
         """

@@ -42,7 +42,7 @@ async def matches(testbed: Testbed) -> None:
         if not accepting.cancel():
             accepting.result()  # this raises: the task ends only by an error of the kit
     if len(agreed) > MATCHES:
-        raise Failed(f"it agreed on more than {MATCHES} matches, though it was to play so many")
+        raise Failed(f"it agreed on more than {MATCHES} matches, though it was to play no more")
     for match in agreed.values():
         if not match.over:
             raise Failed(f"it left {match.id} before the end")

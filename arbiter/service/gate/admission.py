@@ -134,7 +134,7 @@ class Admission:
             self.charge_calls(_counted_as(caller), calls)
 
     def charge_calls(self, name: str, calls: int) -> None:
-        """Charge for an answer as for so many calls. name: under which the caller's budgets are counted."""
+        """Charge for an answer as for this many calls. name: under which the caller's budgets are counted."""
         for buckets in (self._calls, self._pace):
             buckets.owe(name, _now_ms(), calls)
 

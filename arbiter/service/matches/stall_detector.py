@@ -14,7 +14,7 @@ from collections.abc import Callable
 class StallDetector:
     """Looks at the event loop's time now and then. A gap of `most_ms` or more since the last look is a stall.
 
-    If the server is busy for so long, that is one too.
+    If the server is busy for this long, that is one too.
     """
 
     def __init__(self, most_ms: int) -> None:

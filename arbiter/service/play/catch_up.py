@@ -4,8 +4,8 @@ All of them are read from the store. Results and challenges that change meanwhil
 collected. So the bot misses nothing between these first items and the live items that follow.
 
 Some bots never acknowledge a result. They are sent the newest ones; older ones then count as acknowledged, so that they
-are not read again at the next connection. A bot that acknowledges never has so many: at most its open matches end while
-it is away.
+are not read again at the next connection. A bot that acknowledges never has this many: only its open matches end
+while it is away.
 """
 
 from __future__ import annotations

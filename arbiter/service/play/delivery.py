@@ -66,7 +66,7 @@ class Delivery:
         clock: Clock,
         late_ms: int,
     ) -> None:
-        """late_ms: an outage has kept a turn back if its player has waited for it for so long."""
+        """late_ms: an outage has kept a turn back if its player has waited for it for this long."""
         self._late_ms = late_ms
         self._sessions = connections.by_player
         self._matches = matches

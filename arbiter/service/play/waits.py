@@ -17,8 +17,8 @@ from arbiter.service.ports.environment import Clock
 from arbiter.service.ports.journal import StoreFailed
 from arbiter.service.token_bucket import SECOND_MS
 
-SILENCE_S: Final = 0.5  #: a store that answers only after so long was silent
-AFTER_S: Final = 8.0  #: a long silence counts for so long after its end: a client asks again after 6 seconds at most
+SILENCE_S: Final = 0.5  #: a store that answers only after this long was silent
+AFTER_S: Final = 8.0  #: a long silence counts for this long after its end: a client asks again after 6 seconds at most
 SILENCE_MS: Final = round(SILENCE_S * SECOND_MS)
 AFTER_MS: Final = round(AFTER_S * SECOND_MS)
 

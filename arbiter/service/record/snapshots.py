@@ -65,7 +65,7 @@ async def snapshot_and_rest(
 ) -> Beginning:
     """Return the snapshot of a tournament and the records from its event on, or None and all records.
 
-    most: at most so many records. Raises StoreFailed, RecordDamaged.
+    most: at most this many records. Raises StoreFailed, RecordDamaged.
     """
     snapshot, why = await snapshots.newest(tournament), "there is none that was sealed here"
     if snapshot is not None:

@@ -108,7 +108,7 @@ class Follower:
                 self._call(())  # a listener may have put something off
 
     async def _pause(self, took_s: float) -> None:
-        """Wait until the log is to be read again, after a read that took so long."""
+        """Wait until the log is to be read again, after a read that took this long."""
         least_s = min(max(HURRY_S, took_s), LOOK_S)
         await asyncio.sleep(least_s)
         now = asyncio.get_running_loop().time

@@ -20,7 +20,7 @@ REPORT_S: Final = 0.05  #: between two reports of a server that commits nothing
 FRESH_MS: Final = 120  #: an older report says nothing about now
 RARE_S: Final = 1.0  #: between two reads while the bus is trusted
 CHANGE_S: Final = (
-    3.0  #: for so long the bus must be lost, or back, before the log says so; a killed server is known to be gone then
+    3.0  #: the bus is lost, or back, for this long before the log says so; a killed server is known to be gone then
 )
 MOST_BYTES: Final = 32_768  #: of records in one report
 

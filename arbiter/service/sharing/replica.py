@@ -125,7 +125,7 @@ class Replica:
                 await self.news.stream_opened(BEAT_S - HURRY_S)
 
     def expire(self, reason: StoreFailed) -> None:
-        """End all streams if the others may have taken this replica for gone, because it has been silent for so long.
+        """End all streams if the others may have taken this replica for gone, because it has been silent for this long.
 
         Call it before anything is sent to players: a turn that a replica hands over while it counts as gone would
         be charged if this process is killed then.

@@ -9,7 +9,7 @@ class Whereabouts:
     """What this replica knows of players on other ones.
 
     elsewhere: the Play streams on other replicas, as of the last heartbeat. nowhere: players without a stream on any
-    replica, who come from one that may be gone, with the instant at which they left it, as of then.
+    replica that come from one that may be gone, with the instant at which they left it, as of then.
     """
 
     def __init__(self) -> None:

@@ -77,7 +77,7 @@ class Books(Protocol):
         """Return the facts of a book for a variant. Reads the whole file when it is new, or has changed."""
 
     def opening(self, name: str, digest: str, game: str, number: int, plies: int) -> Opening:
-        """Return an entry by its number, from 1, with so many of its moves; see above. Raises WrongEntry."""
+        """Return an entry by its number, from 1, with this many of its moves; see above. Raises WrongEntry."""
 
 
 class NoBooks:

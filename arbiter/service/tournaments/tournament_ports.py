@@ -43,7 +43,7 @@ class PairingWorker(Protocol):
     async def book(self, name: str, game: str, plies: int) -> BookFacts:
         """Return the facts of an opening book for a variant. Raises PairingFailed, also if a first entry is wrong.
 
-        plies: so many moves of an entry are read by the rules; see `books`.
+        plies: this many moves of an entry are read by the rules; see `books`.
         """
 
     async def load(self, tournament: str, records: Sequence[StoredRecord], *, folded: bool) -> StoredLog:

@@ -109,7 +109,7 @@ class Dialect(Protocol):
         """Return the settings by which a power cut could take commits that were reported, a clause each."""
 
     def lock_waits(self, connection: Connection, least_s: float) -> list[str]:
-        """Return who has waited for a lock for so long, and who holds it: a clause for each pair."""
+        """Return who has waited for a lock for this long, and who holds it: a clause for each pair."""
 
     def free_connections(self, connection: Connection) -> int | None:
         """Return how many more connections the database takes; None if it has no limit of its own."""

@@ -205,7 +205,7 @@ class SharingServer(Server):
         return lost
 
     def kill(self, steps: int) -> None:
-        """Kill the process once it has done so many steps more, if it serves."""
+        """Kill the process once it has done this many steps more, if it serves."""
         if self.is_up:
             self.process.kill_after(steps)
 

@@ -13,7 +13,7 @@ from arbiter.testing.simulation.others import Observer
 from arbiter.testing.simulation.plan import Fault, Plan
 from arbiter.testing.simulation.simulated_player import SimulatedBot
 
-MOST_STEPS = 300  #: of a process that is killed: it dies after so many callbacks at most
+MOST_STEPS = 300  #: of a process that is killed: it dies after this many callbacks at most
 LOOK_S = 0.01  #: between two looks whether a player has come to another server
 COMES_LOOKS = 300  #: how often to look
 MOST_STAY_S = 0.5  #: at a server that is killed next

@@ -223,7 +223,7 @@ class TwoStreams(NamedTuple):
 
 
 class ChallengeAnswer(NamedTuple):
-    """A player was answered who had accepted a challenge, or else declined or withdrawn it. refused: why, if it was."""
+    """The answer to a player that accepted a challenge, or else declined or withdrew it. refused: why, if it was."""
 
     player: str
     accepts: bool

@@ -21,7 +21,7 @@ from arbiter.tournaments.schedule import Schedule
 from arbiter.tournaments.spec import Options, Spec, options_in
 
 ORGANISER: Final = "org"
-OPERATORS: Final = ("boss", "deputy")  #: who correct tournaments besides their creator, and rule on ratings
+OPERATORS: Final = ("boss", "deputy")  #: they correct tournaments, as their creator does, and rule on ratings
 GUEST: Final = "guest"  #: enters a tournament that is corrected, never comes, and is suspended now and then
 GAMES: Final = (
     ("circle-of-life(target=2)", 30),

@@ -38,7 +38,7 @@ TWO_BATCHES: Final = "a call was given a second batch while one was under way (T
 
 
 class HeldCall(PlainContext):
-    """A call whose client reads so many messages and then none: what the servicers need of gRPC's context."""
+    """A call whose client reads this many messages and then none: what the servicers need of gRPC's context."""
 
     def __init__(self, peer: str, secret: str, reads: int, headers_s: float, history: RunObservations) -> None:
         super().__init__((("authorization", f"Bearer {secret}"),), peer)

@@ -274,7 +274,7 @@ class Machine:
         self._pace = pace
 
     def lose(self, seconds: float) -> None:
-        """Be behind by so much from now on: the machine was suspended, and its clock stood still."""
+        """Be behind by this much from now on: the machine was suspended, and its clock stood still."""
         self._shown_s -= seconds
 
     def _now_s(self) -> float:

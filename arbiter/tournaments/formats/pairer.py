@@ -146,7 +146,7 @@ class Pairer(ABC):
         return Turn(meeting - 1, times, pair * (self.planned_meetings(spec.options) or 1), pair, spec.paired)
 
     def field_caution(self, spec: Spec, players: int) -> str:
-        """Return a warning for the organiser about a field of so many players, a sentence; '' for none."""
+        """Return a warning for the organiser about a field of this many players, a sentence; '' for none."""
         return ""
 
     def meetings_to_come(self, options: Options, rounds: int, players: int, present: int) -> int | None:

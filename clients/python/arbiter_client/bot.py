@@ -27,7 +27,7 @@ UNCONNECTED: Final = "this bot plays without a connection: there is no server to
 class Extras:
     """Optional content of each turn; it costs time on both sides.
 
-    `legal_moves_up_to` asks for the legal moves if there are at most so many, `steps` for their visible parts.
+    `legal_moves_up_to` asks for the legal moves if there are at most this many, `steps` for their visible parts.
     """
 
     board: bool = False

@@ -68,7 +68,7 @@ def contents(cells: np.ndarray, moves: tuple[str, ...]) -> np.ndarray:
 
 
 def taught(games: int, seed: int | None = 1) -> Tables:
-    """Return tables after so many games of a player against itself."""
+    """Return tables after this many games of a player against itself."""
     dice = np.random.default_rng(seed)
     tables = Tables(np.zeros((len(LINES), 3**4)))
     env = Environment(GAME)

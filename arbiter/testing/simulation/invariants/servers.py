@@ -12,16 +12,16 @@ from arbiter.testing.simulation.plan import Fault
 
 OUTAGE: Final = "The outage is charged to nobody"
 SOON: Final = "Players of a killed server soon go on"
-SAME_MS: Final = 5  #: by so much a server's clock may be wrong
-PACE_MS: Final = 0.5  #: by so much more for each second in which it could not look at the store's
+SAME_MS: Final = 5  #: by this much a server's clock may be wrong
+PACE_MS: Final = 0.5  #: by this much more for each second in which it could not look at the store's
 CORRECTED_S: Final = 4.0  #: after which that is made up for
 JUMPED_S: Final = 1.5  #: after which a machine that was suspended, and reaches the store, has the right time again
 SLACK_MS: Final = 20  #: a charge for less than this of an outage is not looked at
 NOTICED_S: Final = 2.5  #: a server that was stopped for less need not be noticed
-KNOWN_MS: Final = 1_000  #: so long after a player has opened a stream, every server knows it
-SOON_S: Final = 3.0  #: so long after a server was killed, the others have cleaned up after it
-HEARS_S: Final = 0.75  #: so long after that, each of them knows it, and stores the moves that have waited for it
-MEANWHILE_S: Final = 2.0  #: moves that come so long after the kill are looked at
+KNOWN_MS: Final = 1_000  #: this long after a player has opened a stream, every server knows it
+SOON_S: Final = 3.0  #: this long after a server was killed, the others have cleaned up after it
+HEARS_S: Final = 0.75  #: this long after that, each of them knows it, and stores the moves that have waited for it
+MEANWHILE_S: Final = 2.0  #: moves that come this long after the kill are looked at
 TIMELY: Final = frozenset(
     {
         Fault.CRASH,
@@ -51,7 +51,7 @@ TIMELY: Final = frozenset(
     }
 )
 """Faults with which the store answers each call of a server that runs and reaches it, and soon."""
-TWICE_S: Final = 3.0  #: for so long a player may have a stream on two servers that are fine
+TWICE_S: Final = 3.0  #: for this long a player may have a stream on two servers that are fine
 
 
 def lost_servers_are_charged_to_nobody(case: RunEvidence) -> Iterator[Violation]:

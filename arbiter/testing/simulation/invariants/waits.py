@@ -20,10 +20,10 @@ from arbiter.testing.simulation.observations import AskedStream, SentTurn
 
 WAIT: Final = "The wait for the log is charged to nobody"
 READY: Final = "No match starts before its players are ready"
-SLACK_MS: Final = 50  #: so much longer a wait has to be: clocks differ, and messages take a moment
-MET_MS: Final = 1_000  #: for so much of a wait the log must have been locked
+SLACK_MS: Final = 50  #: this much longer a wait has to be: clocks differ, and messages take a moment
+MET_MS: Final = 1_000  #: for this much of a wait the log must have been locked
 AGAIN_MS: Final = 2_000  #: a player who asks for a stream so soon after its last one was ended has not been away
-KEPT_MS: Final = SILENCE_MS + SLACK_MS  #: a request that was given up after so long was in vain
+KEPT_MS: Final = SILENCE_MS + SLACK_MS  #: a request that was given up after this long was in vain
 NOTICED_MS: Final = round(1_000 * RARE_S) + SLACK_MS  #: so soon a server notices that the log is locked
 WRONG_MS: Final = 20  #: a server whose clock is wrong by more can't measure a wait
 

@@ -30,7 +30,7 @@ MARGIN_MS: Final = 20
 """Time that is subtracted from the time that a program may use, for the way of its answer to the arbiter."""
 
 STARTS_A_TURN: Final = 10
-"""After so many failures in one turn, with growing pauses, a bot resigns the match: it may have no clock to end it."""
+"""After this many failures in a turn, with growing pauses, a bot resigns the match: it may have no clock to end it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ _OPTION: Final = re.compile(r"option name (.+?) type ")
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """How an engine searches, beside its clock: at most so many nodes, plies or milliseconds; 0: as the clock says."""
+    """How an engine searches beside its clock: at most this many nodes, plies or milliseconds; 0: as the clock says."""
 
     nodes: int = 0
     depth: int = 0

@@ -20,7 +20,7 @@ class Weights:
     """The weights of the features of a game's positions, in points for seat 1.
 
     pieces: a piece of either seat by its letter in upper case, for its owner. height: a tile under a piece, for its
-    owner. counters: the game's counters by name, with their sign for seat 1. scale: a lead of so many points is worth
+    owner. counters: the game's counters by name, with their sign for seat 1. scale: a lead of this many points is worth
     tanh(1) = 0.76 of a win. promising: a pattern of moves that are tried before most others (see `promise`).
     """
 

@@ -95,10 +95,10 @@ class TournamentOptions:
     rounds, accelerated: of a Swiss. best_of, double, third_place: of a knockout. duration_ms: of an arena or ladder, 0
     for a ladder without end. validation: a ladder's newcomers first play against themselves. elo0, elo1, alpha, beta
     (permille), most_meetings: the hypotheses of a trial, the error rates of its test, and the meeting after which it
-    ends undecided. same_openings: all opponents of a gauntlet's head play the same openings. keep_early_leavers: the
-    games of who leaves a round robin before half of them count for the others. normalised: elo0 and elo1 are normalised
-    Elo. elo_parts: elo0 and elo1 are so many times as large as what they mean. boards: of each team in a tournament of
-    teams, 0 for none. scheveningen: each player meets every player of the other team. match_win, match_draw: the match
+    ends undecided. same_openings: all opponents of a gauntlet's head play the same openings. keep_early_leavers: if a
+    player leaves a round robin before half of its games, these count for the others. normalised: elo0 and elo1 are
+    normalised Elo. elo_parts: elo0 and elo1 are divided by this. boards: of each team in a tournament of teams, 0 for
+    none. scheveningen: each player meets every player of the other team. match_win, match_draw: the match
     points of a team. by_board_points: teams are ordered by board points, not by match points.
     """
 
@@ -140,7 +140,7 @@ class Openings:
     """How games begin: with random plies from a seed, with lines, or from a book; each pair goes through them alone.
 
     book: a file in the server's folder of books. book_first: its entry to begin with, in sequential order. book_plies:
-    at most so many moves of each, 0 for all. book_to_comment: of a book in PGN only those before the first comment.
+    at most this many moves of each, 0 for all. book_to_comment: of a book in PGN only those before the first comment.
     book_hash: its SHA-256, which the server fills in; book_size: as many entries it has, which only the server says.
     """
 
@@ -184,9 +184,10 @@ class EntryRules:
 class Adjudication:
     """The rules by which the arbiter ends a game early; 0: never.
 
-    plies: the game is a draw then. material, material_plies: a player who is ahead by so much for so many plies wins.
-    evaluation, evaluation_plies: so does a player whom both bots judge better by so much (permille over an even 500)
-    for so many plies. draw_evaluation, draw_plies, draw_from_ply: it is a draw if both judge it level within so much.
+    plies: the game is a draw then. material, material_plies: a player who is ahead by this much for this many plies
+    wins. evaluation, evaluation_plies: so does a player whom both bots judge better by this much (permille over an even
+    500) for this many plies. draw_evaluation, draw_plies, draw_from_ply: it is a draw if both judge it level within
+    this much.
     plugin: one of the server.
     """
 
