@@ -5,27 +5,25 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import arbiter_client as arb
 import httpx
-import httpx2
 import pytest
 from arbiter_client.bots.random import RandomBot
-from mcp import Client
-from mcp.client.streamable_http import streamable_http_client
-from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.exceptions import ToolError
 
-from arbiter.agents import serving, tools
 from arbiter.agents.presence import Presence
 from arbiter.runtime.loopback import free_port
 from arbiter.service.players.accounts import Scope
 from arbiter.testing.served import Served, served
 from arbiter.web import visits
+from tests.agents.agents import in_process, over_http
 from tests.processes import WAIT_S
+
+if TYPE_CHECKING:
+    from mcp import Client
 
 pytestmark = pytest.mark.long
 
@@ -40,13 +38,8 @@ class Page(NamedTuple):
         [(_, bearer)] = await self.server.token(player, *scopes)
         return bearer.removeprefix("Bearer ")
 
-    @asynccontextmanager
-    async def agent(self, token: str) -> AsyncIterator[Client]:
-        async with (
-            httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=WAIT_S) as connection,
-            Client(streamable_http_client(f"{self.address}/mcp", http_client=connection)) as agent,
-        ):
-            yield agent
+    def agent(self, token: str) -> AbstractAsyncContextManager[Client]:
+        return over_http(self.address, token)
 
 
 @asynccontextmanager
@@ -75,15 +68,12 @@ async def test_an_agent_plays_and_its_calls_come_from_its_own_address() -> None:
                 moves = (await said(agent, "legal_moves", match_id=seen["match_id"], most=1))[1]["moves"]
                 await said(agent, "play", match_id=seen["match_id"], ply=seen["ply"], move=moves[0])
             assert seen["ended"]["result"]["your_points"] in (0.0, 1.0)
-        async with arb.Client(found.server.address, token=mine, tls=arb.NO_TLS) as client:
-            presence = Presence(client)  # as after a restart, when the result was told before
-
-            async def of(_context: Context[Any, Any]) -> Presence:
-                return presence
-
-            async with Client(tools.server(of)) as agent:
-                _, again = await said(agent, "wait", match_id=seen["ended"]["match_id"], seconds=600)
-                assert again["ended"]["result"] == seen["ended"]["result"]
+        async with (
+            arb.Client(found.server.address, token=mine, tls=arb.NO_TLS) as client,
+            in_process(Presence(client)) as agent,  # as after a restart, when the result was told before
+        ):
+            _, again = await said(agent, "wait", match_id=seen["ended"]["match_id"], seconds=600)
+            assert again["ended"]["result"] == seen["ended"]["result"]
         bot.cancel()
         await asyncio.wait([bot])
         for number in range(3):
@@ -154,6 +144,8 @@ async def test_servers_that_may_share_the_address_say_where_agents_go() -> None:
 async def test_of_too_many_agents_the_one_without_a_match_goes_that_is_unused_for_longest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    from arbiter.agents import serving
+
     monkeypatch.setattr(serving, "MOST_AGENTS", 2)
     async with page() as found, AsyncExitStack() as agents:
         tokens = [await found.token(f"model{number}") for number in range(3)]
@@ -184,6 +176,10 @@ def asked(token: str) -> Any:
 async def test_many_tokens_of_one_player_take_no_place_of_others_and_guesses_leave_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    from mcp.server.mcpserver.exceptions import ToolError
+
+    from arbiter.agents import serving
+
     monkeypatch.setattr(serving, "MOST_AGENTS", 3)
     async with page() as found:
         agents = serving.Agents(lambda token, _: arb.Client(found.server.address, token=token, tls=arb.NO_TLS))

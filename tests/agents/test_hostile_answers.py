@@ -8,11 +8,9 @@ from typing import Any
 
 import arbiter_client as arb
 import pytest
-from mcp import Client
-from mcp.server.mcpserver import Context
 
-from arbiter.agents import tools
 from arbiter.agents.presence import Presence
+from tests.agents.agents import in_process
 from tests.cli.hostile_server import hostile_server as hostile_server
 from tests.test_plain_text import HOSTILE
 
@@ -59,11 +57,7 @@ async def test_no_answer_has_a_text_that_is_not_printed(hostile_server: str) -> 
     async with arb.Client(hostile_server, token="secret", tls=arb.NO_TLS) as client:
         presence = Presence(client)
         presence.gone = HOSTILE
-
-        async def of(_context: Context[Any, Any]) -> Presence:
-            return presence
-
-        async with Client(tools.server(of)) as agent:
+        async with in_process(presence) as agent:
             assert {tool.name for tool in (await agent.list_tools()).tools} == ARGUMENTS.keys()
             for tool, arguments in ARGUMENTS.items():
                 answer = await agent.call_tool(tool, arguments)

@@ -23,14 +23,14 @@ from arbiter.plain_text import plain
 from arbiter.ratings.rulings import Decision, Ruling, Rulings, Selection
 from tests.cli.command import Arbiter
 from tests.documents import block, commands
-from tests.options.enumerated import COMMANDS, table_options
+from tests.options.enumerated import COMMANDS, table_options, takes
 from tests.options.reaching import required
 from tests.test_plain_text import HOSTILE
 
 GOLDEN: Final = Path(__file__).parents[1] / "golden" / "transcripts"
 FOLDER: Final = Path(arbiter.cli.__file__).parent
 
-WITH_TABLES: Final = [command for command in COMMANDS if table_options(command)]
+WITH_TABLES: Final = [command for command in COMMANDS if takes(command, TableOptions)]
 
 WITHOUT: Final = {
     "compare": 1,  # for people, on a terminal

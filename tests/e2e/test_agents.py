@@ -10,20 +10,22 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import arbiter_client as arb
 import httpx2
 import pytest
 from arbiter_client.bots.random import RandomBot
-from mcp import Client, StdioServerParameters
-from mcp.client.streamable_http import streamable_http_client
 
 from arbiter.games.registry import SEED
 from arbiter.runtime.loopback import free_port
+from tests.agents.agents import over_http, over_pipes
 from tests.documents import ROOT, block
 from tests.e2e.processes import BIN, Server
 from tests.processes import WAIT_S, until
+
+if TYPE_CHECKING:
+    from mcp import Client
 
 pytestmark = pytest.mark.long
 
@@ -66,17 +68,6 @@ async def play_on(agent: Client, plies: int = 10_000) -> Any:
         choice = moves["moves"][seen["ply"] % len(moves["moves"])]
         await insist(agent, "play", match_id=seen["match_id"], ply=seen["ply"], move=choice, evaluation=500)
     return seen
-
-
-@asynccontextmanager
-async def over(place: str, token: str) -> AsyncIterator[Client]:
-    """Connect by HTTP, with a token or none."""
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    async with (
-        httpx2.AsyncClient(headers=headers, timeout=WAIT_S) as connection,
-        Client(streamable_http_client(f"http://{place}/mcp", http_client=connection)) as agent,
-    ):
-        yield agent
 
 
 def listens(place: str) -> bool:
@@ -126,8 +117,7 @@ def tokens(server: Server) -> tuple[str, str]:
 async def test_a_model_plays_games_over_standard_input(server: Server, games: tuple[str, ...]) -> None:
     mine, bobs = tokens(server)
     environment = server.environment | {"ARBITER_TOKEN": mine}
-    process = StdioServerParameters(command=str(BIN / "arbiter"), args=["mcp"], env=environment)
-    async with opponent(server, bobs), Client(process) as agent:
+    async with opponent(server, bobs), over_pipes(BIN / "arbiter", ["mcp"], environment) as agent:
         assert (await ask(agent, "overview"))["you"] == "model"
         assert {each["id"] for each in (await ask(agent, "games"))["games"]} >= set(SEED)
         for game in games:
@@ -149,8 +139,7 @@ async def test_a_model_plays_as_the_page_says(server: Server) -> None:
     server.arbiter(*create.split()[1:])
     entry = configuration["mcpServers"]["arbiter"]
     args = [word.replace("127.0.0.1:7400", server.address) for word in entry["args"]]
-    process = StdioServerParameters(command=str(BIN / entry["command"]), args=args, env=server.environment)
-    async with Client(process) as agent:
+    async with over_pipes(BIN / entry["command"], args, server.environment) as agent:
         seen = await ask(agent, "overview")
         assert (seen["you"], seen["rights"]) == ("model", ["play"])
         listed = await agent.list_tools()
@@ -173,9 +162,9 @@ async def test_models_play_over_http_each_with_its_own_token(server: Server) -> 
     with server.running(command):
         await asyncio.to_thread(until, lambda: listens(place))
 
-        async with over(place, "") as nobody:
+        async with over_http(f"http://{place}") as nobody:
             assert "Authorization: Bearer TOKEN" in await refusal(nobody, "overview")
-        async with over(place, "wrong") as nobody:
+        async with over_http(f"http://{place}", "wrong") as nobody:
             assert "valid token" in await refusal(nobody, "overview")
         ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
         accept = {"Accept": "application/json, text/event-stream"}
@@ -184,13 +173,13 @@ async def test_models_play_over_http_each_with_its_own_token(server: Server) -> 
                 answer = await client.post(f"http://{place}/mcp", json=ping, headers={"Host": host})
                 assert (answer.status_code == 421) == refused, host
         async with opponent(server, bobs):
-            async with over(place, mine) as agent:
+            async with over_http(f"http://{place}", mine) as agent:
                 assert (await ask(agent, "overview"))["you"] == "model"
                 await ask(agent, "challenge", opponent="bob", game="hop-it", time_control="1h", seat=1)
                 assert (await play_on(agent, plies=2)).get("your_turn")
             server.kill()
             server.start()
-            async with over(place, mine) as agent:  # another connection, after the server was killed
+            async with over_http(f"http://{place}", mine) as agent:  # another connection, after the server was killed
                 assert (await play_on(agent))["ended"]["game"] == "hop-it"
 
 
@@ -201,17 +190,17 @@ async def test_a_model_plays_games_on_the_address_of_the_page(tmp_path: Path, ga
     server.start()
     mine, bobs = tokens(server)
     try:
-        async with over(place, "") as nobody:
+        async with over_http(f"http://{place}") as nobody:
             assert "Authorization: Bearer TOKEN" in await refusal(nobody, "overview")
         async with opponent(server, bobs):
             for game in games:
-                async with over(place, mine) as agent:
+                async with over_http(f"http://{place}", mine) as agent:
                     assert (await ask(agent, "rules", game=game))["rules"].startswith(f"# {game}")
                     await ask(agent, "challenge", opponent="bob", game=game, time_control="1h", seat=1)
                     assert (await play_on(agent, plies=2)).get("your_turn")
                 server.kill()
                 server.start()
-                async with over(place, mine) as agent:
+                async with over_http(f"http://{place}", mine) as agent:
                     ended = (await play_on(agent))["ended"]
                 assert ended["game"] == game
                 assert ended["result"]["your_points"] is not None
@@ -224,10 +213,9 @@ async def test_refusals_say_what_to_do_next_and_texts_of_others_are_marked(serve
     with server.client(WAIT_S) as admin:
         others = admin.create_match("pods", ("bob", "bob"), time_control="1h").match_id
     environment = server.environment | {"ARBITER_TOKEN": mine}
-    process = StdioServerParameters(command=str(BIN / "arbiter"), args=["mcp"], env=environment)
     async with (
         opponent(server, bobs, Rude),
-        Client(process) as agent,
+        over_pipes(BIN / "arbiter", ["mcp"], environment) as agent,
         arb.Client(server.address, token=bobs, tls=arb.NO_TLS) as bob,
     ):
         await ask(agent, "overview")

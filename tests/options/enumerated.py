@@ -6,7 +6,7 @@ import dataclasses
 import inspect
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any, Final, NamedTuple, get_type_hints
+from typing import Any, Final, NamedTuple, get_args, get_type_hints
 
 import arbiter_client as arb
 from arbiter_client.calls.base import Calls
@@ -78,6 +78,22 @@ COMMANDS: Final = dict(_commands(build()))  #: all commands that do something, b
 def accepted(command: str) -> ArgumentCollection:
     """Return what a command accepts: it takes long to find out."""
     return COMMANDS[command].assemble_argument_collection()
+
+
+def takes(command: str, options: type[Any]) -> bool:
+    """Return whether a command has these options, which several share: known sooner than by `accepted`."""
+    function: Any = COMMANDS[command].default_command
+    return any(issubclass(each, options) for each in _types(function))
+
+
+def _types(annotated: Any) -> Iterator[type[Any]]:
+    """Yield the types of a function's parameters, and of the fields of those that are data classes."""
+    for hint in get_type_hints(annotated).values():
+        for each in (hint, *get_args(hint)):
+            if isinstance(each, type):
+                yield each
+            if dataclasses.is_dataclass(each):
+                yield from _types(each)
 
 
 def is_of_connection(option: Argument) -> bool:

@@ -16,7 +16,7 @@ from arbiter.cli import conformance as conformance_command
 from arbiter.cli import connection as connection_options
 from arbiter.cli.connection import Connection
 from arbiter.config import Settings
-from tests.options.enumerated import COMMANDS, options_of
+from tests.options.enumerated import COMMANDS, options_of, takes
 from tests.options.enumerated import connection_options as of_connection
 from tests.options.reaching import (
     RecordingClient,
@@ -110,24 +110,17 @@ OF_A_STORE = {"--store": "store", "--keys": "keys", "--ring": "keys", "--postgre
 """Options that say which store and keys a command is about, with the setting; '' for the file of settings."""
 
 
-def _of_a_store() -> list[tuple[str, str]]:
-    return [
-        (command, option.name)
-        for command in COMMANDS
-        for option in options_of(command)
-        if option.name in OF_A_STORE and hasattr(module_of(command), "load")
-        if command not in ("serve", "key show", "key export")
-    ]
-
-
-@pytest.mark.parametrize(("command", "option"), _of_a_store())
-def test_a_command_is_about_the_store_of_its_options(
-    monkeypatch: pytest.MonkeyPatch, command: str, option: str
-) -> None:
-    monkeypatch.setattr(module_of(command), "load", reaching("load"))
-    value = "x.toml" if option == "--config" else "sqlite:///x.db" if option == "--store" else "x"
-    _, (file, *_), given = call_of([*command.split(), *required(command), option, value])
-    assert {"": file, **given}[OF_A_STORE[option]] == (value if option == "--store" else Path(value))
+def test_a_command_is_about_the_store_of_its_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All commands in one test: it takes long to find out what each accepts."""
+    for command in COMMANDS:
+        if not hasattr(module_of(command), "load") or command in ("serve", "key show", "key export"):
+            continue
+        monkeypatch.setattr(module_of(command), "load", reaching("load"))
+        for option in {each.name for each in options_of(command)} & OF_A_STORE.keys():
+            value = "x.toml" if option == "--config" else "sqlite:///x.db" if option == "--store" else "x"
+            _, (file, *_), given = call_of([*command.split(), *required(command), option, value])
+            found = {"": file, **given}[OF_A_STORE[option]]
+            assert found == (value if option == "--store" else Path(value)), (command, option)
 
 
 # -- the server of a command -------------------------------------------------------------------------------------------
@@ -143,7 +136,7 @@ CONNECTION = {
 }
 """Options of all commands that ask a server: a value as it is written, the field, and its value there."""
 
-ASKING = [command for command in COMMANDS if of_connection(command)]
+ASKING = [command for command in COMMANDS if takes(command, Connection)]
 
 
 @pytest.mark.parametrize("command", ASKING)
