@@ -74,12 +74,12 @@ quick: setup ## run every check, and every short test that needs no other langua
 # What `make check` has run.
 CHECKED := --ignore tests/test_sizes.py
 
-quick-tests: $(VENV)/.collected
+quick-tests: $(VENV)/.loaded
 	$(PYTEST) -n 3 -m "not long and not toolchain" --hypothesis-profile quick $(CHECKED)
 
-# In a fresh clone every worker would compile all tests, so one process does it first.
-$(VENV)/.collected: $(VENV)/.ready
-	$(BIN)/pytest --collect-only -qq >/dev/null || $(BIN)/pytest --collect-only -qq
+# In a fresh clone every worker would compile all tests, so one process does it first; 5 says that it has run no test.
+$(VENV)/.loaded: $(VENV)/.ready
+	$(BIN)/pytest --load -qq tests >/dev/null || [ $$? = 5 ] || $(BIN)/pytest --collect-only -qq tests
 	@touch $@
 
 COMMITS := tests/store/test_writer.py tests/store/test_journal.py tests/store/test_disk.py tests/store/test_unlocked.py \
@@ -113,7 +113,7 @@ whole-test: setup
 	@$(MAKE) --no-print-directory -j2 every-test $(if $(NATIVE),compiled-tests)
 	$(call timed,again,$(BIN)/python -m tests.unsteady $(FAILURES))
 
-every-test: check $(VENV)/.collected
+every-test: check $(VENV)/.loaded
 	$(call timed,tests,$(PYTEST) -n $(WORKERS) -p tests.unsteady --failures $(FAILURES)/every.json $(CHECKED))
 
 COMPILED_PYTEST := $(NATIVE) env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest -p tests.unsteady --hypothesis-profile quick

@@ -67,6 +67,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--players", type=int, default=100, help="how many players the largest tournament has")
     group.addoption("--minutes", type=int, default=1, help="how long everything happens in one run")
     group.addoption("--soak", action="store_true", help="run tests marked `soak` too")
+    group.addoption("--load", action="store_true", help="load every module, which compiles it, and collect no test")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector: pytest.Collector) -> list[pytest.Item] | None:
+    """Make no test of a module that is only loaded."""
+    return [] if collector.config.getoption("--load") else None
 
 
 @pytest.hookimpl(tryfirst=True)
