@@ -74,17 +74,15 @@ class Described(NamedTuple):
 
     @property
     def allowed(self) -> str:
-        """What may be written, as the reference says it."""
+        """What may be written, as the reference says it; '' for any text, and for true or false."""
         if self.option.allowed:
             return self.option.allowed
         if self.is_choice:
             return ", ".join(f"`{word}`" for word in self.words)
-        if self.kind is bool:
-            return "boolean"
         if self.kind is int:
             least, most = self.range
             return f"{least}–{most}" if least >= 0 else f"{least} to {most}"
-        return "a list of texts" if get_origin(self.kind) is tuple else "a text"
+        return f"up to {self.range[1]} texts" if get_origin(self.kind) is tuple else ""
 
     @property
     def shown_default(self) -> str:

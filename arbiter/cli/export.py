@@ -10,7 +10,7 @@ from pathlib import Path
 from arbiter.bootstrap.exporting import Exporting, open_export
 from arbiter.bootstrap.store import shown_store
 from arbiter.cli.argument_types import Flag
-from arbiter.cli.export_columns import MATCHES, MOVES, match_row, move_rows
+from arbiter.cli.export_columns import COLUMN_FILE, MATCHES, MOVES, match_row, move_rows, page
 from arbiter.cli.failure import Failure
 from arbiter.cli.server_options import ConfigOption, KeysOption, StoreOption
 from arbiter.cli.store import progress_of
@@ -47,7 +47,7 @@ def export(
     are not written again. A match whose record is damaged is named and left out; the exit code is 1 then.
 
     With --parquet, write two tables instead, for pandas, Polars or DuckDB: matches.parquet and moves.parquet. Each time
-    they are written whole. deploy/COLUMNS.md describes their columns.
+    they are written whole. columns.md, beside them, says what each column means.
 
     With --tournament, write a whole tournament: its log with standings and ratings, signed, and the transcripts of its
     matches. `arbiter verify FOLDER` checks all of it.
@@ -154,7 +154,8 @@ async def _export_tables(store_url: str, ring: Path, folder: Path, which: Which)
     for why in damages:
         say(why, "red")
     written = f"{counted(matches, 'match', 'matches')} and {counted(moves, 'move')}"
-    say(f"{written} of {shown_store(store_url)} written to {folder}: matches.parquet and moves.parquet.")
+    write_whole(folder / COLUMN_FILE, page().encode())
+    say(f"{written} of {shown_store(store_url)} written to {folder}: matches.parquet, moves.parquet and {COLUMN_FILE}.")
     return len(damages)
 
 

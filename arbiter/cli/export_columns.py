@@ -1,14 +1,10 @@
-"""The columns of `arbiter export --parquet`: a table of matches and a table of their moves, for analysts.
-
-`python -m arbiter.cli.export_columns > deploy/COLUMNS.md` writes the page about them.
-"""
+"""The columns of `arbiter export --parquet`: a table of matches and a table of their moves, for analysts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-from arbiter.cli.terminal import write_text
 from arbiter.errors import Refusal
 from arbiter.games.contract import Seat
 from arbiter.matches.clock import SeatClock
@@ -27,6 +23,8 @@ SHORT: Final = "int16"
 INT: Final = "int32"
 LONG: Final = "int64"
 REAL: Final = "double"
+
+COLUMN_FILE: Final = "columns.md"  #: what the columns mean, beside the tables
 
 Row = TypeVar("Row")
 
@@ -322,10 +320,8 @@ MOVES: Final[tuple[Column[MoveRow], ...]] = (
 _PAGE: Final = """\
 # The tables of `arbiter export --parquet`
 
-Pandas, Polars, DuckDB and other programs read these two files of Apache Parquet. Every finished match is a row of
-`matches.parquet`, newer ones first; every move of these matches is a row of `moves.parquet`, those of a match together
-and in order. Instants are UTC, with milliseconds. What a bot did not say is null. Each column carries its meaning as
-`description`.
+Newer matches come first; the moves of a match are together and in order. Instants are UTC, with milliseconds. What a
+bot did not say is null.
 
 ## matches.parquet
 
@@ -338,14 +334,10 @@ and in order. Instants are UTC, with milliseconds. What a bot did not say is nul
 
 
 def page() -> str:
-    """Return the page about the columns, as Markdown."""
+    """Return what the columns mean, as Markdown."""
     return _PAGE.format(matches=_listed(MATCHES), moves=_listed(MOVES))
 
 
 def _listed(columns: Sequence[Column[Any]]) -> str:
     rows = [f"| `{one.name}` | {one.kind}{', or null' if one.optional else ''} | {one.about} |" for one in columns]
     return "\n".join(("| column | type | meaning |", "| -- | -- | -- |", *rows))
-
-
-if __name__ == "__main__":
-    write_text(page())

@@ -18,7 +18,7 @@ from arbiter.plain_text import PLAYER_NAME, PLAYER_NAME_RULE, is_plain
 BOTS: Final = "bots"
 #: the name of a new player, as the server accepts it
 _SHELL_WORDS: Final = "shell words, or a list of texts"
-_COMMAND_LINE: Final = "a command line"
+_COMMAND_LINE: Final = "a command"
 HIGHEST_RATING: Final = 10_000
 LONGEST: Final = 100  #: maximum characters of a name or a version
 _invalid: Final = partial(parameter_invalid, of="a tournament")
@@ -35,7 +35,7 @@ class BotTable(NamedTuple):
         str,
         Option(
             "The player; a bundled bot and an engine have a name of their own.",
-            allowed="1 to 40 of a-z, 0-9, and `-`, `_` or `.` between two of these",
+            allowed="1–40 of a-z, 0-9, and inside `-`, `_`, `.`",
         ),
     ] = ""
     bot: Annotated[
@@ -50,28 +50,28 @@ class BotTable(NamedTuple):
         str,
         Option(
             "Arguments of a bundled bot. With others than `--seed N` it plays over the network.",
-            allowed=_COMMAND_LINE,
+            allowed="words",
         ),
     ] = ""
     env: Annotated[
         Mapping[str, str],
         Option(
             f"Environment variables, none that begins with `{OURS}`.",
-            allowed="a table of texts",
+            allowed="a table",
             example='`{ LEVEL = "3" }`',
         ),
     ] = MappingProxyType({})
-    folder: Annotated[str, Option("Where the program starts.", allowed="a folder, from this file's folder on")] = ""
+    folder: Annotated[str, Option("Where the program starts.", allowed="a folder")] = ""
     sees: Annotated[
         str,
         Option(
             "Files and folders that it may read besides, in its sandbox.",
-            allowed="paths, as a command line, from this file's folder on",
+            allowed="paths",
         ),
     ] = ""
     rating: Annotated[int, Option("What it is seeded by, in Elo.", (0, HIGHEST_RATING))] = 0
     team: Annotated[str, Option("Its team: the first bots have its boards, the others are reserves.")] = ""
-    version: Annotated[str, Option("The version that it must say it has.")] = ""
+    version: Annotated[str, Option("The version that it must name.")] = ""
     uci: Annotated[
         str,
         Option("A chess engine that speaks UCI.", allowed=_COMMAND_LINE),
@@ -82,19 +82,18 @@ class BotTable(NamedTuple):
     options: Annotated[
         Mapping[str, str | int | bool],
         Option(
-            "With `uci`: options of the engine.",
+            "Options of the engine.",
             allowed="a table",
             example="`{ Hash = 64 }`",
         ),
     ] = MappingProxyType({})
-    nodes: Annotated[int, Option("With `uci`: nodes for a move; 0: by the clock.", (0, MOST_SEARCHED))] = 0
-    depth: Annotated[int, Option("With `uci`: plies of search for a move; 0: by the clock.", (0, 1_000))] = 0
-    movetime: Annotated[int, Option("With `uci`: milliseconds for a move; 0: by the clock.", (0, MOST_SEARCHED))] = 0
+    nodes: Annotated[int, Option("Nodes for a move; 0: by the clock.", (0, MOST_SEARCHED))] = 0
+    depth: Annotated[int, Option("Plies for a move; 0: by the clock.", (0, 1_000))] = 0
+    movetime: Annotated[int, Option("Milliseconds for a move; 0: by the clock.", (0, MOST_SEARCHED))] = 0
     resign_moves: Annotated[
         int,
         Option(
-            "With `uci`: it resigns after this many successive moves of its own with a score of at most minus "
-            "`resign_score`.",
+            "It resigns after this many of its moves in a row with a score of at most minus `resign_score`.",
             (0, MOST_MOVES),
         ),
     ] = 0
@@ -102,8 +101,8 @@ class BotTable(NamedTuple):
     draw_moves: Annotated[
         int,
         Option(
-            "With `uci`: it offers and accepts a draw after this many successive moves of its own with a score "
-            "within `draw_score` of 0, without a capture or a pawn move between them.",
+            "It offers and accepts a draw after this many of its moves in a row with a score within `draw_score` of "
+            "0, without a capture or a pawn move between them.",
             (0, MOST_MOVES),
         ),
     ] = 0
@@ -113,10 +112,10 @@ class BotTable(NamedTuple):
         int,
         Option("How many cores it runs on, which no other bot with `cores` has; 0: all.", (0, 1_024)),
     ] = 0
-    ponder: Annotated[bool, Option("With `uci`: it thinks in its opponent's time too.")] = False
-    dialogue: Annotated[
-        bool, Option("Each line that an engine or a program of lines reads or writes is in its log.")
-    ] = False
+    ponder: Annotated[bool, Option("It thinks in its opponent's time too.")] = False
+    dialogue: Annotated[bool, Option("Its log has each line that an engine or a program of lines reads or writes.")] = (
+        False
+    )
 
 
 ENGINE: Final = "engine"  #: the table of what all engines have

@@ -8,7 +8,7 @@ from typing import Final
 from rich.markdown import Markdown
 
 from arbiter.cli.terminal import console, on_terminal, write_text
-from arbiter.cli.tournament_bots import ENGINE, ENGINE_FIELDS, BotTable
+from arbiter.cli.tournament_bots import BOTS, ENGINE, ENGINE_FIELDS, UCI_FIELDS, BotTable
 from arbiter.matches.policy import Policy
 from arbiter.options import UNSET, Described, Option, options_of
 from arbiter.sandbox.limits import ResourceLimits
@@ -27,18 +27,21 @@ HEADINGS: Final = {
     "adjudication": "[adjudication]: when the arbiter ends a game",
     "policy": "[policy]: the policy of matches; by default the server's",
     "bots": "[[bots]]: the bots of `arbiter tournament run`",
-    "engine": "[engine]: what all engines with `uci` have",
+    "engine": "[engine]: what only engines with `uci` have",
     "sandbox": "[sandbox]: what each bot may take",
 }
 
 NEEDED: Final = "needed"
-OF_ENGINES: Final = f"The keys of `[[bots]]` from `{ENGINE_FIELDS[0]}` on. Those of a bot take precedence."
+OF_ENGINES: Final = """\
+A bot with `uci` may have these keys too. In this table they hold for all such bots, also `cores` and `dialogue`; what
+a bot has itself takes precedence.
+"""
 INTRODUCTION: Final = """\
 # The file of a tournament
 
-`arbiter tournament reference` prints this page. A file is TOML. The default is in brackets. Times whose names end in
-`_ms` are whole milliseconds; a command line may be a list of its words too. `arbiter tournament create` reads the same
-file as `arbiter tournament run`, and leaves the bots to others.
+`arbiter tournament reference` prints this page. A file is TOML. Keys that end in `_ms` are milliseconds. Commands,
+`args` and `sees` may be lists of words. Paths begin at the folder of the file. `arbiter tournament create` ignores the
+bots.
 """
 
 
@@ -66,7 +69,7 @@ OPENING_FILE: Final = Described(
     "",
     Option(
         "A file with the lines, each a variant and its moves; `#` begins a comment.",
-        allowed="a path, from this file's folder on",
+        allowed="a path",
     ),
 )
 """It is read before the specification, in which its lines are."""
@@ -77,15 +80,16 @@ def page() -> str:
     parts = [INTRODUCTION]
     for table, options in tables().items():
         lines = [
-            f"| `{name}` | {each.allowed}{_default(table, each)} | {_meaning(each.option)} |"
+            f"| `{name}` | {each.allowed} | {_default(table, each)} | {_meaning(each.option)} |"
             for name, each in options.items()
+            if (name in UCI_FIELDS) == (table == ENGINE) or table not in (BOTS, ENGINE)
         ]
-        listed = (*_HEAD, *lines) if table != ENGINE else (OF_ENGINES,)
-        parts.append("\n".join((f"## {_quoted(HEADINGS[table])}\n", *listed, "")))
+        about = (OF_ENGINES,) if table == ENGINE else ()
+        parts.append("\n".join((f"## {_quoted(HEADINGS[table])}\n", *about, *_HEAD, *lines, "")))
     return "\n".join(parts)
 
 
-_HEAD: Final = ("| key | allowed | meaning |", "| -- | -- | -- |")
+_HEAD: Final = ("|  | allowed | default |  |", "| -- | -- | -- | -- |")
 
 
 def _quoted(heading: str) -> str:
@@ -102,6 +106,6 @@ def _meaning(option: Option) -> str:
 
 
 def _default(table: str, option: Described) -> str:
-    """Return the default of an option in brackets, as it is written in a file; '' where it is the server's."""
+    """Return the default of an option, as it is written in a file; '' where it is the server's."""
     shown = option.shown_default if table != "policy" else ""
-    return f" ({NEEDED})" if option.default is UNSET else f" (`{shown}`)" if shown else ""
+    return NEEDED if option.default is UNSET else f"`{shown}`" if shown else ""

@@ -46,7 +46,7 @@ class Policy:
 
     illegal_moves: Annotated[int, Option("A player with this many illegal moves has lost.", (1, 100))] = 4
     kept_refusals: Annotated[
-        int, Option("How many refused requests of a player the record keeps, besides strikes.", (0, 1_000))
+        int, Option("How many refused requests of a player are recorded, besides strikes.", (0, 1_000))
     ] = 100
     no_show_ms: Annotated[int, Option("How long a match waits for both players before it starts.", (1, LONGEST_MS))] = (
         60_000
@@ -54,7 +54,7 @@ class Policy:
     abandon_ms: Annotated[
         int,
         Option(
-            "A player that is absent this long has lost, if the other one is there; 0: never, but its clock runs.",
+            "A player that is absent this long loses if the other one is there; 0: never, but its clock runs.",
             (0, LONGEST_MS),
         ),
     ] = 60_000
@@ -62,7 +62,7 @@ class Policy:
     resume_ms: Annotated[
         int,
         Option(
-            "How long the clock waits, after an outage, until the player to move is back.",
+            "After an outage, how long the clock waits for the player to move.",
             (0, LONGEST_MS),
         ),
     ] = 30_000
@@ -72,7 +72,7 @@ class Policy:
     ready_ms: Annotated[
         int,
         Option(
-            "How long a clock waits at most until connected bots are ready, before the first turn and after an outage.",
+            "How long a clock waits for connected bots to be ready, at the start and after an outage.",
             (0, LONGEST_MS),
         ),
     ] = 0

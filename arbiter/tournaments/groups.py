@@ -23,9 +23,9 @@ class Groups:
     categories: Annotated[
         Named,
         Option(
-            "Players with standings of their own, such as newcomers, or bots in one language.",
+            "Players with standings of their own, such as newcomers.",
             bounds=(0, 50),
-            allowed="a table of lists of players, by category",
+            allowed="up to 50 lists of 2000 players",
             example='`[groups.categories]`, then `rust = ["ann", "ben"]`',
         ),
     ] = field(default_factory=dict)
@@ -34,13 +34,17 @@ class Groups:
         Option(
             "The bots of each author who has several; they are a category too.",
             bounds=(0, 200),
-            allowed="a table of lists of 2 to 10 players, by author",
+            allowed="up to 200 lists of 2–10 players",
             example='`[groups.authors]`, then `"Ada L." = ["cat", "dan"]`',
         ),
     ] = field(default_factory=dict)
     apart: Annotated[bool, Option("Two bots of one author never meet: in a Swiss, an arena and a ladder.")] = False
     one_prize: Annotated[
-        bool, Option("Only the best bot of each author has a place for the prizes, in a column of the standings.")
+        bool,
+        Option(
+            "The standings have a column with the places as if only the best bot of each author, and nobody "
+            "disqualified, had played."
+        ),
     ] = False
 
     @property

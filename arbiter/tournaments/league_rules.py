@@ -32,9 +32,7 @@ class LeagueRules:
     ] = 1
     missing: Annotated[
         int,
-        Option(
-            "A player that plays no game in this many successive seasons drops out; 0: nobody does.", bounds=(0, 20)
-        ),
+        Option("A player without a game in this many successive seasons drops out; 0: nobody does.", bounds=(0, 20)),
     ] = 2
 
 

@@ -47,8 +47,8 @@ class Schedule:
     every: Annotated[
         str,
         Option(
-            "When it takes place again and again. Without `start`, the first tournament starts when this says so next.",
-            allowed="a weekday or `daily`, a time and a time zone; or a cron expression and a time zone",
+            "When it takes place again and again: first at `start`, or else at the next such time.",
+            allowed="a weekday or `daily` and a time, or a cron expression; then a time zone",
             example='`every = "friday 18:00 Europe/Berlin"`, `"0 18 1 * * Europe/Berlin"`',
         ),
     ] = ""
@@ -68,6 +68,6 @@ class SeriesRules:
         Option(
             "What each place counts, the first one first; without any, points count.",
             bounds=(0, 100),
-            allowed="a list of at most 100 whole numbers from 0 to 10000",
+            allowed="up to 100 whole numbers from 0 to 10000",
         ),
     ] = ()

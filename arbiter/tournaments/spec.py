@@ -75,7 +75,7 @@ class Openings:
         Lines,
         Option(
             "Opening lines instead.",
-            allowed="a table of lists of lines, by variant",
+            allowed="up to 1000 lines with 5000 moves, by variant",
             example='`[openings.lines]`, then `pods = ["a1 e5 b1"]`',
         ),
     ] = field(default_factory=dict)
@@ -95,16 +95,16 @@ class Openings:
         ),
     ] = ""
     book_first: Annotated[int, Option("The entry to begin with, in sequential order.", bounds=(1, 1 << 32))] = 1
-    book_plies: Annotated[int, Option("How many moves of each entry at most; 0: all.", bounds=(0, 1_000))] = 0
+    book_plies: Annotated[int, Option("The most moves of each entry; 0: all.", bounds=(0, 1_000))] = 0
     book_to_comment: Annotated[
         bool,
-        Option("In a PGN book: only the moves of each game up to the first comment after a move."),
+        Option("Of a PGN book: the moves of each game up to the first comment after a move."),
     ] = False
     book_hash: Annotated[
         str,
         Option(
-            "The SHA-256 that the book must have, in hexadecimal digits. The next tournament of a series "
-            "takes the book as it is then."
+            "The SHA-256 that the book must have, in hexadecimal. The next tournament of a series takes the book "
+            "as it is then."
         ),
     ] = ""
     book_size: Annotated[int, Option("The number of entries; the server fills it in.", bounds=(0, 1 << 32))] = 0
@@ -121,7 +121,7 @@ class Options:
     keep_early_leavers: Annotated[
         bool,
         Option(
-            "Games against a player count even if it leaves before half of its games.",
+            "Games of a player count even if it leaves before half of them.",
             formats=(Format.ROUND_ROBIN,),
             stored=True,
         ),
@@ -190,7 +190,7 @@ class Options:
     elo_parts: Annotated[
         int,
         Option(
-            "`elo0` and `elo1` are divided by this. A file may write `elo1 = 1.75` instead.",
+            "Divides `elo0` and `elo1`; a file may write `elo1 = 1.75` instead.",
             bounds=(1, 100),
             formats=(Format.TRIAL,),
         ),
@@ -198,7 +198,7 @@ class Options:
     boards: Annotated[
         int,
         Option(
-            "How many players of a team play at a time; 0: there are no teams.",
+            "How many players of a team play at a time; 0: no teams.",
             bounds=(0, 100),
             formats=(Format.ROUND_ROBIN, Format.SWISS),
         ),
@@ -209,16 +209,14 @@ class Options:
     ] = False
     match_win: Annotated[
         int,
-        Option(
-            "Match points for a match that a team has won.", bounds=(1, 100), formats=(Format.ROUND_ROBIN, Format.SWISS)
-        ),
+        Option("Match points for a win.", bounds=(1, 100), formats=(Format.ROUND_ROBIN, Format.SWISS)),
     ] = 2
     match_draw: Annotated[
-        int, Option("Match points for a drawn match.", bounds=(0, 100), formats=(Format.ROUND_ROBIN, Format.SWISS))
+        int, Option("Match points for a draw.", bounds=(0, 100), formats=(Format.ROUND_ROBIN, Format.SWISS))
     ] = 1
     by_board_points: Annotated[
         bool,
-        Option("Teams are ordered by board points, not by match points.", formats=(Format.ROUND_ROBIN, Format.SWISS)),
+        Option("Board points order the teams, not match points.", formats=(Format.ROUND_ROBIN, Format.SWISS)),
     ] = False
 
 
@@ -241,7 +239,7 @@ class EntryRules:
         Option(
             "Pairs that never meet if the format can avoid it.",
             bounds=(0, 1_000),
-            allowed="a list of pairs of players",
+            allowed="up to 1000 pairs of players",
             example='`[["ann", "ben"]]`',
         ),
     ] = ()
@@ -255,7 +253,7 @@ class Adjudication:
     plies: Annotated[int, Option("A game of this many plies is a draw; 0: never.", bounds=(0, 1_000_000))] = 0
     material: Annotated[int, Option("A player with this much more material wins.", bounds=(0, 1_000))] = 0
     material_plies: Annotated[
-        int, Option("For how many successive plies the lead in material has to last; 0: never.", bounds=(0, 10_000))
+        int, Option("For how many plies the lead in material has to last; 0: never.", bounds=(0, 10_000))
     ] = 0
     evaluation: Annotated[
         int,
@@ -264,15 +262,13 @@ class Adjudication:
         ),
     ] = 0
     evaluation_plies: Annotated[
-        int, Option("For how many successive plies both bots have to say so; 0: never.", bounds=(0, 10_000))
+        int, Option("For how many plies both have to say so; 0: never.", bounds=(0, 10_000))
     ] = 0
     draw_evaluation: Annotated[
         int,
         Option("A game is a draw if both bots say that it is level within this much, in permille.", bounds=(0, 500)),
     ] = 0
-    draw_plies: Annotated[
-        int, Option("For how many successive plies both bots have to say so; 0: never.", bounds=(0, 10_000))
-    ] = 0
+    draw_plies: Annotated[int, Option("For how many plies both have to say so; 0: never.", bounds=(0, 10_000))] = 0
     draw_from_ply: Annotated[int, Option("The first ply at which such a draw may happen.", bounds=(0, 1_000_000))] = 0
     plugin: Annotated[str, Option("The name of an adjudicator that the server has installed.")] = ""
 
@@ -311,7 +307,7 @@ class Spec:
         Option(
             "Such as `pods(size=5)`; each meeting plays all of them.",
             bounds=(1, 20),
-            allowed="a list of 1 to 20 variants",
+            allowed="1–20 variants",
         ),
     ]
     time: Annotated[
@@ -344,7 +340,7 @@ class Spec:
         Option(
             "Other time controls for some players.",
             bounds=(0, 500),
-            allowed="a table of time controls, by player",
+            allowed="up to 500 time controls, by player",
             example='`[time_odds]`, then `player = "30s"`',
         ),
     ] = field(default_factory=dict)

@@ -29,7 +29,6 @@ from tests.cli.command import Arbiter
 from tests.documents import block
 
 GOLDEN = sorted((Path(__file__).parents[1] / "golden" / "transcripts").glob("*.jsonl"))
-PAGE = Path(__file__).parents[2] / "deploy" / "COLUMNS.md"
 
 Json = dict[str, Any]
 
@@ -71,7 +70,7 @@ def tables(arbiter: Arbiter, store: str, tmp_path: Path) -> tuple[list[Json], li
     assert ran.code == 0, ran.err
     matches, moves = rows(tmp_path / "out" / "matches.parquet"), rows(tmp_path / "out" / "moves.parquet")
     assert f"{len(matches)} matches and {len(moves):,} moves of {store} written to {tmp_path}/out" in ran.out
-    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == ["matches.parquet", "moves.parquet"]
+    assert {file.name for file in (tmp_path / "out").iterdir()} == {"columns.md", "matches.parquet", "moves.parquet"}
     return matches, moves
 
 
@@ -188,17 +187,17 @@ def test_newer_matches_come_first_and_moves_in_order(tables: tuple[list[Json], l
     assert places == sorted(places)
 
 
-def test_columns_carry_their_description_and_the_page_lists_them(
+def test_columns_carry_their_description_and_a_file_beside_them_lists_them(
     tables: tuple[list[Json], list[Json]], tmp_path: Path
 ) -> None:
-    """After a change: `python -m arbiter.cli.export_columns > deploy/COLUMNS.md`."""
-    assert page() == PAGE.read_text(encoding="utf-8")
+    assert (tmp_path / "out" / "columns.md").read_text(encoding="utf-8") == page()
     for name, columns in (("matches", MATCHES), ("moves", MOVES)):
         schema = parquet.read_schema(tmp_path / "out" / f"{name}.parquet")
         assert schema.names == [column.name for column in columns]
         for column in columns:
             field = schema.field(column.name)
             assert field.metadata[b"description"].decode() == column.about
+            assert f"| `{column.name}` | {column.kind}" in page()
             assert field.nullable == column.optional
 
 
