@@ -34,15 +34,15 @@ class BotTable(NamedTuple):
     name: Annotated[
         str,
         Option(
-            "The player; a bundled bot and an engine have a name of their own.",
+            "The player; bundled bots and engines have a name of their own.",
             allowed="1–40 of a-z, 0-9, and inside `-`, `_`, `.`",
         ),
     ] = ""
     bot: Annotated[
         str,
         Option(
-            f"A bundled bot: {', '.join(bundled_bot.names())}. A bot has this, or one of `command`, `uci`, "
-            "`gtp`, `lines`, `json_lines`."
+            f"A bundled bot: {', '.join(bundled_bot.names())}. Or else one of `command`, `uci`, `gtp`, `lines`, "
+            "`json_lines`."
         ),
     ] = ""
     command: Annotated[str, Option("A program that connects to the arbiter.", allowed=_COMMAND_LINE)] = ""
@@ -56,7 +56,7 @@ class BotTable(NamedTuple):
     env: Annotated[
         Mapping[str, str],
         Option(
-            f"Environment variables, none that begins with `{OURS}`.",
+            "Environment variables.",
             allowed="a table",
             example='`{ LEVEL = "3" }`',
         ),
@@ -65,7 +65,7 @@ class BotTable(NamedTuple):
     sees: Annotated[
         str,
         Option(
-            "Files and folders that it may read besides, in its sandbox.",
+            "Files and folders that it may read besides.",
             allowed="paths",
         ),
     ] = ""
@@ -113,9 +113,7 @@ class BotTable(NamedTuple):
         Option("How many cores it runs on, which no other bot with `cores` has; 0: all.", (0, 1_024)),
     ] = 0
     ponder: Annotated[bool, Option("It thinks in its opponent's time too.")] = False
-    dialogue: Annotated[bool, Option("Its log has each line that an engine or a program of lines reads or writes.")] = (
-        False
-    )
+    dialogue: Annotated[bool, Option("Each line that it reads or writes is in its log.")] = False
 
 
 ENGINE: Final = "engine"  #: the table of what all engines have

@@ -22,8 +22,8 @@ HEADINGS: Final = {
     "entry": "[entry]: who may enter",
     "groups": "[groups]: categories, and authors of several bots",
     "schedule": "[schedule]: when things happen",
-    "series": "[series]: the table over a series, with `schedule.every`",
-    "league": "[league]: divisions, whose seasons begin as `schedule.every` says",
+    "series": "[series]: the table over a series",
+    "league": "[league]: the divisions of a series",
     "adjudication": "[adjudication]: when the arbiter ends a game",
     "policy": "[policy]: the policy of matches; by default the server's",
     "bots": "[[bots]]: the bots of `arbiter tournament run`",
@@ -33,8 +33,8 @@ HEADINGS: Final = {
 
 NEEDED: Final = "needed"
 OF_ENGINES: Final = """\
-A bot with `uci` may have these keys too. In this table they hold for all such bots, also `cores` and `dialogue`; what
-a bot has itself takes precedence.
+A bot with `uci` may have these keys too. Here they, `cores` and `dialogue` hold for all such bots; what a bot has
+itself takes precedence.
 """
 INTRODUCTION: Final = """\
 # The file of a tournament

@@ -20,9 +20,7 @@ class LeagueRules:
             bounds=(0, 20),
         ),
     ] = ()
-    size: Annotated[
-        int, Option("How many players each division has; the last one has all others.", bounds=(2, 1_000))
-    ] = 8
+    size: Annotated[int, Option("The players of each division; the last one has all others.", bounds=(2, 1_000))] = 8
     move: Annotated[
         int,
         Option(

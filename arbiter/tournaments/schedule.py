@@ -39,11 +39,10 @@ class Schedule:
             "When entry closes; 0: with the start.",
             bounds=_INSTANT,
             allowed="milliseconds since 1970, UTC",
-            example=f"`entry_closes = {DATE}`",
             written=Written.INSTANT,
         ),
     ] = 0
-    too_few: Annotated[TooFew, Option("With too few players then: wait for more, or cancel it.")] = TooFew.WAIT
+    too_few: Annotated[TooFew, Option("What happens with too few players then.")] = TooFew.WAIT
     every: Annotated[
         str,
         Option(

@@ -66,10 +66,7 @@ class Openings:
     ] = 0
     seed: Annotated[
         str,
-        Option(
-            "What random plies, a random order and start positions of `chess960` are drawn from. Needed with "
-            "one of them, else refused."
-        ),
+        Option("What random plies, a random order and start positions of `chess960` are drawn from."),
     ] = ""
     lines: Annotated[
         Lines,
@@ -82,7 +79,7 @@ class Openings:
     order: Annotated[
         OpeningOrder,
         Option(
-            "In which order each pair plays the lines; `random`: shuffled by the seed.",
+            "In which order each pair plays the lines.",
             choices=(OpeningOrder.SEQUENTIAL, OpeningOrder.RANDOM),
             stored=OpeningOrder.MEETING,
         ),
@@ -128,14 +125,12 @@ class Options:
     ] = False
     heads: Annotated[
         int,
-        Option(
-            "How many entrants, the first ones, meet all others.", bounds=(1, MOST_PLAYERS), formats=(Format.GAUNTLET,)
-        ),
+        Option("This many first entrants meet all others.", bounds=(1, MOST_PLAYERS), formats=(Format.GAUNTLET,)),
     ] = 1
     same_openings: Annotated[
         bool,
         Option(
-            "All opponents play the same openings; if not, different ones while there are any.",
+            "All opponents play the same openings.",
             formats=(Format.GAUNTLET,),
         ),
     ] = True
@@ -170,9 +165,9 @@ class Options:
     )
     elo0: Annotated[
         int,
-        Option("The lower hypothesis, in Elo.", bounds=(-1_000, 1_000), formats=(Format.TRIAL,)),
+        Option("The lower hypothesis.", bounds=(-1_000, 1_000), formats=(Format.TRIAL,)),
     ] = 0
-    elo1: Annotated[int, Option("The upper hypothesis, in Elo.", bounds=(-1_000, 1_000), formats=(Format.TRIAL,))] = 10
+    elo1: Annotated[int, Option("The upper hypothesis.", bounds=(-1_000, 1_000), formats=(Format.TRIAL,))] = 10
     alpha: Annotated[
         int, Option("The rate of wrong acceptance, in permille.", bounds=(1, 499), formats=(Format.TRIAL,))
     ] = 50
@@ -252,9 +247,7 @@ class Adjudication:
 
     plies: Annotated[int, Option("A game of this many plies is a draw; 0: never.", bounds=(0, 1_000_000))] = 0
     material: Annotated[int, Option("A player with this much more material wins.", bounds=(0, 1_000))] = 0
-    material_plies: Annotated[
-        int, Option("For how many plies the lead in material has to last; 0: never.", bounds=(0, 10_000))
-    ] = 0
+    material_plies: Annotated[int, Option("For how many plies the lead has to last; 0: never.", bounds=(0, 10_000))] = 0
     evaluation: Annotated[
         int,
         Option(
@@ -347,8 +340,8 @@ class Spec:
     attempts: Annotated[
         int,
         Option(
-            "How often a game is played while its matches are void. Then the player who did not come loses "
-            "it, or nobody wins it.",
+            "How often a game is played while its matches are void. Then whoever did not come loses it, or nobody "
+            "wins.",
             bounds=(1, MOST_ATTEMPTS),
             stored=MOST_ATTEMPTS,
         ),

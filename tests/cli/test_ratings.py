@@ -133,11 +133,11 @@ def test_rulings_are_exported_and_recomputed_and_taken_back(played: Server, arbi
             assert arbiter("ratings", "recompute", str(of), *keys, "--json").out == there
 
     page = commands(block("deploy/CORRECTIONS.md", "arbiter ratings rule"))
-    first, second, third, fourth = [shlex.split(line)[1:] for line in page]
-    preview = arbiter(*first, "--csv")
+    first, second, third = [shlex.split(line)[1:] for line in page]
+    preview = arbiter(*first, "--preview", "--csv")
     assert "It would change 8 games" in preview.err
     assert arbiter("leaderboard", "--json").out == before
-    made = arbiter(*second, "--csv", "--revision", "0")
+    made = arbiter(*first, "--csv", "--revision", "0")
     assert "Ruling 1 changes 8 games" in made.err
     assert made.out == preview.out
     agree(1, 16)
@@ -150,10 +150,10 @@ def test_rulings_are_exported_and_recomputed_and_taken_back(played: Server, arbi
     refused = arbiter("ratings", "rule", "rated", one, "--revision", "1")
     assert refused.code == 1
     assert "the last ruling is 2" in refused.complaint
-    back = arbiter(*third, "--csv").out
+    back = arbiter(*second, "--csv").out
     assert back.split()[1:] == made.out.split()[2:]
     agree(3, 24)
-    rows = [line.split("\t") for line in arbiter(*fourth).out.splitlines()]
+    rows = [line.split("\t") for line in arbiter(*third).out.splitlines()]
     assert rows[0] == ["ruling", "at", "by", "decision", "games", "about", "note"]
     assert [[*row[:1], *row[3:]] for row in rows[1:]] == [
         ["1", "unrated, taken back by 3", "8", "games between ann, ben", "one owner"],

@@ -28,7 +28,7 @@ def test_teams_enter_as_the_page_says_and_their_table_has_all_forms(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     spec = tmp_path / "cup.toml"
-    spec.write_text(block("deploy/TEAMS.md", "boards = 2"))
+    spec.write_text(block("deploy/TOURNAMENTS.md", 'name = "Cup"') + block("deploy/TEAMS.md", "boards = 2"))
     for name in ("ann", "ben", "cat", "dan", "eve", "fay"):
         arbiter("token", "create", name)
     tournament_id = arbiter("tournament", "create", str(spec)).out.strip()

@@ -227,7 +227,7 @@ def bench_stopping(
 
 
 FORMULAS: Final[dict[str, Callable[[float], int]]] = {
-    "fixed number, 0 or that many Elo": fixed,
+    "fixed number, test of 0 against that many Elo": fixed,
     "the same, half of all games drawn": lambda elo: fixed(elo, NU_HALF),
     "fixed number, interval of ± that many Elo": wide,
 }

@@ -111,7 +111,7 @@ def documented() -> dict[tuple[EntryChange, TournamentPhase], set[Format]]:
     for line in text.partition("\n\n")[0].splitlines()[1:]:
         name, *cells = (cell.strip() for cell in line.strip("|").split("|"))
         for those, cell in zip(phases, cells, strict=True):
-            formats = {"every format": set(Format), "none": set()}.get(cell)
+            formats = {"all": set(Format), "–": set()}.get(cell)
             for phase in those:
                 allowed = {Format(word) for word in cell.split(", ")} if formats is None else formats
                 found[EntryChange(name), phase] = allowed
