@@ -27,6 +27,7 @@ pytestmark = pytest.mark.long
 
 FOLDER = Path(__file__).parents[1] / "deploy" / "observability"
 LINES = FOLDER.parent / "LOG.md"
+SERVER = Path(__file__).parents[1] / "arbiter"
 
 
 def alerts() -> list[str]:
@@ -65,9 +66,22 @@ def test_each_alert_says_what_has_happened_and_what_to_do_and_names_lines_of_the
     said = [rule["annotations"] for group in groups for rule in group["rules"]]
     assert {tuple(annotations) for annotations in said} == {("summary", "action")}
     named = {word for annotations in said for word in re.findall(r"`([a-z]+_\w+)`", annotations["action"])}
-    explained = set(re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (.+?) \|", LINES.read_text(), re.MULTILINE))))
     assert named
-    assert named <= explained
+    assert named <= explained()
+
+
+def explained() -> set[str]:
+    """Return the events of the log whose meaning is written down."""
+    return set(re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (.+?) \|", LINES.read_text(), re.MULTILINE))))
+
+
+def test_every_line_of_a_servers_log_that_warns_is_explained() -> None:
+    rooms = ("bootstrap", "bus", "rpc", "runtime", "service", "store", "web", "workers")
+    texts = [path.read_text() for room in rooms for path in (SERVER / room).rglob("*.py")]
+    call = re.compile(r"\.(?:warning|error|exception|critical)\(\s*\"(\w+)\"")
+    events = {event for text in texts for event in call.findall(text)}
+    assert len(events) > 40
+    assert events <= explained(), sorted(events - explained())
 
 
 def ask(address: str, path: str, **query: str) -> Any:
