@@ -33,6 +33,7 @@ from sqlalchemy import Connection, Engine, event, text
 from arbiter.bootstrap.running_server import serving
 from arbiter.bootstrap.world import World, open_world
 from arbiter.config import Settings, load
+from arbiter.errors import OperatorError
 from arbiter.matches.events import EventKind
 from arbiter.runtime.grpc_events import new_loop
 from arbiter.runtime.system_clock import SystemClock
@@ -58,6 +59,7 @@ There the insert and the COMMIT of other records are one round trip, and nothing
 """
 
 SECOND_MS: Final = 1_000
+STORE_AWAY: Final = os.EX_TEMPFAIL  #: the exit status of a run that could not use the store when it started
 
 _LISTED: Final = (EventKind.CREATED, EventKind.ENDED)  #: the kinds of record that change the lists
 
@@ -257,7 +259,11 @@ def main() -> None:
         if not child:
             tie(grace_s=0)
             with asyncio.Runner(loop_factory=new_loop) as runner:
-                runner.run(_serve(settings, plan, arguments.shared))
+                try:
+                    runner.run(_serve(settings, plan, arguments.shared))
+                except OperatorError as error:
+                    print(error, file=sys.stderr, flush=True)
+                    os._exit(STORE_AWAY if "can't be used" in str(error) else 1)
             os._exit(0)
         _, status = os.waitpid(child, 0)
         _say(gone=os.waitstatus_to_exitcode(status))
