@@ -572,8 +572,8 @@ type Policy struct {
 	// How long a match waits for its players.
 	NoShowMs *int64 `protobuf:"varint,2,opt,name=no_show_ms,json=noShowMs,proto3,oneof" json:"no_show_ms,omitempty"`
 	// How long a player may be absent in a running match; 0: as long as its clock allows. While both are absent, the match
-	// waits until one is back, which has won then if the other has been away for so long, or until both have, or until the
-	// flag falls: it is void.
+	// waits. It is won by the first one that comes back, if the other has been away for this long by then. It is void if
+	// both have been, or if the flag falls.
 	AbandonMs *int64 `protobuf:"varint,3,opt,name=abandon_ms,json=abandonMs,proto3,oneof" json:"abandon_ms,omitempty"`
 	// The longest time for one move, even if the clock has more.
 	MoveCapMs *int64 `protobuf:"varint,4,opt,name=move_cap_ms,json=moveCapMs,proto3,oneof" json:"move_cap_ms,omitempty"`

@@ -807,11 +807,10 @@ type TournamentOptions struct {
 	KeepEarlyLeavers bool `protobuf:"varint,16,opt,name=keep_early_leavers,json=keepEarlyLeavers,proto3" json:"keep_early_leavers,omitempty"`
 	// Trial: whether elo0 and elo1 are normalised Elo: differences in standard deviations of a game, times 800 / ln 10.
 	Normalised bool `protobuf:"varint,17,opt,name=normalised,proto3" json:"normalised,omitempty"`
-	// Trial: elo0 and elo1 are so many times as large as what they mean, 1 to 100: with 100, an elo1 of 175 means 1.75;
-	// absent: 1.
+	// Trial: by what elo0 and elo1 are multiplied, 1 to 100: with 100, an elo1 of 175 means 1.75; absent: 1.
 	EloParts *int32 `protobuf:"varint,18,opt,name=elo_parts,json=eloParts,proto3,oneof" json:"elo_parts,omitempty"`
-	// Round robin, Swiss: a tournament of teams, of which so many players play at a time, 1 to 100; 0: no teams. The first ones
-	// who enter for a team have its boards, in this order, and the others are reserves.
+	// Round robin, Swiss: how many players of a team play at a time, 1 to 100; 0: no teams. The first ones who enter for a
+	// team have its boards, in this order, and the others are reserves.
 	Boards int32 `protobuf:"varint,19,opt,name=boards,proto3" json:"boards,omitempty"`
 	// Round robin of teams: whether each player meets every player of the other team, in as many rounds as there are boards.
 	Scheveningen bool `protobuf:"varint,20,opt,name=scheveningen,proto3" json:"scheveningen,omitempty"`
@@ -1036,7 +1035,7 @@ type Openings struct {
 	Book string `protobuf:"bytes,5,opt,name=book,proto3" json:"book,omitempty"`
 	// The entry of the book to begin with in sequential order, from 1; absent: 1.
 	BookFirst *int64 `protobuf:"varint,6,opt,name=book_first,json=bookFirst,proto3,oneof" json:"book_first,omitempty"`
-	// At most so many moves of each of the book's games or lines, 0 to 1,000; 0: all of them.
+	// The most moves that are taken from each of the book's games or lines, 0 to 1,000; 0: all of them.
 	BookPlies int32 `protobuf:"varint,7,opt,name=book_plies,json=bookPlies,proto3" json:"book_plies,omitempty"`
 	// The SHA-256 of the book, in hexadecimal digits. In a request the one that it must have, or empty; in an answer that
 	// of the file with which the tournament was created.

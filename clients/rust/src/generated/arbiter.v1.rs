@@ -1226,8 +1226,8 @@ pub struct Policy {
     #[prost(int64, optional, tag = "2")]
     pub no_show_ms: ::core::option::Option<i64>,
     /// How long a player may be absent in a running match; 0: as long as its clock allows. While both are absent, the match
-    /// waits until one is back, which has won then if the other has been away for so long, or until both have, or until the
-    /// flag falls: it is void.
+    /// waits. It is won by the first one that comes back, if the other has been away for this long by then. It is void if
+    /// both have been, or if the flag falls.
     #[prost(int64, optional, tag = "3")]
     pub abandon_ms: ::core::option::Option<i64>,
     /// The longest time for one move, even if the clock has more.
@@ -7444,12 +7444,11 @@ pub struct TournamentOptions {
     /// Trial: whether elo0 and elo1 are normalised Elo: differences in standard deviations of a game, times 800 / ln 10.
     #[prost(bool, tag = "17")]
     pub normalised: bool,
-    /// Trial: elo0 and elo1 are so many times as large as what they mean, 1 to 100: with 100, an elo1 of 175 means 1.75;
-    /// absent: 1.
+    /// Trial: by what elo0 and elo1 are multiplied, 1 to 100: with 100, an elo1 of 175 means 1.75; absent: 1.
     #[prost(int32, optional, tag = "18")]
     pub elo_parts: ::core::option::Option<i32>,
-    /// Round robin, Swiss: a tournament of teams, of which so many players play at a time, 1 to 100; 0: no teams. The first ones
-    /// who enter for a team have its boards, in this order, and the others are reserves.
+    /// Round robin, Swiss: how many players of a team play at a time, 1 to 100; 0: no teams. The first ones who enter for a
+    /// team have its boards, in this order, and the others are reserves.
     #[prost(int32, tag = "19")]
     pub boards: i32,
     /// Round robin of teams: whether each player meets every player of the other team, in as many rounds as there are boards.
@@ -7491,7 +7490,7 @@ pub struct Openings {
     /// The entry of the book to begin with in sequential order, from 1; absent: 1.
     #[prost(int64, optional, tag = "6")]
     pub book_first: ::core::option::Option<i64>,
-    /// At most so many moves of each of the book's games or lines, 0 to 1,000; 0: all of them.
+    /// The most moves that are taken from each of the book's games or lines, 0 to 1,000; 0: all of them.
     #[prost(int32, tag = "7")]
     pub book_plies: i32,
     /// The SHA-256 of the book, in hexadecimal digits. In a request the one that it must have, or empty; in an answer that

@@ -561,12 +561,10 @@ class TournamentOptions(_message.Message):
     normalised: _builtins.bool
     """Trial: whether elo0 and elo1 are normalised Elo: differences in standard deviations of a game, times 800 / ln 10."""
     elo_parts: _builtins.int
-    """Trial: elo0 and elo1 are so many times as large as what they mean, 1 to 100: with 100, an elo1 of 175 means 1.75;
-    absent: 1.
-    """
+    """Trial: by what elo0 and elo1 are multiplied, 1 to 100: with 100, an elo1 of 175 means 1.75; absent: 1."""
     boards: _builtins.int
-    """Round robin, Swiss: a tournament of teams, of which so many players play at a time, 1 to 100; 0: no teams. The first ones
-    who enter for a team have its boards, in this order, and the others are reserves.
+    """Round robin, Swiss: how many players of a team play at a time, 1 to 100; 0: no teams. The first ones who enter for a
+    team have its boards, in this order, and the others are reserves.
     """
     scheveningen: _builtins.bool
     """Round robin of teams: whether each player meets every player of the other team, in as many rounds as there are boards."""
@@ -697,7 +695,7 @@ class Openings(_message.Message):
     book_first: _builtins.int
     """The entry of the book to begin with in sequential order, from 1; absent: 1."""
     book_plies: _builtins.int
-    """At most so many moves of each of the book's games or lines, 0 to 1,000; 0: all of them."""
+    """The most moves that are taken from each of the book's games or lines, 0 to 1,000; 0: all of them."""
     book_hash: _builtins.str
     """The SHA-256 of the book, in hexadecimal digits. In a request the one that it must have, or empty; in an answer that
     of the file with which the tournament was created.

@@ -145,8 +145,8 @@ export type Policy = Message<"arbiter.v1.Policy"> & {
 
   /**
    * How long a player may be absent in a running match; 0: as long as its clock allows. While both are absent, the match
-   * waits until one is back, which has won then if the other has been away for so long, or until both have, or until the
-   * flag falls: it is void.
+   * waits. It is won by the first one that comes back, if the other has been away for this long by then. It is void if
+   * both have been, or if the flag falls.
    *
    * @generated from field: optional int64 abandon_ms = 3;
    */

@@ -308,16 +308,15 @@ export type TournamentOptions = Message<"arbiter.v1.TournamentOptions"> & {
   normalised: boolean;
 
   /**
-   * Trial: elo0 and elo1 are so many times as large as what they mean, 1 to 100: with 100, an elo1 of 175 means 1.75;
-   * absent: 1.
+   * Trial: by what elo0 and elo1 are multiplied, 1 to 100: with 100, an elo1 of 175 means 1.75; absent: 1.
    *
    * @generated from field: optional int32 elo_parts = 18;
    */
   eloParts?: number | undefined;
 
   /**
-   * Round robin, Swiss: a tournament of teams, of which so many players play at a time, 1 to 100; 0: no teams. The first ones
-   * who enter for a team have its boards, in this order, and the others are reserves.
+   * Round robin, Swiss: how many players of a team play at a time, 1 to 100; 0: no teams. The first ones who enter for a
+   * team have its boards, in this order, and the others are reserves.
    *
    * @generated from field: int32 boards = 19;
    */
@@ -413,7 +412,7 @@ export type Openings = Message<"arbiter.v1.Openings"> & {
   bookFirst?: bigint | undefined;
 
   /**
-   * At most so many moves of each of the book's games or lines, 0 to 1,000; 0: all of them.
+   * The most moves that are taken from each of the book's games or lines, 0 to 1,000; 0: all of them.
    *
    * @generated from field: int32 book_plies = 7;
    */
