@@ -60,8 +60,9 @@ class Text:
 class RequestContent:
     """What a request asks for: its name and its arguments, without the times at which it was sent.
 
-    ply and move are those of Play, accept is that of AnswerDraw, note that of Abort and Adjudicate, result and winner
-    are those of Adjudicate. Requests of organisers are never rejected, so the record holds none of their arguments.
+    ply and move are those of Play, accept is that of AnswerDraw, note that of Abort and Adjudicate, result, winner
+    and by_tables are those of Adjudicate. Requests of organisers are never rejected, so the record holds none of their
+    arguments.
     """
 
     command: CommandName
@@ -71,6 +72,7 @@ class RequestContent:
     result: ResultKind | None
     winner: int
     note: str
+    by_tables: bool
 
     def __init__(
         self,
@@ -81,6 +83,7 @@ class RequestContent:
         result: ResultKind | None = None,
         winner: int = 0,
         note: str = "",
+        by_tables: bool = False,
     ) -> None:
         self.command = command
         self.ply = ply
@@ -89,6 +92,7 @@ class RequestContent:
         self.result = result
         self.winner = winner
         self.note = note
+        self.by_tables = by_tables
 
 
 class Interruption(StrEnum):
@@ -231,13 +235,17 @@ class Abort:
 
 @dataclass(frozen=True, slots=True)
 class Adjudicate:
-    """End a match with a result that the organiser sets. `winner` is a seat for a win, else 0."""
+    """End a match with a result that the organiser sets. `winner` is a seat for a win, else 0.
+
+    by_tables: endgame tables say so.
+    """
 
     by: str
     request: str
     result: ResultKind
     winner: int = 0
     note: str = ""
+    by_tables: bool = False
 
 
 @dataclass(frozen=True, slots=True)

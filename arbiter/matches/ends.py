@@ -185,8 +185,9 @@ def rebuilt(match: Match, ended: Ended) -> Ended | None:
         case Cause.ORGANISER if ended.reason in BY_RULE:
             return ruled(match, at, key_of(ended.key) if ended.key else match.secret)
         case _:
-            aborted = ended.reason == MatchEndReason.ABORTED and ended.result is ResultKind.VOID
-            reason = MatchEndReason.ABORTED if aborted else MatchEndReason.ADJUDICATED
+            void, reason = ended.result is ResultKind.VOID, MatchEndReason.ADJUDICATED
+            if ended.reason == (MatchEndReason.ABORTED if void else MatchEndReason.ADJUDICATED_TABLEBASE):
+                reason = MatchEndReason(ended.reason)
             winner = ended.winner if ended.result is ResultKind.WIN else 0
             return organised(at, ended.result, winner, reason, ended.by, request, ended.note)
 

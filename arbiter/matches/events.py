@@ -45,6 +45,7 @@ class MatchEndReason(StrEnum):
     ADJUDICATED_MATERIAL = "adjudicated_material"
     ADJUDICATED_EVALUATION = "adjudicated_evaluation"
     ADJUDICATED_LEVEL = "adjudicated_level"
+    ADJUDICATED_TABLEBASE = "adjudicated_tablebase"  #: by endgame tables, which the record does not contain
     ARBITER_FAULT = "arbiter_fault"
 
 

@@ -8,7 +8,7 @@
 | `ClaimDraw` | | `ended` by the rules | `rejected` |
 | `Resign` | | `ended` by resignation | `rejected` |
 | `Abort` | note | `ended` by the organiser, as aborted | |
-| `Adjudicate` | result, winner, note | `ended` by the organiser, for another reason | |
+| `Adjudicate` | result, winner, note, by_tables | `ended` by the organiser, for another reason | |
 
 Three modules use this: `answers` compares a repeated request with the first one, `evolution` keeps the answered
 requests, and `verification` decides every request again. `transitions` defines what a request does.
@@ -33,6 +33,7 @@ from arbiter.matches.commands import (
     Request,
     RequestContent,
     Resign,
+    ResultKind,
 )
 from arbiter.matches.events import (
     Cause,
@@ -90,9 +91,11 @@ def asked(command: Request) -> RequestContent:
         case Abort():
             return RequestContent(CommandName.ABORT, note=command.note)
         case Adjudicate():
-            return RequestContent(
-                CommandName.ADJUDICATE, result=command.result, winner=command.winner, note=command.note
-            )
+            return _adjudicated(command.result, command.winner, command.note, command.by_tables)
+
+
+def _adjudicated(result: ResultKind, winner: int, note: str, by_tables: bool) -> RequestContent:
+    return RequestContent(CommandName.ADJUDICATE, result=result, winner=winner, note=note, by_tables=by_tables)
 
 
 def request_of(origin: Origin, arrived: int) -> Request | None:
@@ -105,7 +108,9 @@ def request_of(origin: Origin, arrived: int) -> Request | None:
     if seat is None:
         if name is CommandName.ABORT:
             return Abort(origin.by, request, asks.note)
-        return None if asks.result is None else Adjudicate(origin.by, request, asks.result, asks.winner, asks.note)
+        if asks.result is None:
+            return None
+        return Adjudicate(origin.by, request, asks.result, asks.winner, asks.note, asks.by_tables)
     if name is CommandName.PLAY and asks.ply is not None and asks.move is not None:
         if ledger is None:
             return Play(seat, request, asks.ply, asks.move.shown, arrived)
@@ -159,8 +164,8 @@ def _of_end(match: Match, event: Ended) -> Origin | None:
         case Cause.ORGANISER if request and event.reason == MatchEndReason.ABORTED:
             return Origin(RequestContent(CommandName.ABORT, note=event.note), request, None, event.by)
         case Cause.ORGANISER if request:
-            asks = RequestContent(CommandName.ADJUDICATE, result=event.result, winner=event.winner, note=event.note)
-            return Origin(asks, request, None, event.by)
+            by_tables = event.reason == MatchEndReason.ADJUDICATED_TABLEBASE
+            return Origin(_adjudicated(event.result, event.winner, event.note, by_tables), request, None, event.by)
         case _:
             return None
 

@@ -294,7 +294,8 @@ def _abort(match: Match, command: Abort, at: int) -> Decision:
 
 
 def _adjudicate(match: Match, command: Adjudicate, at: int) -> Decision:
-    return _organised(match, command, at, command.result, command.winner, MatchEndReason.ADJUDICATED)
+    reason = MatchEndReason.ADJUDICATED_TABLEBASE if command.by_tables else MatchEndReason.ADJUDICATED
+    return _organised(match, command, at, command.result, command.winner, reason)
 
 
 def _organised(

@@ -319,6 +319,10 @@ def test_a_policy_can_allow_absence() -> None:
             (2, "win", "adjudicated", "organiser", "organiser", None),
         ),
         (Adjudicate("boss", "r", ResultKind.DRAW), (0, "draw", "adjudicated", "organiser", "organiser", None)),
+        (
+            Adjudicate("boss", "r", ResultKind.WIN, 1, "KQvK", by_tables=True),
+            (1, "win", "adjudicated_tablebase", "organiser", "organiser", None),
+        ),
         (Adjudicate("boss", "r", ResultKind.VOID), (0, "void", "adjudicated", "organiser", "organiser", None)),
         (ReportFault("the rules raised KeyError\ud800"), (0, "void", "arbiter_fault", "arbiter", "arbiter", None)),
     ],

@@ -54,6 +54,7 @@ REQUESTS: list[cmd.Request] = [
     Resign(1, "r"),
     cmd.Abort("boss", "r", "why"),
     cmd.Adjudicate("boss", "r", cmd.ResultKind.WIN, 2, "why"),
+    cmd.Adjudicate("boss", "r", cmd.ResultKind.DRAW, 0, "why", by_tables=True),
 ]
 
 

@@ -58,6 +58,7 @@ CASES: list[tuple[str, list[Command], Command]] = [
     ("a resignation", [], Resign(2, "r")),
     ("an abort", [], Abort("boss", "r", "why")),
     ("an adjudication", [], Adjudicate("boss", "r", ResultKind.WIN, 2, "why")),
+    ("an adjudication by tables", [], Adjudicate("boss", "r", ResultKind.WIN, 2, "why", by_tables=True)),
     ("a move for a ply to come", [], Play(1, "r", 1, "1", 0)),
     ("a long move for a ply to come", [], Play(2, "r", 7, "é" * 500, 0)),
     ("a move for a ply that is over", [], Play(1, "r", -1, "1", 0)),
