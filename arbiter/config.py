@@ -456,6 +456,11 @@ class Settings(BaseSettings):
     books: Path | None = Field(
         default=None, description="folder of opening books, which tournaments name in openings.book; default: none"
     )
+    syzygy: Path | None = Field(
+        default=None,
+        description="folder of Syzygy tables, for tournaments with adjudication.syzygy_pieces; it needs the extra "
+        "`syzygy` of the package; default: none",
+    )
     keys: Path | None = Field(
         default=None,
         description="the file of the signing keys; without this setting, beside an SQLite file, or DATABASE.keys "

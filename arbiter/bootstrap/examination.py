@@ -37,6 +37,7 @@ from arbiter.service.gate.addresses import host_and_port, is_loopback
 from arbiter.store.database import may_be_shared, shown
 from arbiter.store.looking import StoreState, look
 from arbiter.workers.plugin_games import SHADOWED, loaded_apart
+from arbiter.workers.syzygy import table_folder
 
 FEW_BYTES: Final = 2 << 30  #: free space, below which it is noted
 SLOW_FLUSH_MS: Final = 10.0
@@ -67,6 +68,7 @@ def examine(settings: Settings, disk_bytes: int = 0) -> Examination:
         *in_files(settings),
         *_traces(settings),
         *_bus(settings),
+        *_syzygy(settings),
     ]
     served, newest, own = False, 0, list(_own_postgres(settings))
     found += own
@@ -199,6 +201,18 @@ def _bus(settings: Settings) -> Iterator[Finding]:
         slow = took > SLOW_ROUND_TRIP_MS
         advice = "move NATS nearer to the server" if slow else ""
         yield Finding("bus", Grade.NOTE if slow else Grade.GOOD, f"{where} answers in {took:.1f} ms", advice)
+
+
+def _syzygy(settings: Settings) -> Iterator[Finding]:
+    if settings.syzygy is None:
+        return
+    try:
+        tables = table_folder(settings.syzygy)
+    except OperatorError as error:
+        yield Finding("syzygy", Grade.WRONG, str(error))
+    else:
+        text = f"tables of {tables.endings:,} endings with at most {tables.pieces} pieces in {tables.path}"
+        yield Finding("syzygy", Grade.GOOD, text)
 
 
 def _store(settings: Settings, state: StoreState) -> Iterator[Finding]:

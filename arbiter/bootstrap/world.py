@@ -36,6 +36,7 @@ from arbiter.workers.pairing import PairingProcess
 from arbiter.workers.plugin_games import plugins_apart
 from arbiter.workers.rating_worker import RatingProcess
 from arbiter.workers.rules_pool import RulesPool
+from arbiter.workers.syzygy import table_folder
 
 if TYPE_CHECKING:
     from arbiter.observability.metrics import Metrics
@@ -90,7 +91,7 @@ async def open_world(
         stack.push_async_callback(pairing.close)
         rating = RatingProcess(metrics or NO_METER)
         stack.push_async_callback(rating.close)
-        judges = AdjudicatorProcess()
+        judges = AdjudicatorProcess(tables=table_folder(settings.syzygy).path if settings.syzygy else None)
         stack.push_async_callback(judges.close)
         yield World(
             store, clock, SystemIds(clock), *pools, ring, pairing, rating, judges, metrics, following, traces, bus

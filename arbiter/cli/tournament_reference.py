@@ -59,6 +59,7 @@ def tables() -> Mapping[str, Mapping[str, Described]]:
     parts: Mapping[str, type] = {"": Spec, **PARTS, "policy": Policy, "bots": BotTable, "sandbox": ResourceLimits}
     found = {table: dict(options_of(part)) for table, part in parts.items()}
     found["openings"]["file"] = OPENING_FILE
+    found["adjudication"]["syzygy"] = TABLE_FOLDER
     found["engine"] = {name: found["bots"][name] for name in ENGINE_FIELDS}
     return {table: found[table] for table in HEADINGS}
 
@@ -73,6 +74,19 @@ OPENING_FILE: Final = Described(
     ),
 )
 """It is read before the specification, in which its lines are."""
+
+
+TABLE_FOLDER: Final = Described(
+    "syzygy",
+    str,
+    "",
+    Option(
+        "The folder of the tables, for `arbiter tournament run`; a server has a setting `syzygy`. "
+        "Without `syzygy_pieces` all tables are used.",
+        allowed="a path, from this file's folder on",
+    ),
+)
+"""It is read before the specification too, which has the number of pieces alone."""
 
 
 def page() -> str:

@@ -18,7 +18,7 @@ import arbiter_client as arb
 from arbiter.cli.failure import Failure
 from arbiter.cli.opening_file import with_lines
 from arbiter.cli.tournament_bots import BOTS, ENGINE, BotEntry, read_bots, read_engines
-from arbiter.errors import Reason, Refusal, parameter_invalid
+from arbiter.errors import OperatorError, Reason, Refusal, parameter_invalid
 from arbiter.matches import time_control
 from arbiter.matches.policy import ClockStart, NoShow, read_policy
 from arbiter.sandbox.limits import BOUNDS, ResourceLimits
@@ -26,13 +26,16 @@ from arbiter.text_files import text_of
 from arbiter.toml_lines import line_of, places
 from arbiter.tournaments import formats
 from arbiter.tournaments.groups import Named
-from arbiter.tournaments.spec import Options, Spec
+from arbiter.tournaments.spec import MOST_PIECES, Options, Spec
 from arbiter.tournaments.spec_text import read_spec
+from arbiter.workers.syzygy import table_folder
 
 SANDBOX: Final = "sandbox"  #: the table of each bot's resource limits
 HYPOTHESES: Final = ("elo0", "elo1")  #: of a trial
 ELO_PARTS: Final = 100  #: of a hypothesis with decimals
 MOST_HYPOTHESIS: Final = 10_000  #: Elo
+ADJUDICATION: Final = "adjudication"
+TABLES: Final = "syzygy"  #: the folder of the tables, in that section
 _invalid: Final = partial(parameter_invalid, of="a tournament")
 
 
@@ -40,7 +43,7 @@ class File(NamedTuple):
     """A specification file: the tournament, and the bots that `arbiter tournament run` starts, with their limits.
 
     cautions: warnings for the organiser before the start, a sentence each: about the specification, and about a field
-    of these bots.
+    of these bots. tables: the folder of Syzygy tables for these games.
     """
 
     path: Path
@@ -48,10 +51,14 @@ class File(NamedTuple):
     bots: tuple[BotEntry, ...]
     limits: ResourceLimits
     cautions: tuple[str, ...] = ()
+    tables: Path | None = None
 
 
-def read_all(path: Path) -> File:
-    """Return the whole content of a file. Raises Failure, which names the file, the line, the field and what to do."""
+def read_all(path: Path, *, to_play: bool = False) -> File:
+    """Return the whole content of a file. Raises Failure, which names the file, the line, the field and what to do.
+
+    to_play: the games are played on this machine, which must have what the file names for that.
+    """
     try:
         text = text_of(path.read_bytes())
         values = tomllib.loads(text)
@@ -61,14 +68,21 @@ def read_all(path: Path) -> File:
         raise Failure(f"{path} is no TOML file: {error}") from None
     bots, limits, engines = values.pop(BOTS, []), values.pop(SANDBOX, {}), values.pop(ENGINE, {})
     try:
-        values = with_decimals(with_instants(with_lines(values, path.parent)))
+        values, tables = _with_tables(with_decimals(with_instants(with_lines(values, path.parent))), path.parent)
         spec = read_spec(values, time_control.parse)
+        if to_play and spec.adjudication.syzygy_pieces:
+            if tables is None:
+                raise _invalid("", f"{ADJUDICATION}.{TABLES}", "the folder of the tables")
+            table_folder(tables)
         bots = read_bots(bots, path.parent, read_engines(engines))
         pairer = formats.of(spec)
         cautions = (pairer.caution(spec), pairer.field_caution(spec, len(bots)))
-        return File(path, spec_value(spec), bots, _limits(limits), tuple(filter(None, cautions)))
+        return File(path, spec_value(spec), bots, _limits(limits), tuple(filter(None, cautions)), tables)
     except Refusal as refusal:
         raise Failure(f"{_location(path, text, refusal)}{refusal.message}") from None
+    except OperatorError as error:
+        line = line_of(places(text), f"{ADJUDICATION}.{TABLES}")
+        raise Failure(f"{path}, line {line} ({ADJUDICATION}.{TABLES}): {error}") from None
 
 
 def _location(path: Path, text: str, refusal: Refusal) -> str:
@@ -103,6 +117,21 @@ def with_decimals(values: Mapping[str, Any]) -> dict[str, Any]:
             raise _invalid(given, f"options.{name}", "a number with at most two decimals")
         read[name] = round(parts)
     return {**values, "options": read}
+
+
+def _with_tables(values: dict[str, Any], folder: Path) -> tuple[dict[str, Any], Path | None]:
+    """Return the values of a specification, and the folder of the Syzygy tables, whose path is relative to its own.
+
+    All tables are used if the values do not say for how many pieces. Raises Refusal PARAMETER_INVALID.
+    """
+    rules = values.get(ADJUDICATION)
+    if not isinstance(rules, dict) or TABLES not in rules:
+        return values, None
+    name = rules[TABLES]
+    if not isinstance(name, str) or not name:
+        raise _invalid(name, f"{ADJUDICATION}.{TABLES}", "the path of a folder")
+    others = {key: value for key, value in rules.items() if key != TABLES}
+    return {**values, ADJUDICATION: {"syzygy_pieces": MOST_PIECES, **others}}, (folder / name).resolve()
 
 
 def spec_value(spec: Spec) -> arb.TournamentSpec:

@@ -18,6 +18,7 @@ from arbiter.tournaments.schedule import Schedule, SeriesRules
 
 ATTEMPTS: Final = 3  #: the default of `Spec.attempts`
 MOST_ATTEMPTS: Final = 100  #: also in older records, in which the number was not bounded
+MOST_PIECES: Final = 7  #: of a position in Syzygy tables
 MOST_PLAYERS: Final = 10_000
 LONGEST_MS: Final = 3_650 * 86_400_000  #: milliseconds of ten years, the longest duration
 ALL_READ: Final = 1_000  #: entries of an opening book, the first ones, that the rules read before a tournament begins
@@ -243,7 +244,7 @@ class EntryRules:
 
 @dataclass(frozen=True, slots=True)
 class Adjudication:
-    """When the arbiter ends a game by rule, or by a plug-in. Evaluations are those of the bots' comments."""
+    """When the arbiter ends a game: by rule, plug-in or tables. Evaluations are those of the bots' comments."""
 
     plies: Annotated[int, Option("A game of this many plies is a draw; 0: never.", bounds=(0, 1_000_000))] = 0
     material: Annotated[int, Option("A player with this much more material wins.", bounds=(0, 1_000))] = 0
@@ -264,6 +265,16 @@ class Adjudication:
     draw_plies: Annotated[int, Option("For how many plies both have to say so; 0: never.", bounds=(0, 10_000))] = 0
     draw_from_ply: Annotated[int, Option("The first ply at which such a draw may happen.", bounds=(0, 1_000_000))] = 0
     plugin: Annotated[str, Option("The name of an adjudicator that the server has installed.")] = ""
+    syzygy_pieces: Annotated[
+        int,
+        Option(
+            "A game of chess with at most this many pieces ends as Syzygy tables say; 0: never.",
+            bounds=(0, MOST_PIECES),
+        ),
+    ] = 0
+    syzygy_ignore_50: Annotated[
+        bool, Option("A win in the tables counts even if the 50-move rule turns it into a draw.")
+    ] = False
 
 
 class TieBreak(StrEnum):

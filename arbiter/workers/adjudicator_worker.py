@@ -1,12 +1,21 @@
-"""The installed adjudicator plug-ins, run in a worker process so that a faulty plug-in cannot harm the server."""
+"""The installed adjudicator plug-ins, and Syzygy tables, in a worker process: a fault in one cannot harm the server."""
 
 from __future__ import annotations
 
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Any, Final
 
-from arbiter.service.tournaments.adjudicators import AdjudicatedEnd, Adjudicator, AdjudicatorFailed, Case, checked
+from arbiter.service.tournaments.adjudicators import (
+    NO_TABLES,
+    AdjudicatedEnd,
+    Adjudicator,
+    AdjudicatorFailed,
+    Case,
+    checked,
+)
+from arbiter.workers import syzygy
 from arbiter.workers.pool import JobProcess
 from arbiter.workers.process import Jobs
 
@@ -22,12 +31,25 @@ def installed() -> dict[str, EntryPoint]:
 class AdjudicatorProcess(JobProcess):
     """A worker process behind the port `arbiter.service.tournaments.adjudicators.Adjudicators`."""
 
-    def __init__(self, longest_s: float = LONGEST_S) -> None:
+    def __init__(self, longest_s: float = LONGEST_S, tables: Path | None = None) -> None:
+        """Take the folder of Syzygy tables."""
         super().__init__("arbiter.workers.adjudicator_worker", "judges", longest_s, AdjudicatorFailed)
         self.names: Final = frozenset(installed())
+        self._tables = tables
+
+    @property
+    def has_tables(self) -> bool:
+        """Whether there are tables."""
+        return self._tables is not None
 
     async def judge(self, name: str, case: Case) -> AdjudicatedEnd | None:
         verdict: Any = await self.ask("judge", (name, tuple(case)))
+        return None if verdict is None else AdjudicatedEnd(*verdict)
+
+    async def by_tables(self, position: str, ignore_50: bool) -> AdjudicatedEnd | None:
+        if self._tables is None:
+            raise AdjudicatorFailed(NO_TABLES)
+        verdict: Any = await self.ask("tables", (self._tables, position, ignore_50))
         return None if verdict is None else AdjudicatedEnd(*verdict)
 
 
@@ -45,4 +67,4 @@ def _judge(name: str, case: tuple[Any, ...]) -> tuple[int, str] | None:
 
 def jobs() -> Jobs:
     """Return the job handlers, by kind."""
-    return {"judge": _judge}
+    return {"judge": _judge, "tables": syzygy.verdict}

@@ -39,6 +39,7 @@ from tests.documents import block
 from tests.plugins.installed import installed
 from tests.store.records import appends
 from tests.store.steps import add_steps
+from tests.workers.test_syzygy import TABLES
 
 Rows = dict[str, tuple[str, str, str]]
 
@@ -312,6 +313,17 @@ def test_the_authority_of_clients_is_looked_at(arbiter: Arbiter, settings: Setti
     code, rows = found(arbiter, "--config", str(config))
     assert (code, rows["certificate"][0]) == (0, "note")
     assert rows["certificate"][1].startswith(f"{soon}, of ")
+
+
+def test_the_folder_of_tables_is_looked_at(arbiter: Arbiter, settings: Settings, tmp_path: Path) -> None:
+    config = tmp_path / "arbiter.toml"
+    config.write_text(f'store = "{settings.store}"\nsyzygy = "{TABLES}"')
+    code, rows = found(arbiter, "--config", str(config))
+    assert (code, rows["syzygy"]) == (0, ("good", f"tables of 3 endings with at most 3 pieces in {TABLES}", ""))
+    config.write_text(f'store = "{settings.store}"\nsyzygy = "{tmp_path}"')
+    code, rows = found(arbiter, "--config", str(config))
+    assert (code, rows["syzygy"][0]) == (1, "wrong")
+    assert rows["syzygy"][1].startswith(f"there are no Syzygy tables in {tmp_path}: name a folder")
 
 
 def test_the_collector_of_traces_is_looked_at(arbiter: Arbiter, settings: Settings, tmp_path: Path) -> None:

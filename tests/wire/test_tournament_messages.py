@@ -99,6 +99,8 @@ draw_evaluation = 20
 draw_plies = 40
 draw_from_ply = 80
 plugin = "judge"
+syzygy_pieces = 6
+syzygy_ignore_50 = true
 
 [policy]
 illegal_moves = 2

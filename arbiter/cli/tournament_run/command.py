@@ -65,7 +65,7 @@ def run(
     check_settings(games, port)
     if log_days < 0:
         raise Failure(f"{log_days} days of bots' output are too few: at least 1, or 0 to keep all of it")
-    file = once(read_all(specification))
+    file = once(read_all(specification, to_play=True))
     if len(file.bots) < 2:
         number = "one bot" if file.bots else "no bots"
         raise Failure(f"{specification} names {number}: add a table [[bots]] for each, at least two")
@@ -80,7 +80,9 @@ def run(
     again = ["arbiter", "tournament", "run", str(specification), "--resume"]
     again += ["--directory", str(directory)] if directory else []
     path = specification.resolve()
-    settings = RunSettings(port, games, walls, path.parent, remark, shlex.join(again), resume, path, log_days)
+    settings = RunSettings(
+        port, games, walls, path.parent, remark, shlex.join(again), resume, path, log_days, file.tables
+    )
     with folder.held() as lock, logged(folder.log("run")):
         played = _Run(folder, lock, settings, file, export_)
         try:

@@ -45,7 +45,7 @@ class RunSettings(NamedTuple):
 
     remark: on the sandbox. again: the command that continues the run. resumed: whether this is that command. log_days:
     for how many days the bots' output is kept, 0 for ever. file: the specification of the run, which bots cannot read,
-    because it contains the environments of all of them.
+    because it contains the environments of all of them. tables: the folder of Syzygy tables.
     """
 
     port: int
@@ -57,6 +57,7 @@ class RunSettings(NamedTuple):
     resumed: bool
     file: Path | None = None
     log_days: int = 0
+    tables: Path | None = None
 
 
 class Host:
@@ -160,6 +161,8 @@ class Host:
             "ARBITER_CREDIT__HAND_OVER_MOST_MS": str(STALL_MS),
             "ARBITER_CREDIT__NETWORK_MOST_MS": str(STALL_MS),
         }
+        if terms.tables is not None:
+            settings["ARBITER_SYZYGY"] = str(terms.tables)
         return Processes(folder, self._lock, port, settings, orders, sandbox, self._view.note)
 
     async def _wait_for_bots(self, processes: Processes) -> None:

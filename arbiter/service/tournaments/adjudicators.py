@@ -1,4 +1,4 @@
-"""Adjudicator plug-ins: code of the operator that ends a tournament's match when its result is clear.
+"""Adjudicators outside of the arbiter: plug-ins and Syzygy tables. They end a tournament's match whose result is clear.
 
 A plug-in is a function from a `Case` to an `AdjudicatedEnd`, or None to let the game go on. A Python package offers it
 as an entry point of the group `arbiter.adjudicators`:
@@ -30,6 +30,7 @@ from typing import Final, NamedTuple, Protocol
 from arbiter.plain_text import plain
 
 LONGEST_WORDS: Final = 300  #: characters of a verdict's note
+NO_TABLES: Final = "this server has no Syzygy tables: its setting `syzygy` names no folder"
 
 
 class Case(NamedTuple):
@@ -62,38 +63,63 @@ class AdjudicatedEnd(NamedTuple):
 Adjudicator = Callable[[Case], AdjudicatedEnd | None]
 """A plug-in."""
 
+Tables = Callable[[str, bool], AdjudicatedEnd | None]
+"""Syzygy tables; see `Adjudicators.by_tables`."""
+
 
 class AdjudicatorFailed(Exception):
     """A plug-in gave no verdict: it is missing, raised an error, or took too long. The message says which."""
 
 
 class Adjudicators(Protocol):
-    """The installed plug-ins."""
+    """The installed plug-ins, and the Syzygy tables of the server."""
 
     @property
     def names(self) -> frozenset[str]:
-        """Their names."""
+        """The names of the plug-ins."""
+
+    @property
+    def has_tables(self) -> bool:
+        """Whether there are tables."""
 
     async def judge(self, name: str, case: Case) -> AdjudicatedEnd | None:
         """Return a plug-in's verdict, None if the match shall go on. Raises AdjudicatorFailed."""
 
+    async def by_tables(self, position: str, ignore_50: bool) -> AdjudicatedEnd | None:
+        """Return the verdict of the tables on a position of chess, None if they have none. Raises AdjudicatorFailed.
+
+        A win counts only directly after a capture or pawn move, when nobody has come nearer to a draw by the 50-move
+        rule, and only if that rule does not turn it into a draw. ignore_50: any win counts.
+        """
+
 
 class InProcessAdjudicators:
-    """Calls plug-ins in the current process, where waiting does no harm, as in a simulation."""
+    """Calls plug-ins in the current process, where waiting does no harm, as in a simulation. tables: in `by_tables`."""
 
-    def __init__(self, plugins: Mapping[str, Adjudicator]) -> None:
+    def __init__(self, plugins: Mapping[str, Adjudicator], tables: Tables | None = None) -> None:
         self._plugins = plugins
+        self._tables = tables
 
     @property
     def names(self) -> frozenset[str]:
         """The names of the plug-ins."""
         return frozenset(self._plugins)
 
+    @property
+    def has_tables(self) -> bool:
+        """Whether there are tables."""
+        return self._tables is not None
+
     async def judge(self, name: str, case: Case) -> AdjudicatedEnd | None:
         try:
             return checked(self._plugins[name](case))
         except Exception as error:
             raise AdjudicatorFailed(f"{name}: {error!r}") from error
+
+    async def by_tables(self, position: str, ignore_50: bool) -> AdjudicatedEnd | None:
+        if self._tables is None:
+            raise AdjudicatorFailed(NO_TABLES)
+        return self._tables(position, ignore_50)
 
 
 def checked(verdict: object) -> AdjudicatedEnd | None:

@@ -25,12 +25,12 @@ from arbiter.service.matches.live import DRAINING
 from arbiter.service.ports.journal import JournalConflict, StoreDamaged, StoreFailed
 from arbiter.service.record.published import Published
 from arbiter.service.record.tournament_log import StoredLog, maker
+from arbiter.service.tournaments.external_adjudication import ExternalAdjudication, judges_of
 from arbiter.service.tournaments.game_matches import DAMAGED, RETRY_S, abort, creation, occasion_of, report
 from arbiter.service.tournaments.league_seasons import Tournaments
 from arbiter.service.tournaments.live_log import Listener, TournamentLog
 from arbiter.service.tournaments.next_in_series import Succession
 from arbiter.service.tournaments.pairing_input import PairingInput
-from arbiter.service.tournaments.plugin_adjudication import PluginAdjudication
 from arbiter.service.tournaments.queued_command import QueuedCommand
 from arbiter.service.tournaments.tournament_ports import Dependencies, PairingFailed
 from arbiter.service.tournaments.trial_decision import PairTest
@@ -83,10 +83,8 @@ class TournamentDriver:
         self._pairing = False
         self._revision_elsewhere = 0  # the last revision in the log, by its follower
         self._pairer = formats.of(log.tournament.spec)
-        plugin = log.tournament.spec.adjudication.plugin
-        self._judging = PluginAdjudication(
-            dependencies.matches, dependencies.judges, plugin, maker(self.id), dependencies.log
-        )
+        judges = judges_of(log.tournament.spec.adjudication, dependencies.judges)
+        self._judging = ExternalAdjudication(dependencies.matches, judges, maker(self.id), dependencies.log)
         self._log = dependencies.log.bind(tournament=self._state.id)
         self._waiting_for_rules = frozenset(game for game in log.tournament.spec.games if not registry.installed(game))
         for game in sorted(self._waiting_for_rules):
@@ -164,7 +162,7 @@ class TournamentDriver:
             self.wake()
 
     def match_changed(self, match: Match, published: Sequence[Published]) -> None:
-        """Queue the commands that follow from a match's events, and ask the plug-in about its moves."""
+        """Queue the commands that follow from a match's events, and ask judges about its moves."""
         number = self.games.get(match.id)
         if number is None or self._page_only:
             return  # its start is not in the log yet; once it is, the match is checked

@@ -7,8 +7,7 @@ even if a restart or a lost answer makes the driver repeat the request.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import Final, NamedTuple, cast
 
 from arbiter.errors import Reason, Refusal, parameter_invalid
@@ -24,6 +23,7 @@ from arbiter.matches.time_control import TimeControl
 from arbiter.service.matches.match_registry import MatchRegistry
 from arbiter.service.ports.journal import RETRY_MS
 from arbiter.service.record.tournament_log import MAKER, maker
+from arbiter.service.tournaments.adjudicators import NO_TABLES, Adjudicators
 from arbiter.service.tournaments.rhythm import check_rhythm
 from arbiter.tournaments.book_order import Opening
 from arbiter.tournaments.commands import ReportResult
@@ -34,6 +34,7 @@ from arbiter.tournaments.tournament import Tournament
 
 RETRY_S: Final = RETRY_MS / 1000
 KNOWN: Final = frozenset({Reason.MATCH_NOT_ACTIVE, Reason.MATCH_NOT_FOUND, Reason.RECORD_DAMAGED})
+OF_TABLES: Final = frozenset({"chess", "chess960"})  #: the games of Syzygy tables
 DAMAGED: Final = "record damaged"  #: the reason why a game is void if the record of its match can't be read
 
 
@@ -90,12 +91,14 @@ def policy_of(spec: Spec, policy: Policy) -> Policy:
     return read_policy({**values, **spec.policy})
 
 
-def check(spec: Spec, policy: Policy, plugins: Collection[str]) -> None:
+def check(spec: Spec, policy: Policy, judges: Adjudicators) -> None:
     """Raise Refusal PARAMETER_INVALID if no match could be created or adjudicated with a specification."""
-    plugin = spec.adjudication.plugin
-    if plugin and plugin not in plugins:
-        known = ", ".join(sorted(plugins)) or "none is installed"
+    plugin, pieces = spec.adjudication.plugin, spec.adjudication.syzygy_pieces
+    if plugin and plugin not in judges.names:
+        known = ", ".join(sorted(judges.names)) or "none is installed"
         raise parameter_invalid(plugin, "adjudication.plugin", f"the name of an installed plug-in: {known}")
+    if pieces and not judges.has_tables:
+        raise parameter_invalid(pieces, "adjudication.syzygy_pieces", f"0, since {NO_TABLES}")
     if spec.schedule.every:
         check_rhythm(spec.schedule.every)
     policy_of(spec, policy)
@@ -103,13 +106,13 @@ def check(spec: Spec, policy: Policy, plugins: Collection[str]) -> None:
     time_control.parse_pair(":".join(longest))
     for game in spec.games:
         adjudication.check(rules_of(spec), registry.game(game))
+        if pieces and registry.game(game).facts.id not in OF_TABLES:
+            raise parameter_invalid(pieces, "adjudication.syzygy_pieces", f"0 for {game}, of which there are no tables")
 
 
 def rules_of(spec: Spec) -> AdjudicationRules:
     """Return the adjudication rules of a tournament's matches."""
-    values = asdict(spec.adjudication)
-    del values["plugin"]
-    return AdjudicationRules(**values)
+    return AdjudicationRules(*(getattr(spec.adjudication, field.name) for field in fields(AdjudicationRules)))
 
 
 def controls_of(spec: Spec, game: ScheduledGame) -> tuple[TimeControl, TimeControl]:

@@ -161,7 +161,7 @@ class TournamentRegistry:
         """
         if self._stopped:
             raise DRAINING
-        check(spec, self._dependencies.policy, self._dependencies.judges.names)
+        check(spec, self._dependencies.policy, self._dependencies.judges)
         return await self._shielded.run(self._create(spec, creator, request))
 
     async def _create(self, spec: Spec, creator: str, request: str) -> Tournament:

@@ -1807,9 +1807,16 @@ type Adjudication struct {
 	// The name of an adjudicator plug-in that is installed on the server; empty for none. A name that is not installed is
 	// refused with PARAMETER_INVALID. A verdict of the plug-in after a move ends the game with reason adjudicated, and a
 	// note that names the plug-in.
-	Plugin        string `protobuf:"bytes,7,opt,name=plugin,proto3" json:"plugin,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Plugin string `protobuf:"bytes,7,opt,name=plugin,proto3" json:"plugin,omitempty"`
+	// A game of chess or Chess960 that has at most this many pieces, and no castling rights, ends as the server's Syzygy
+	// tables say; 0: never. A win counts directly after a capture or a pawn move. What the tables do not have goes on.
+	// Refused with PARAMETER_INVALID for other games, and if the server has no tables. Ends with reason
+	// adjudicated_tablebase, and a note that says what the tables say.
+	SyzygyPieces int32 `protobuf:"varint,10,opt,name=syzygy_pieces,json=syzygyPieces,proto3" json:"syzygy_pieces,omitempty"`
+	// A win in the tables counts even if the 50-move rule turns it into a draw.
+	SyzygyIgnore_50 bool `protobuf:"varint,11,opt,name=syzygy_ignore_50,json=syzygyIgnore50,proto3" json:"syzygy_ignore_50,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Adjudication) Reset() {
@@ -1903,6 +1910,20 @@ func (x *Adjudication) GetPlugin() string {
 		return x.Plugin
 	}
 	return ""
+}
+
+func (x *Adjudication) GetSyzygyPieces() int32 {
+	if x != nil {
+		return x.SyzygyPieces
+	}
+	return 0
+}
+
+func (x *Adjudication) GetSyzygyIgnore_50() bool {
+	if x != nil {
+		return x.SyzygyIgnore_50
+	}
+	return false
 }
 
 // Differences from the server's policy for the matches of a tournament; absent fields: the server's values.
@@ -6247,7 +6268,7 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\bdivision\x18\x02 \x01(\x05R\bdivision\x12\x14\n" +
 	"\x05first\x18\x03 \x01(\tR\x05first\x12/\n" +
 	"\x06places\x18\x04 \x03(\v2\x17.arbiter.v1.PlayerGroupR\x06places\x12-\n" +
-	"\x05moves\x18\x05 \x03(\v2\x17.arbiter.v1.PlayerGroupR\x05moves\"\xb6\x02\n" +
+	"\x05moves\x18\x05 \x03(\v2\x17.arbiter.v1.PlayerGroupR\x05moves\"\x85\x03\n" +
 	"\fAdjudication\x12\x14\n" +
 	"\x05plies\x18\x01 \x01(\x05R\x05plies\x12\x1a\n" +
 	"\bmaterial\x18\b \x01(\x05R\bmaterial\x12%\n" +
@@ -6260,7 +6281,10 @@ const file_arbiter_v1_tournament_proto_rawDesc = "" +
 	"\n" +
 	"draw_plies\x18\x05 \x01(\x05R\tdrawPlies\x12\"\n" +
 	"\rdraw_from_ply\x18\x06 \x01(\x05R\vdrawFromPly\x12\x16\n" +
-	"\x06plugin\x18\a \x01(\tR\x06plugin\"\xdf\x03\n" +
+	"\x06plugin\x18\a \x01(\tR\x06plugin\x12#\n" +
+	"\rsyzygy_pieces\x18\n" +
+	" \x01(\x05R\fsyzygyPieces\x12(\n" +
+	"\x10syzygy_ignore_50\x18\v \x01(\bR\x0esyzygyIgnore50\"\xdf\x03\n" +
 	"\x10TournamentPolicy\x12(\n" +
 	"\rillegal_moves\x18\x01 \x01(\x05H\x00R\fillegalMoves\x88\x01\x01\x12(\n" +
 	"\rkept_refusals\x18\x02 \x01(\x05H\x01R\fkeptRefusals\x88\x01\x01\x12!\n" +

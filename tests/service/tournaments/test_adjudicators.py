@@ -1,13 +1,16 @@
-"""Plug-ins that adjudicate: their arguments, the effect of their verdicts, and that their errors affect no match."""
+"""Plug-ins and tables that adjudicate: arguments, the effect of verdicts, and that errors affect no match."""
 
 from __future__ import annotations
 
 import asyncio
+import random
+from functools import cache
 from typing import Any
 
 import pytest
 
 from arbiter.errors import Reason, Refusal
+from arbiter.games.registry import game
 from arbiter.keys.key_ring import SigningKey
 from arbiter.matches.comments import Comment
 from arbiter.matches.match import Phase
@@ -22,7 +25,7 @@ from arbiter.service.tournaments.adjudicators import (
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.tournaments import commands as do
-from arbiter.tournaments.spec import Adjudication, Format
+from arbiter.tournaments.spec import Adjudication, Format, Openings
 from tests.service.matches.test_comment_keys import Ring
 from tests.service.tournaments.contest import Contest, spec_of
 
@@ -99,16 +102,23 @@ async def test_its_errors_affect_no_match() -> None:
 
 
 class Slow:
-    """A plug-in that thinks until the test stops it; `asked` are the plies that it was asked about."""
+    """A plug-in, and tables, that think until the test stops it. asked: the plies that the plug-in was asked about."""
 
     names = frozenset({"slow"})
+    has_tables = True
 
     def __init__(self) -> None:
         self.asked: list[int] = []
+        self.positions: list[str] = []
         self.go_on = asyncio.Event()
 
     async def judge(self, name: str, case: Case) -> AdjudicatedEnd | None:
         self.asked.append(len(case.moves))
+        await self.go_on.wait()
+        return None
+
+    async def by_tables(self, position: str, ignore_50: bool) -> AdjudicatedEnd | None:
+        self.positions.append(position)
         await self.go_on.wait()
         return None
 
@@ -154,6 +164,89 @@ async def test_after_a_restart_a_match_is_judged_again() -> None:
     assert len(plies) > seen
     await contest.act(tournament_id, do.Cancel("org", "enough"))
     await asyncio.sleep(1)
+
+
+# -- tables
+
+
+def by_tables(pieces: int, *games: str, ignore_50: bool = False) -> Any:
+    rules = Adjudication(syzygy_pieces=pieces, syzygy_ignore_50=ignore_50)
+    lines = {} if games else {"chess": (few_pieces_left(),)}
+    return spec_of(
+        Format.ROUND_ROBIN, games=games or ("chess",), adjudication=rules, openings=Openings(lines=lines), time="1h"
+    )
+
+
+@cache
+def few_pieces_left() -> tuple[str, ...]:
+    """Return the moves of a game in which each captures what it can until eight pieces are left."""
+    chess, lots, moves = game("chess"), random.Random(1), list[str]()
+    position = chess.initial()
+    while pieces_of(chess.text(position)) > 8:
+        after = {move: chess.play(position, move) for move in sorted(chess.moves(position))}
+        going_on = {move: each for move, each in after.items() if each.outcome is None}
+        fewest = min(pieces_of(chess.text(each)) for each in going_on.values())
+        moves.append(lots.choice([m for m, each in going_on.items() if pieces_of(chess.text(each)) == fewest]))
+        position = after[moves[-1]]
+    return tuple(moves)
+
+
+def pieces_of(position: str) -> int:
+    return sum(map(str.isalpha, position.split()[0]))
+
+
+@pytest.mark.parametrize("ignore_50", [False, True])
+@virtually
+async def test_tables_decide_positions_with_few_pieces(ignore_50: bool) -> None:
+    asked: list[tuple[str, bool]] = []
+
+    def third(position: str, ignored: bool) -> AdjudicatedEnd | None:
+        asked.append((position, ignored))
+        return AdjudicatedEnd(1, "it is won") if len(asked) == 3 else None
+
+    judges = InProcessAdjudicators({}, tables=third)
+    contest = Contest(2, seed=PLAYS_ON, server=InMemoryArbiter(judges=judges))
+    log = await contest.ended(await contest.start(by_tables(7, ignore_50=ignore_50)))
+    [played] = log.tournament.results.values()
+    assert (played.winner, played.reason, played.cause) == (1, "adjudicated_tablebase", "organiser")
+    match = await contest.server.arbiter.matches.match(played.match)
+    assert match.result is not None
+    assert match.result.note == f"Syzygy tables after {match.ply} plies: it is won"
+    assert asked[-1] == (match.text, ignore_50)
+    for position, ignored in asked:
+        assert (position.split()[2], ignored) == ("-", ignore_50)
+        assert pieces_of(position) <= 7
+
+
+@virtually
+async def test_tables_are_asked_about_each_position_however_slow_they_are() -> None:
+    """A win counts only directly after a capture or pawn move, so that the newest position would not be enough."""
+    slow = Slow()
+    contest = Contest(2, seed=PLAYS_ON, server=InMemoryArbiter(judges=slow))
+    tournament_id = await contest.start(by_tables(7))
+    await asyncio.sleep(0.3)
+    assert len(slow.positions) == 1
+    slow.go_on.set()
+    await settle()
+    [match] = [live.durable for live in contest.server.arbiter.matches.live]
+    assert match is not None
+    plies = [2 * int(position.split()[5]) - 2 + (position.split()[1] == "b") for position in slow.positions]
+    assert len(plies) > 5
+    assert plies == list(range(plies[0], match.ply + 1))
+    await contest.act(tournament_id, do.Cancel("org", "enough"))
+    await contest.ended(tournament_id)
+
+
+@virtually
+async def test_tables_that_a_server_does_not_have_and_games_without_any_are_refused() -> None:
+    with pytest.raises(Refusal, match=r"syzygy_pieces.*this server has no Syzygy tables: its setting `syzygy` names"):
+        await InMemoryArbiter().arbiter.tournaments.create(by_tables(5), "org", "make")
+    server = InMemoryArbiter(judges=InProcessAdjudicators({}, tables=lambda position, ignore_50: None))
+    with pytest.raises(Refusal, match="0 for hop-it, of which there are no tables"):
+        await server.arbiter.tournaments.create(by_tables(5, "chess", "hop-it"), "org", "make")
+    await server.arbiter.tournaments.create(by_tables(5, "chess", "chess960(start=7)"), "org", "make")
+    with pytest.raises(AdjudicatorFailed, match="no Syzygy tables"):
+        await InProcessAdjudicators({}).by_tables("", False)
 
 
 @virtually

@@ -188,7 +188,8 @@ class Adjudication:
     wins. evaluation, evaluation_plies: so does a player whom both bots judge better by this much (permille over an even
     500) for this many plies. draw_evaluation, draw_plies, draw_from_ply: it is a draw if both judge it level within
     this much.
-    plugin: one of the server.
+    plugin: one of the server. syzygy_pieces: chess with at most this many pieces ends as the server's Syzygy tables
+    say. syzygy_ignore_50: even if a win in them is a draw by the 50-move rule.
     """
 
     plies: int = 0
@@ -200,6 +201,8 @@ class Adjudication:
     draw_plies: int = 0
     draw_from_ply: int = 0
     plugin: str = ""
+    syzygy_pieces: int = 0
+    syzygy_ignore_50: bool = False
 
 
 @dataclass(frozen=True, slots=True)

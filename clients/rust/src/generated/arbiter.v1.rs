@@ -7690,6 +7690,15 @@ pub struct Adjudication {
     /// note that names the plug-in.
     #[prost(string, tag = "7")]
     pub plugin: ::prost::alloc::string::String,
+    /// A game of chess or Chess960 that has at most this many pieces, and no castling rights, ends as the server's Syzygy
+    /// tables say; 0: never. A win counts directly after a capture or a pawn move. What the tables do not have goes on.
+    /// Refused with PARAMETER_INVALID for other games, and if the server has no tables. Ends with reason
+    /// adjudicated_tablebase, and a note that says what the tables say.
+    #[prost(int32, tag = "10")]
+    pub syzygy_pieces: i32,
+    /// A win in the tables counts even if the 50-move rule turns it into a draw.
+    #[prost(bool, tag = "11")]
+    pub syzygy_ignore_50: bool,
 }
 /// Differences from the server's policy for the matches of a tournament; absent fields: the server's values.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

@@ -1098,6 +1098,8 @@ class Adjudication(_message.Message):
     DRAW_PLIES_FIELD_NUMBER: _builtins.int
     DRAW_FROM_PLY_FIELD_NUMBER: _builtins.int
     PLUGIN_FIELD_NUMBER: _builtins.int
+    SYZYGY_PIECES_FIELD_NUMBER: _builtins.int
+    SYZYGY_IGNORE_50_FIELD_NUMBER: _builtins.int
     plies: _builtins.int
     """A game that reaches this number of plies, including those of the opening, is a draw; 0: never. Ends with reason
     adjudicated_length.
@@ -1129,6 +1131,14 @@ class Adjudication(_message.Message):
     refused with PARAMETER_INVALID. A verdict of the plug-in after a move ends the game with reason adjudicated, and a
     note that names the plug-in.
     """
+    syzygy_pieces: _builtins.int
+    """A game of chess or Chess960 that has at most this many pieces, and no castling rights, ends as the server's Syzygy
+    tables say; 0: never. A win counts directly after a capture or a pawn move. What the tables do not have goes on.
+    Refused with PARAMETER_INVALID for other games, and if the server has no tables. Ends with reason
+    adjudicated_tablebase, and a note that says what the tables say.
+    """
+    syzygy_ignore_50: _builtins.bool
+    """A win in the tables counts even if the 50-move rule turns it into a draw."""
     def __init__(
         self,
         *,
@@ -1141,10 +1151,12 @@ class Adjudication(_message.Message):
         draw_plies: _builtins.int = ...,
         draw_from_ply: _builtins.int = ...,
         plugin: _builtins.str = ...,
+        syzygy_pieces: _builtins.int = ...,
+        syzygy_ignore_50: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["draw_evaluation", b"draw_evaluation", "draw_from_ply", b"draw_from_ply", "draw_plies", b"draw_plies", "evaluation", b"evaluation", "evaluation_plies", b"evaluation_plies", "material", b"material", "material_plies", b"material_plies", "plies", b"plies", "plugin", b"plugin"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["draw_evaluation", b"draw_evaluation", "draw_from_ply", b"draw_from_ply", "draw_plies", b"draw_plies", "evaluation", b"evaluation", "evaluation_plies", b"evaluation_plies", "material", b"material", "material_plies", b"material_plies", "plies", b"plies", "plugin", b"plugin", "syzygy_ignore_50", b"syzygy_ignore_50", "syzygy_pieces", b"syzygy_pieces"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
