@@ -14,7 +14,8 @@ import pytest
 from arbiter_client.bots.random import RandomBot
 
 from arbiter.service.players.accounts import Scope
-from arbiter.service.tournaments.deliveries import PAUSE_S
+from arbiter.service.ports.web_hooks import WebHook
+from arbiter.service.tournaments.deliveries import AT_ONCE, PAUSE_S
 from tests.documents import block
 from tests.rpc.servers import ONE_OR_TWO, level, served_by
 from tests.rpc.test_matches import signing
@@ -303,3 +304,33 @@ async def test_a_tournament_that_grows_all_the_time_is_looked_at_now_and_then(mo
             deliveries.look_at("none")
             await looked.wait()
         assert time.monotonic() - began_s >= 2 * PAUSE_S
+
+
+async def test_few_of_many_web_hooks_are_looked_at_at_once_and_no_tournament_is_read_in_vain(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Those of tournaments that have ended stay for months: each start looks at them."""
+    async with opened() as world:
+        organiser, where = await entered(world)
+        await organiser.cancel_tournament(where)
+        deliveries = world.server.running.arbiter.web_hooks._deliveries
+        made = [WebHook(f"w{n}", where, "http://127.0.0.1/", "", "org", str(n), 1, 1_000) for n in range(3 * AT_ONCE)]
+        for hook in made:
+            await deliveries.hooks.add(hook, len(made))
+        under_way, read = dict[str, int](), list[str]()
+        step, get = deliveries._step, deliveries._tournaments.get
+
+        async def stepped(hook: WebHook) -> WebHook | None:
+            under_way[hook.hook_id] = len(deliveries._under_way)
+            return await step(hook)
+
+        async def got(tournament_id: str) -> Any:
+            read.append(tournament_id)
+            return await get(tournament_id)
+
+        monkeypatch.setattr(deliveries, "_step", stepped)
+        monkeypatch.setattr(deliveries._tournaments, "get", got)
+        await deliveries._look(every=True)
+        await asyncio.gather(*deliveries._under_way.values())
+        assert (set(under_way), read) == ({hook.hook_id for hook in made}, [])
+        assert max(under_way.values()) <= AT_ONCE

@@ -116,8 +116,8 @@ class Deliveries:
             return False
         for hook in found:
             if hook.hook_id not in self._under_way:
-                task = asyncio.create_task(self._go_on(hook))
-                self._under_way[hook.hook_id] = task
+                await self._at_once.acquire()  # before there is a task: thousands of them would begin in one step
+                self._under_way[hook.hook_id] = asyncio.create_task(self._go_on(hook))
             elif hook.tournament_id in grown:
                 self._grown.add(hook.tournament_id)  # it may have read the log before that
         return True
@@ -125,10 +125,9 @@ class Deliveries:
     async def _go_on(self, hook: WebHook) -> None:
         """Make all deliveries of a web hook that are due."""
         try:
-            async with self._at_once:
-                following: WebHook | None = hook
-                while following is not None:
-                    following = await self._step(following)
+            following: WebHook | None = hook
+            while following is not None:
+                following = await self._step(following)
         except StoreFailed as failure:
             self._log.warning("web_hook_waits", web_hook=hook.hook_id, error=failure.message)
             self._grown.add(hook.tournament_id)
@@ -136,6 +135,7 @@ class Deliveries:
             self._log.exception("web_hook_failed", web_hook=hook.hook_id)
         finally:
             del self._under_way[hook.hook_id]
+            self._at_once.release()
 
     async def _step(self, hook: WebHook) -> WebHook | None:
         """Make the next delivery of a web hook, if it is due; return the web hook if it goes on at once."""
@@ -145,14 +145,14 @@ class Deliveries:
             records = await self._journal.read(hook.tournament_id, hook.revision, RECORDS, Subject.TOURNAMENT)
             told = ((record, event_of(record)) for record in records)
             found = next(((record, event) for record, event in told if type(event) in TYPES), None)
+            if found is None:
+                if len(records) < RECORDS:
+                    return None
+                return await self._changed(replace(hook, revision=hook.revision + RECORDS), hook)
             tournament = await self._tournaments.get(hook.tournament_id)
         except StoreDamaged as damage:
             await self.hooks.change(replace(hook, stopped=True, error=damage.message), hook)
             return None
-        if found is None:
-            if len(records) < RECORDS:
-                return None
-            return await self._changed(replace(hook, revision=hook.revision + RECORDS), hook)
         record, event = found
         if tournament.revision < record.revision:  # this server has not read it yet
             self._grown.add(hook.tournament_id)
