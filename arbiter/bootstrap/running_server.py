@@ -16,6 +16,7 @@ from arbiter.bootstrap.wiring import Arbiter, wire
 from arbiter.bootstrap.world import World, open_world
 from arbiter.config import Settings
 from arbiter.errors import OperatorError, Refusal
+from arbiter.games import registry
 from arbiter.ratings.counts import named
 from arbiter.rpc.game_service import GameServicer
 from arbiter.rpc.grpc_server import RpcServer, Servicers
@@ -170,6 +171,7 @@ async def serving(
         if world is None:
             world = partial(open_world, new=new, shared=_is_shared(settings))
         opened_world: World = await stack.enter_async_context(world(settings))  # type: ignore[arg-type]
+        registry.warm()
         arbiter = wire(settings, opened_world)
         certificate = ServedCertificate.of(settings)
         if not settings.supervised:  # else its parent has done so
