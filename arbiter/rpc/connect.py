@@ -21,12 +21,13 @@ from google.protobuf.message_factory import GetMessageClass
 
 from arbiter.config import Limits
 from arbiter.errors import Refusal, RulesAwaited, failure_of
-from arbiter.rpc.connect_messages import BinaryCodec, BoundedGzip, Encoded, JsonCodec, connect_error
+from arbiter.rpc.connect_messages import BinaryCodec, BoundedGzip, Encoded, JsonCodec, Outgoing, connect_error
 from arbiter.rpc.grpc_server import SERVICE_DESCRIPTORS, Servicers
 from arbiter.rpc.servicing import PlainContext
 from arbiter.service.gate.turns import Waiting
 from arbiter.service.ports.log import Logger
 from arbiter.service.ports.meter import Meter
+from arbiter.wire.json_messages import PART, JsonBytes, long_json_of
 
 PREFIX: Final = "/arbiter."  #: the first part of the paths of all calls
 CONTENT_TYPES: Final = frozenset(
@@ -146,8 +147,7 @@ class _Call:
         """Return the answer."""
         context = CallContext(given)
         try:
-            answer = await self._answer(request, context, self._waiting())
-            return Encoded(self._output, answer) if isinstance(answer, bytes) else answer
+            return await self._outgoing(await self._answer(request, context, self._waiting()), context)
         finally:
             context.end()
 
@@ -158,13 +158,22 @@ class _Call:
         answering.add_done_callback(lambda _: context.written.put_nowait(None))
         try:
             while (message := await context.written.get()) is not None:
-                yield Encoded(self._output, message) if isinstance(message, bytes) else message
+                yield await self._outgoing(message, context)
                 context.written.task_done()
             await answering
         finally:
             answering.cancel()
             await asyncio.gather(answering, return_exceptions=True)
             context.end()
+
+    async def _outgoing(self, answer: Any, context: CallContext) -> Outgoing:
+        """Return an answer for the codec, which makes no long JSON: that takes several steps."""
+        encoded = isinstance(answer, bytes)
+        if context.as_json and (len(answer) if encoded else answer.ByteSize()) > PART:
+            if not isinstance(answer, JsonBytes):
+                answer = await long_json_of(self._output.FromString(answer) if encoded else answer)
+            encoded = True
+        return Encoded(self._output, answer) if encoded else answer
 
     async def _answer(self, request: Any, context: CallContext, waiting: AbstractAsyncContextManager[None]) -> Any:
         try:

@@ -20,8 +20,7 @@ from arbiter.wire.json_messages import JsonBytes, json_of
 from arbiter.wire.refusal_messages import code_of, refusal_message
 
 _JSON_SPACE: Final = b" \t\n\r"  #: what RFC 8259 allows around a JSON text
-JSON_KEPT: Final = 512  #: messages of streams whose JSON is kept: every observer of a match gets the same ones
-
+JSON_KEPT: Final = 512  #: short messages of streams whose JSON is kept: every observer of a match gets the same ones
 
 MOST_DECOMPRESSED: Final = 1_048_576  #: bytes of a compressed message, which takes 4 ms; 16 MiB would take 50
 MOST_COMPRESSED: Final = 4_194_304  #: bytes of an answer that is made shorter, which takes 7 ms

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
+from typing import Final
+
 from google.protobuf import json_format
 from google.protobuf.message import Message
+
+PART: Final = 8_192  #: bytes that become JSON in one step of the event loop, which takes 4 ms at most
 
 
 class JsonBytes(bytes):
@@ -13,3 +19,33 @@ class JsonBytes(bytes):
 def json_of(message: Message) -> bytes:
     """Return a message as JSON."""
     return json_format.MessageToJson(message, indent=None, ensure_ascii=False).encode()
+
+
+async def long_json_of(message: Message) -> JsonBytes:
+    """Return a message as the same JSON; other tasks run between its parts."""
+    made, paused = bytearray(), 0
+    for part in _parts(message):
+        made += part
+        if len(made) >= paused + PART:
+            paused = len(made)
+            await asyncio.sleep(0)
+    return JsonBytes(made)
+
+
+def _parts(message: Message) -> Iterator[bytes]:
+    if message.ByteSize() <= PART:
+        yield json_of(message)
+        return
+    between = b"{"
+    for field, value in message.ListFields():
+        held = field.message_type
+        if held is None or held.GetOptions().map_entry:
+            yield between + json_of(type(message)(**{field.name: value}))[1:-1]
+        else:
+            yield between + f'"{field.json_name}": {"[" if field.is_repeated else ""}'.encode()
+            for number, each in enumerate(value if field.is_repeated else (value,)):
+                yield b", " if number else b""
+                yield from _parts(each)
+            yield b"]" if field.is_repeated else b""
+        between = b", "
+    yield b"}"

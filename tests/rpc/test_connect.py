@@ -15,10 +15,12 @@ from connectrpc.client import ConnectClient
 from connectrpc.code import Code
 from connectrpc.errors import ConnectError
 from connectrpc.method import IdempotencyLevel, MethodInfo, StreamType
+from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from arbiter.config import Limits
 from arbiter.games.registry import game
+from arbiter.rpc import connect, connect_messages
 from arbiter.rpc.connect_messages import (
     MOST_COMPRESSED,
     MOST_DECOMPRESSED,
@@ -31,6 +33,8 @@ from arbiter.rpc.grpc_server import SERVICE_DESCRIPTORS
 from arbiter.runtime.loopback import free_port
 from arbiter.service.players.accounts import Scope
 from arbiter.testing.served import Served, served
+from arbiter.wire import json_messages
+from arbiter.wire.json_messages import json_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -283,6 +287,26 @@ async def test_answers_about_rules_come_encoded_in_the_form_that_the_client_read
     assert [each.position for each in played.positions] == [rules.text(rules.initial()), rules.text(after)]
     (listed,) = [chunk async for chunk in client.stream("LegalMoves", game_pb2.LegalMovesRequest(line=line), "")]
     assert [move.text for move in listed.moves] == sorted(rules.moves(after))
+
+
+async def test_long_json_is_made_in_steps_and_not_kept(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    client, most = Caller(server, "json"), 100
+
+    def short_json_of(message: Message) -> bytes:
+        assert message.ByteSize() <= most
+        return json_of(message)
+
+    monkeypatch.setattr(connect_messages, "json_of", short_json_of)
+    for module in (connect, json_messages):
+        monkeypatch.setattr(module, "PART", most)
+    made = await new_match(client, "in steps")
+    abort = match_pb2.AbortMatchRequest(match_id=made.match_id, request_id="a", note="rain")
+    await client.call("AbortMatch", abort, "org", Scope.ORGANISE, Scope.OBSERVE)
+    kept = connect_messages._json_of.cache_info().currsize
+    asked = match_pb2.ObserveRequest(match=match_pb2.ObserveMatch(match_id=made.match_id), with_record=True)
+    answers = [answer async for answer in client.stream("Observe", asked, "eve")]
+    assert sum(len(answer.items) for answer in answers) >= 2
+    assert connect_messages._json_of.cache_info().currsize == kept
 
 
 async def test_a_cookie_authenticates_no_call(server: Served) -> None:
