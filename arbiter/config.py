@@ -131,7 +131,7 @@ class Limits(_Section):
     )
     open_invitations: Count = Field(default=1_000, ge=1, description="invitations that are not used yet")
     page_size: Count = Field(default=100, ge=1, description="items on a page if the request sets no size")
-    largest_page_size: Count = Field(default=200, ge=1, description="the largest number of items on a page")
+    largest_page_size: int = Field(default=200, ge=1, le=500, description="the largest number of items on a page")
     line_moves: Count = Field(default=5_000, ge=1, description="moves in a line of play")
     rules_ms: Milliseconds = Field(
         default=5_000, ge=10, description="time for one request to the rules workers, and for one call of plug-in rules"

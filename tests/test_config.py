@@ -36,6 +36,7 @@ def test_the_command_line_overrides_the_environment_which_overrides_the_file(
         ('registration = "maybe"', "registration"),
         ("listen = ", "not TOML"),
         ("[limits]\nacts_a_second = 10000000000", "limits.acts_a_second: Input should be less than or equal to"),
+        ("[limits]\nlargest_page_size = 501", "limits.largest_page_size: Input should be less than or equal to 500"),
         ("[limits]\npage_size = 201", "limits: page_size 201 is more than largest_page_size 200"),
         ("[limits]\nping_ms = 20000", "limits: ping_ms 20000 is not less than silence_ms 20000"),
     ],

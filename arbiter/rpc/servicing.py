@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
@@ -23,9 +23,10 @@ Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 #: requests of one stream message to handle before yielding to other tasks: a message may hold a hundred thousand
 AT_ONCE = 256
 
-PORTION = 10  #: rows of a page to translate before yielding to other tasks
+PORTION = 10  #: rows to translate before yielding to other tasks
 
 T = TypeVar("T")
+M = TypeVar("M")
 
 
 class ContextPart(Protocol):
@@ -182,12 +183,14 @@ def _has_ended(reading: asyncio.Task[Any]) -> None:
         reading.exception()  # of a call that is over
 
 
-async def in_portions(rows: Iterable[T]) -> AsyncIterator[T]:
-    """Yield the rows of a page; other tasks run between two parts of it."""
+async def translated(make: Callable[[T], M], rows: Iterable[T]) -> list[M]:
+    """Return the messages of the rows of a long answer; other tasks run between two portions of it."""
+    messages = []
     for number, row in enumerate(rows, 1):
-        yield row
+        messages.append(make(row))
         if not number % PORTION:
             await asyncio.sleep(0)
+    return messages
 
 
 async def next_message(context: ContextPart) -> Any:

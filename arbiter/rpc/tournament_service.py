@@ -8,7 +8,7 @@ from arbiter_protos.v1 import tournament_pb2 as pb
 from arbiter_protos.v1 import tournament_pb2_grpc
 
 from arbiter.config import Limits
-from arbiter.rpc.servicing import Context, MessageWriter, call_of
+from arbiter.rpc.servicing import Context, MessageWriter, call_of, translated
 from arbiter.rpc.unread import Unread
 from arbiter.service.gate.entries import EntryRequest
 from arbiter.service.gate.paging import PageRequest
@@ -21,8 +21,10 @@ from arbiter.wire.tournament_messages import (
     correction_of,
     entrant_message,
     series_message,
+    series_row_message,
     spec_of,
     standings_message,
+    standings_row_message,
     summary_message,
     tournament_message,
     wanted_of,
@@ -140,11 +142,13 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
         )
 
     async def GetStandings(self, request: pb.GetStandingsRequest, context: Context) -> pb.GetStandingsResponse:
-        found = await self._tournaments.standings(call_of(context), request.tournament_id, request.category)
-        return standings_message(*found)
+        found, table = await self._tournaments.standings(call_of(context), request.tournament_id, request.category)
+        rows = await translated(standings_row_message, table.rows)
+        return standings_message(found, table, rows)
 
     async def GetSeries(self, request: pb.GetSeriesRequest, context: Context) -> pb.GetSeriesResponse:
-        return series_message(await self._series.get(call_of(context), request.tournament_id))
+        series = await self._series.get(call_of(context), request.tournament_id)
+        return series_message(series, await translated(partial(series_row_message, series), series.rows))
 
     async def ExportTournament(  # type: ignore[override]  # writes on its context
         self, request: pb.ExportTournamentRequest, context: Context

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ from arbiter.service.tournaments.series_tables import Series
 from arbiter.tournaments.engine import too_few
 from arbiter.tournaments.formats import Rating
 from arbiter.tournaments.schedule import TooFew
+from arbiter.tournaments.series_table import SeriesRow
 from arbiter.tournaments.spec import Format, OpeningOrder, Spec, TieBreak
 from arbiter.tournaments.spec_text import read_spec, write_spec
 from arbiter.tournaments.standings import StandingsRow, Table
@@ -225,13 +226,13 @@ def summary_message(row: TournamentSummary) -> pb.TournamentSummary:
 # Standings
 
 
-def standings_message(tournament_id: str, table: Table) -> pb.GetStandingsResponse:
-    """Return the standings of a tournament."""
+def standings_message(tournament_id: str, table: Table, rows: Iterable[pb.StandingsRow]) -> pb.GetStandingsResponse:
+    """Return the standings of a tournament. rows: the messages of the rows of its table."""
     return pb.GetStandingsResponse(
         tournament_id=tournament_id,
         revision=table.revision,
         tie_breaks=[_TIE_BREAKS[tie_break] for tie_break in table.tie_breaks],
-        rows=[_row_message(row) for row in table.rows],
+        rows=rows,
         teams=None if table.teams is None else _teams_message(table.teams),
     )
 
@@ -243,27 +244,11 @@ def _teams_message(table: TeamTable) -> pb.TeamStandings:
     return pb.TeamStandings(tie_breaks=[_TIE_BREAKS[tie_break] for tie_break in table.tie_breaks], rows=rows)
 
 
-def series_message(series: Series) -> pb.GetSeriesResponse:
-    """Return the table over a series."""
+def series_message(series: Series, rows: Iterable[pb.SeriesRow]) -> pb.GetSeriesResponse:
+    """Return the table over a series. rows: the messages of its rows."""
     return pb.GetSeriesResponse(
         tournaments=map(summary_message, series.tournaments),
-        rows=[
-            pb.SeriesRow(
-                place=row.place,
-                player=row.player,
-                half_points=row.points,
-                results=[
-                    pb.SeriesResult(
-                        tournament_id=series.tournaments[each.tournament].tournament_id,
-                        place=each.place,
-                        half_points=each.points,
-                        counts=each.counts,
-                    )
-                    for each in row.results
-                ],
-            )
-            for row in series.rows
-        ],
+        rows=rows,
         next_tournament_id=series.next,
         rules=pb.SeriesRules(**asdict(series.rules)),
         divisions=[pb.LeagueDivision(**each._asdict()) for each in series.divisions],
@@ -271,7 +256,26 @@ def series_message(series: Series) -> pb.GetSeriesResponse:
     )
 
 
-def _row_message(row: StandingsRow) -> pb.StandingsRow:
+def series_row_message(series: Series, row: SeriesRow) -> pb.SeriesRow:
+    """Return a player's row of the table over a series."""
+    return pb.SeriesRow(
+        place=row.place,
+        player=row.player,
+        half_points=row.points,
+        results=[
+            pb.SeriesResult(
+                tournament_id=series.tournaments[each.tournament].tournament_id,
+                place=each.place,
+                half_points=each.points,
+                counts=each.counts,
+            )
+            for each in row.results
+        ],
+    )
+
+
+def standings_row_message(row: StandingsRow) -> pb.StandingsRow:
+    """Return a row of standings."""
     return copied(
         pb.StandingsRow,
         row,

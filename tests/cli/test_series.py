@@ -20,7 +20,7 @@ from arbiter.tournaments.series_table import PlayerResult, series_table
 from arbiter.tournaments.spec import Format, Spec
 from arbiter.tournaments.tournament import Tournament
 from arbiter.web.table_files import series_columns
-from arbiter.wire.tournament_messages import series_message
+from arbiter.wire.tournament_messages import series_message, series_row_message
 from tests.cli.command import WAIT_S, Arbiter, Server
 from tests.documents import block, commands
 
@@ -93,7 +93,7 @@ def test_the_command_and_the_file_of_the_page_have_the_same_table() -> None:
         {"ann": PlayerResult(1, 2, True), "cat": PlayerResult(2, 1, True)},
     ]
     series = Series(tournament, kept, "t4", series_table(there, rules))
-    asked = read(arb.Series, series_message(series))
+    asked = read(arb.Series, series_message(series, [series_row_message(series, row) for row in series.rows]))
     assert (asked.rules, asked.next_tournament_id) == (arb.SeriesRules(1, 7), "t4")
     assert series_columns(series) == series_lines(asked, ["t1", "t2"])
     assert series_columns(series).rows[0] == (1, "ann", 2.5, 2.5, "(1)")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 from arbiter_protos.v1 import player_pb2 as pb
 
 from arbiter.errors import Reason
+from arbiter.rpc.servicing import PORTION, translated
 from tests.rpc.calls import Stubs, refused
 
 Ask = Callable[[int, str], Awaitable[Any]]
@@ -75,3 +77,13 @@ async def test_challenges(stubs: Stubs) -> None:
 
     listed = await check(ask, "challenges", COUNT + 1)
     assert [challenge.opponent for challenge in listed].count("bob") == COUNT
+
+
+def test_the_rows_of_a_long_answer_become_messages_in_steps() -> None:
+    made, steps = list[int](), list[int]()
+    work = translated(made.append, range(3 * PORTION + 1))
+    with suppress(StopIteration):
+        while True:
+            work.send(None)
+            steps.append(len(made))
+    assert (steps, made) == ([PORTION, 2 * PORTION, 3 * PORTION], list(range(3 * PORTION + 1)))

@@ -25,7 +25,7 @@ from arbiter.tournaments.state_copy import copied
 from arbiter.tournaments.tournament import Tournament
 from arbiter.web import table_files
 from arbiter.web.table_files import TABLES, crosstable_columns, standings_columns
-from arbiter.wire.tournament_messages import standings_message
+from arbiter.wire.tournament_messages import standings_message, standings_row_message
 from tests.tournaments.test_corrections import correct
 from tests.web.site import site
 
@@ -69,7 +69,7 @@ def test_the_tables_have_what_the_tournament_has(seed: int) -> None:
 def test_the_command_and_the_page_have_the_same_standings(seed: int) -> None:
     tournament = any_tournament(seed, 60)
     table = standings(tournament)
-    asked = read(arb.Standings, standings_message(tournament.id, table))
+    asked = read(arb.Standings, standings_message(tournament.id, table, map(standings_row_message, table.rows)))
     assert standings_columns(tournament, table) == view.lines(asked, brief=False, decimal=True)
     if asked.teams is not None:
         assert TABLES["teams"](tournament, table, 0) == view.team_lines(asked.teams, decimal=True)
@@ -87,7 +87,7 @@ def test_standings_say_who_is_disqualified() -> None:
         ("yes", "yes"),
         ("yes", "no"),
     ]
-    asked = read(arb.Standings, standings_message(run.tournament.id, table))
+    asked = read(arb.Standings, standings_message(run.tournament.id, table, map(standings_row_message, table.rows)))
     assert standings_columns(run.tournament, table) == view.lines(asked, brief=False, decimal=True)
     names = {row[1] for row in view.lines(asked, brief=True)[1]}
     assert {"(p001, disqualified)", "(p002)*"} <= names

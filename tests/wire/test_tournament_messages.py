@@ -19,7 +19,13 @@ from arbiter.tournaments.league_rules import LeagueSeason
 from arbiter.tournaments.spec_text import read_spec
 from arbiter.tournaments.standings import Faults, StandingsRow, standings
 from arbiter.tournaments.tournament import Entrant, TournamentPhase
-from arbiter.wire.tournament_messages import spec_message, spec_of, standings_message, tournament_message
+from arbiter.wire.tournament_messages import (
+    spec_message,
+    spec_of,
+    standings_message,
+    standings_row_message,
+    tournament_message,
+)
 
 FULL = tomllib.loads("""
 name = "Spring cup"
@@ -237,7 +243,7 @@ def test_whole_tournaments_and_their_standings_are_converted(seed: int) -> None:
     assert {each.player for each in message.entrants} == set(tournament.entrants)
     assert (message.games, message.games_ended) == (len(tournament.games), len(tournament.results))
     table = standings(tournament)
-    converted = standings_message(tournament.id, table)
+    converted = standings_message(tournament.id, table, map(standings_row_message, table.rows))
     assert [row.player for row in converted.rows] == [row.player for row in table.rows]
     assert [row.half_points for row in converted.rows] == [row.points for row in table.rows]
     assert all(len(row.tie_break_quarters) == len(converted.tie_breaks) for row in converted.rows)

@@ -78,19 +78,16 @@ class RatingGate:
             edition = await self._ratings.edition((variant,) if variant else (), of)
         listed = edition.ratings
         everyone, end = listed.all_versions if all_versions else listed.newest, before + size
-        rows = self._shown(everyone)
-        token = rows_token(edition.of, end) if end < len(rows) else ""
-        self._admission.charge(caller, len(rows[before:end]))
-        return Leaderboard(edition, rows[before:end], len(rows), variant, token)
+        ranked = [row for row in everyone if self._accounts.names.is_ranked(row.player.partition("@")[0])]
+        rows = [self._shown(row, place) for place, row in enumerate(ranked[before:end], before + 1)]
+        token = rows_token(edition.of, end) if end < len(ranked) else ""
+        self._admission.charge(caller, len(rows))
+        return Leaderboard(edition, rows, len(ranked), variant, token)
 
-    def _shown(self, rows: Sequence[Row]) -> Sequence[Row]:
-        """Return the rows of players who are ranked, under the names by which they are shown."""
-        names, found = self._accounts.names, list[Row]()
-        for row in rows:
-            name, at, version = row.player.partition("@")
-            if names.is_ranked(name):
-                found.append(row._replace(player=names.shown(name) + at + version, place=len(found) + 1))
-        return found
+    def _shown(self, row: Row, place: int) -> Row:
+        """Return a row under the name by which its player is shown."""
+        name, at, version = row.player.partition("@")
+        return row._replace(player=self._accounts.names.shown(name) + at + version, place=place)
 
     async def of_player(self, call: Call, player: str, game: str, history_points: int) -> OfPlayer:
         """Return the ratings of a player, with `history_points` points of their history.
