@@ -70,7 +70,7 @@ class LifeAlone:
         """Do nothing."""
 
     async def begin(self) -> int:
-        """Find the unfinished matches; return how many there are. Raises StoreFailed."""
+        """Find the unfinished matches; return how many continue. Raises StoreFailed."""
         return await self._matches.begin()
 
     def duties(self) -> Sequence[Duty]:

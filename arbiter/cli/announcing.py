@@ -15,6 +15,7 @@ EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}
 class Serving(NamedTuple):
     """What is known of a server that accepts calls. store: where its matches are, as shown. matches: that go on.
 
+    without_rules: further matches, which wait for the packages of their games.
     port: 0 if it has the page alone. page: its address, '' if there is none. metrics: their addresses. admin: a player
     whose first token is shown; the token is '' except at the first start.
     """
@@ -22,6 +23,7 @@ class Serving(NamedTuple):
     port: int
     store: str
     matches: int
+    without_rules: int
     page: str
     metrics: Sequence[str]
     admin: str
@@ -36,7 +38,11 @@ def announce(serving: Serving, listen: str, save_token: bool, processes: int = 1
     address = client_address(listen, serving.port)
     host = listen.rpartition(":")[0]
     going = counted(serving.matches, "unfinished match continues", "unfinished matches continue")
-    matches = f"{going}." if serving.matches else "There are no unfinished matches."
+    waiting = counted(
+        serving.without_rules, "waits for the package of its game", "wait for the packages of their games"
+    )
+    matches = f"{going}." if serving.matches or serving.without_rules else "There are no unfinished matches."
+    matches += f" {waiting}, which the log names." if serving.without_rules else ""
     at = f"{host}:{serving.port}" + (f" with {processes} processes" if processes > 1 else "")
     at += ", one of them for the page alone" if page_apart else ""
     say(f"Arbiter {__version__} listens on {at}, and stores its matches in {serving.store}. {matches}")

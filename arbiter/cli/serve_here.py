@@ -112,7 +112,8 @@ def _end_after(most_ms: int) -> None:
 def _described(settings: Settings, running: RunningServer) -> Serving:
     metrics = [running.metrics] if running.metrics else []
     token = running.admin_token or ""
-    return Serving(running.port, shown_store(settings.store), running.matches, running.page, metrics, OPERATOR, token)
+    matches = running.matches, running.arbiter.matches.without_rules
+    return Serving(running.port, shown_store(settings.store), *matches, running.page, metrics, OPERATOR, token)
 
 
 @asynccontextmanager

@@ -218,7 +218,7 @@ class SqlJournal(ruling_table.SqlRulings):
 
     async def _unfinished(self, reached: ColumnElement[int]) -> list[UnfinishedMatch]:
         match = tables.match.c
-        columns = (match.match_id, match.player_1, match.player_2, reached)
+        columns = (match.match_id, match.game, match.player_1, match.player_2, reached)
         entry = [type_coerce(column, NullType()) for column in columns]
         query = select(*entry).where(tables.UNDER_WAY).order_by(match.sequence)
         return await self._reader.read(lambda connection: [_unfinished(row) for row in connection.execute(query)])
@@ -395,8 +395,9 @@ def _ids(values: Iterable[object]) -> list[str]:
 
 def _unfinished(row: Sequence[Any]) -> UnfinishedMatch:
     """Return an entry whatever was stored in it: its match is named when its record is looked for."""
-    match_id, first, second, reached = row
-    return UnfinishedMatch(str(match_id), (str(first), str(second)), max(0, reached) if isinstance(reached, int) else 0)
+    *texts, reached = row
+    match_id, game, first, second = map(str, texts)
+    return UnfinishedMatch(match_id, game, (first, second), max(0, reached) if isinstance(reached, int) else 0)
 
 
 def _lose_basis(append: Append) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from arbiter.cli.announcing import client_address
+from arbiter.cli.announcing import Serving, announce, client_address
 from arbiter.runtime.loopback import free_port
 from tests.certificates import Identity
 from tests.cli.command import COMMAND, WAIT_S, Arbiter, Server, clean_environment
@@ -37,6 +37,22 @@ def fails(*options: str) -> str:
     assert ran.stderr.count("\n") == 1, ran.stderr
     assert ran.stderr.startswith("arbiter: ")
     return ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("matches", "without_rules", "said"),
+    [
+        (0, 0, "There are no unfinished matches."),
+        (1, 0, "1 unfinished match continues."),
+        (0, 1, "0 unfinished matches continue. 1 waits for the package of its game, which the log names."),
+        (2, 3, "2 unfinished matches continue. 3 wait for the packages of their games, which the log names."),
+    ],
+)
+def test_a_server_says_how_many_matches_continue_and_how_many_wait(
+    capsys: pytest.CaptureFixture[str], matches: int, without_rules: int, said: str
+) -> None:
+    announce(Serving(7400, "arbiter.db", matches, without_rules, "", (), "", ""), "127.0.0.1:7400", save_token=False)
+    assert f"arbiter.db. {said}\n" in capsys.readouterr().out
 
 
 def test_a_server_starts_serves_and_stops(folder: Path) -> None:

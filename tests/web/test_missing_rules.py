@@ -45,6 +45,7 @@ async def test_matches_without_rules_wait_and_the_rest_goes_on(monkeypatch: pyte
         await page.server.caller("alice")
         with capture_logs() as logs:
             assert await page.server.arbiter.matches.start() == 1
+        assert page.server.arbiter.matches.without_rules == 1
         assert [(entry["event"], entry["log_level"]) for entry in logs] == [("match_rules_missing", "warning")]
         for path in ("/", "/matches", "/games", "/leaderboard", "/players/alice", f"/matches/{other.id}"):
             assert (await page.get(path)).status_code == 200, path

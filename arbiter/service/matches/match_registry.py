@@ -71,7 +71,7 @@ class MatchRegistry:
     # -- life --------------------------------------------------------------------------------------------------------
 
     async def begin(self) -> int:
-        """Find the unfinished matches; return how many there are.
+        """Find the unfinished matches; return how many continue.
 
         From now on each of them becomes live, and is interrupted, when it or a player of it is asked for. `revive_rest`
         does it for the others. Raises StoreFailed.
@@ -112,6 +112,11 @@ class MatchRegistry:
     def draining(self) -> bool:
         """Whether the server is stopping."""
         return self.live.draining
+
+    @property
+    def without_rules(self) -> int:
+        """The number of unfinished matches at the start whose rules were not installed here: they wait for them."""
+        return self._revival.without_rules
 
     @property
     def recoveries(self) -> int:

@@ -16,6 +16,7 @@ from itertools import islice
 from typing import Final
 
 from arbiter.errors import Refusal
+from arbiter.games import registry
 from arbiter.matches.commands import Interrupt, Interruption
 from arbiter.matches.match import Match
 from arbiter.service.alone import OtherServers
@@ -61,6 +62,7 @@ class Revival:
         self._under_way: dict[str, asyncio.Task[None]] = {}  # by id, until the interruption is stored
         self._of_player: dict[str, list[str]] = {}
         self._gap = 0
+        self.without_rules = 0  #: matches that wait for the rules of their games, which are not installed
         self._log = log
 
     def __len__(self) -> int:
@@ -70,14 +72,15 @@ class Revival:
         return match_id in self._waiting or match_id in self._under_way
 
     async def begin(self) -> int:
-        """Find the unfinished matches, without reading their records; return how many there are. Raises StoreFailed."""
+        """Find the unfinished matches, without reading their records; return how many continue. Raises StoreFailed."""
         found = await self._journal.unfinished_matches()
         self._gap = await self._journal.last_gap(min(match.reached for match in found)) if found else 0
         for match in found:
             self._waiting[match.match_id] = None
             for player in dict.fromkeys(match.players):
                 self._of_player.setdefault(player, []).append(match.match_id)
-        return len(found)
+        self.without_rules = sum(not registry.installed(match.game) for match in found)
+        return len(found) - self.without_rules
 
     async def revive(self, match_ids: Iterable[str]) -> None:
         """Make those of some matches live that are not yet. Raises StoreFailed, DRAINING."""

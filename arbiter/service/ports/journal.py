@@ -99,12 +99,13 @@ class Filter:
 
 
 class UnfinishedMatch(NamedTuple):
-    """A match that has not ended, and its players, as its list entry says.
+    """A match that has not ended, its game and its players, as its list entry says.
 
     reached: the sequence number of its last record; of an earlier one, or 0, if that can't be read.
     """
 
     match_id: str
+    game: str
     players: tuple[str, str]
     reached: int
 

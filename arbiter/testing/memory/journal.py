@@ -163,7 +163,9 @@ class MemoryJournal(CallsBack):
         """Return the unfinished matches, oldest first."""
         await asyncio.sleep(0)
         return [
-            UnfinishedMatch(row.match_id, (row.player_1, row.player_2), self._of_match[row.match_id][-1].sequence)
+            UnfinishedMatch(
+                row.match_id, row.game, (row.player_1, row.player_2), self._of_match[row.match_id][-1].sequence
+            )
             for row in self._rows.values()
             if row.end is None
         ]

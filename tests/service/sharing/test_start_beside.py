@@ -102,7 +102,7 @@ class Forgetful(MemoryJournal):
 
     async def unfinished_matches(self) -> list[UnfinishedMatch]:
         """Return unfinished matches, and some more."""
-        more = [UnfinishedMatch(id_, ("anna", "ben"), 0) for id_ in self.wrong if id_.startswith("m")]
+        more = [UnfinishedMatch(id_, "pods", ("anna", "ben"), 0) for id_ in self.wrong if id_.startswith("m")]
         return [*await super().unfinished_matches(), *more]
 
     async def unfinished_tournaments(self) -> list[str]:
