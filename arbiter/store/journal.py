@@ -236,6 +236,8 @@ class SqlJournal(ruling_table.SqlRulings):
             wanted.append(or_(match.player_1 == which.player, match.player_2 == which.player))
         if which.game:
             wanted.append(match.game == which.game)
+        if name := which.variants_of:
+            wanted.append(or_(match.game == name, match.game.startswith(f"{name}(", autoescape=True)))
         if (
             which.label
         ):  # few matches are under way: SQLite would begin with the index of labels, unless that is no column

@@ -63,7 +63,7 @@ class Pages(Handlers):
         """List the games, each with its board at the start."""
         call, gate = call_of(request), self._gate
         found = [gate.games.get(call, facts.id) for facts in gate.games.list(call, PageRequest(0, "")).items]
-        boards, symbols = self._starts(found)
+        boards, symbols = await asyncio.to_thread(self._starts, found)
         return await self._page(request, "games.html", games=list(zip(found, boards, strict=True)), symbols=symbols)
 
     def _starts(self, games: Sequence[AnyGame]) -> tuple[list[Markup], Markup]:
@@ -80,8 +80,12 @@ class Pages(Handlers):
         try:
             game = self._gate.games.get(call, name)
         except Refusal:
-            found = await self._gate.matches.list(call, MatchQuery(game=name), PageRequest(SHORT, ""))
-            return await self._page(request, "missing_game.html", game=name, page=found)
+            found = await self._gate.matches.list(call, MatchQuery(variants_of=name), PageRequest(SHORT, ""))
+            if not found.items:
+                raise
+            played = [item.created.game if isinstance(item, Match) else item.game for item in found.items]
+            variants = dict.fromkeys(played)
+            return await self._page(request, "missing_game.html", game=name, page=found, variants=variants)
         start = shown(game, game.initial())
         rules = await asyncio.to_thread(rules_page, game, self._gate.games.rules_text(game))
         return await self._page(

@@ -335,6 +335,9 @@ async def test_a_match_that_ends_as_it_is_made(store: Store) -> None:
         (Filter(player="carol"), "db"),
         (Filter(player="alice"), "cba"),
         (Filter(game="hop-it"), "d"),
+        (Filter(variants_of="hop-it"), "d"),
+        (Filter(variants_of="pods"), "cba"),
+        (Filter(variants_of="p_ds"), ""),
         (Filter(label="league"), "c"),
         (Filter(ended=True), "a"),
         (Filter(ended=False), "dcb"),
@@ -346,7 +349,7 @@ async def test_lists_are_filtered(store: Store, which: Filter, expected: str) ->
     journal = store.journal
     await journal.append(opening("a")._replace(closed=END))
     await journal.append(opening("b", player_2="carol"))
-    await journal.append(opening("c", label="league"))
+    await journal.append(opening("c", label="league", game="pods(size=5)"))
     await journal.append(opening("d", game="hop-it", player_1="carol"))
     found = await journal.summaries(which, 0, 10)
     assert "".join(item.match_id for item in found) == expected

@@ -37,8 +37,8 @@ async def test_matches_without_rules_wait_and_the_rest_goes_on(monkeypatch: pyte
     install(monkeypatch, "row")
     store = Store(MemoryJournal(), MemoryDirectory())
     async with site(tmp_path, kept=store) as page:
-        waits = await played(page.server, "row", 2)
-        over = await played(page.server, "row", 2, resign=True)
+        waits = await played(page.server, "row(stones=6)", 2)
+        over = await played(page.server, "row(stones=6)", 2, resign=True)
         other = await played(page.server, "pondlife", 2)
     install(monkeypatch)
     async with site(tmp_path, kept=store) as page:
@@ -54,7 +54,11 @@ async def test_matches_without_rules_wait_and_the_rest_goes_on(monkeypatch: pyte
             answer = await page.get(path)
             assert answer.status_code == 200, answer.text
             assert (await page.get(path.replace("row", "wor"))).status_code == 400, path
-        assert f"/matches/{waits.id}" in (await page.get(f"/games/{game}")).text
+        for path in (f"/games/{game}", "/games/row"):  # without parameters: any variant of it
+            shown = (await page.get(path)).text
+            assert f"/matches/{waits.id}" in shown
+            assert f"All matches of {game}" in shown
+        assert (await page.get("/games/ro")).status_code == 400
         refused = await page.server.arbiter.matches.answer(waits.id, Resign(1, "r"))
         assert isinstance(refused, RulesMissing)
         assert (await page.server.arbiter.matches.match(waits.id)).phase is not Phase.ENDED

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import gzip
 import re
+import threading
 from collections.abc import AsyncIterator, Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
+from markupsafe import Markup
 
 from arbiter.drawing.palette import INKS
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
+from arbiter.games.contract import AnyGame
 from arbiter.games.rule_sheet import examples
 from arbiter.matches.commands import Resign
 from arbiter.matches.comments import Comment
@@ -22,6 +25,7 @@ from arbiter.tournaments.commands import Enter
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.web import pages
 from arbiter.web.assets import assets
+from arbiter.web.boards import Shown
 from arbiter.web.callers import HEADERS, status_of
 from arbiter.web.rating_pages import places
 from arbiter.web.rule_pages import html
@@ -232,10 +236,18 @@ def plug_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         lookup.cache_clear()
 
 
-async def test_the_boards_of_all_games_are_drawn_for_the_first_visitor_alone(
+async def test_the_boards_of_all_games_are_drawn_for_the_first_visitor_alone_and_beside_the_event_loop(
     page: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    threads, board = set[int](), pages.board
+
+    def drawn(game: AnyGame, position: Shown, name: str) -> Markup:
+        threads.add(threading.get_ident())
+        return board(game, position, name)
+
+    monkeypatch.setattr(pages, "board", drawn)
     first = await page.get("/games")
+    assert threads.isdisjoint({threading.get_ident()})
     monkeypatch.setattr(pages, "board", lambda *_: pytest.fail("it is drawn again"))
     assert (await page.get("/games")).text == first.text
 

@@ -61,13 +61,14 @@ class NewMatch:
 class MatchQuery(NamedTuple):
     """The matches to list; '' and None let everything through.
 
-    ended: True for ended matches only, False for the others.
+    ended: True for ended matches only, False for the others. variants_of: a game whose rules may not be installed.
     """
 
     player: str = ""
     game: str = ""
     label: str = ""
     ended: bool | None = None
+    variants_of: str = ""
 
 
 class OfMatch(NamedTuple):
@@ -172,9 +173,7 @@ class MatchGate:
         caller = await self._admission.caller(call, Action.LIST_MATCHES)
         size = size_of(page, self._settings.limits)
         game = await recorded(self._matches, wanted.game)
-        which = Filter(
-            player=self._accounts.names.key(wanted.player), game=game, label=wanted.label, ended=wanted.ended
-        )
+        which = Filter(self._accounts.names.key(wanted.player), game, *wanted[2:])
         async with self._admission.turn(caller):
             rows = await self._matches.summaries(which, number_of(page.token), size + 1)
             self._admission.charge(caller, len(rows))

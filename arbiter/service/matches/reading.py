@@ -85,7 +85,7 @@ class MatchReader:
 
     async def summaries(self, which: Filter, before: int, most: int) -> list[MatchSummary]:
         """Return list entries of matches, newest first."""
-        found = findable(which.player) and findable(which.label)
+        found = all(map(findable, (which.player, which.label, which.variants_of)))
         return await self._journal.summaries(which, before, most) if found else []
 
     async def results_by_kind(self, player: str) -> list[PlayerResult]:

@@ -90,12 +90,16 @@ class MatchSummary:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """The matches to list; empty fields let everything through. ended: None for all matches."""
+    """The matches to list; empty fields let everything through.
+
+    ended: None for all matches. variants_of: a game, whatever its parameters are, or a variant.
+    """
 
     player: str = ""
     game: str = ""
     label: str = ""
     ended: bool | None = None
+    variants_of: str = ""
 
 
 class UnfinishedMatch(NamedTuple):

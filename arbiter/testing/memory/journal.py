@@ -191,6 +191,7 @@ class MemoryJournal(CallsBack):
             if (not before or row.sequence < before)
             and which.player in ("", row.player_1, row.player_2)
             and which.game in ("", row.game)
+            and (which.variants_of in ("", row.game) or row.game.startswith(f"{which.variants_of}("))
             and which.label in ("", row.label)
             and which.ended in (None, row.end is not None)
         ]
