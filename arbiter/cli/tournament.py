@@ -76,10 +76,14 @@ def create(specification: Path, /, *, connection: Connection | None = None) -> N
 
     :param specification: The TOML file that specifies it.
     """
-    file = read_all(specification)
+    elsewhere = set[str]()
+    file = read_all(specification, elsewhere)
     with connected(connection) as client:
         made = client.create_tournament(file.tournament)
-    for caution in made.cautions:
+    unchecked = (
+        f"the rules of {game} are not installed here: the server alone has checked it" for game in sorted(elsewhere)
+    )
+    for caution in (*unchecked, *made.cautions):
         tell(f"arbiter: {caution}")
     if on_terminal():
         say(f"{view.in_short(made)}. `arbiter tournament enter {made.tournament_id} PLAYER…`", "dim")

@@ -54,10 +54,11 @@ class File(NamedTuple):
     tables: Path | None = None
 
 
-def read_all(path: Path, *, to_play: bool = False) -> File:
+def read_all(path: Path, elsewhere: set[str] | None = None, *, to_play: bool = False) -> File:
     """Return the whole content of a file. Raises Failure, which names the file, the line, the field and what to do.
 
-    to_play: the games are played on this machine, which must have what the file names for that.
+    elsewhere: takes the games whose rules are not here; without it they are refused. to_play: the games are played on
+    this machine, which must have what the file names for that.
     """
     try:
         text = text_of(path.read_bytes())
@@ -69,7 +70,7 @@ def read_all(path: Path, *, to_play: bool = False) -> File:
     bots, limits, engines = values.pop(BOTS, []), values.pop(SANDBOX, {}), values.pop(ENGINE, {})
     try:
         values, tables = _with_tables(with_decimals(with_instants(with_lines(values, path.parent))), path.parent)
-        spec = read_spec(values, time_control.parse)
+        spec = read_spec(values, time_control.parse, elsewhere=elsewhere)
         if to_play and spec.adjudication.syzygy_pieces:
             if tables is None:
                 raise _invalid("", f"{ADJUDICATION}.{TABLES}", "the folder of the tables")

@@ -12,7 +12,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, Final, TypeVar, get_args, get_origin
 
-from arbiter.errors import Refusal, parameter_invalid
+from arbiter.errors import Reason, Refusal, parameter_invalid
 from arbiter.games import registry
 from arbiter.options import UNSET, Described, Written, options_of
 from arbiter.plain_text import is_plain
@@ -40,17 +40,26 @@ EARLIEST_MS: Final = 100_000_000_000
 _UNITS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
-def read_spec(values: Mapping[str, Any], time: Callable[[str], object], *, stored: bool = False) -> Spec:
+def read_spec(
+    values: Mapping[str, Any],
+    time: Callable[[str], object],
+    *,
+    stored: bool = False,
+    elsewhere: set[str] | None = None,
+) -> Spec:
     """Return the specification of a mapping that comes from TOML or JSON.
 
     The bounds on its lists keep each use of it in the server below ten milliseconds. Only this reading takes longer: it
     plays the opening lines by the rules. What is `stored` has been read in this way before, and is not bounded or
     played again: its games need not be installed any more.
 
-    `time` validates a time control. Raises Refusal: PARAMETER_INVALID (facts what, where, allowed) for a field that is
-    unknown, missing or out of range; GAME_UNKNOWN; whatever `time` raises.
+    `time` validates a time control. elsewhere: takes the games that are unknown here; what depends on their rules is
+    left to the server that has them. Without it they are refused.
+
+    Raises Refusal: PARAMETER_INVALID (facts what, where, allowed) for a field that is unknown, missing or out of range;
+    GAME_UNKNOWN; whatever `time` raises.
     """
-    reader = _Reader(values, "", stored)
+    reader = _Reader(values, "", stored, elsewhere)
     reader.knows([field.name for field in dataclasses.fields(Spec)])  # first: a name that is mistyped is missing too
     of_all = options_of(Spec)
     special = {
@@ -73,7 +82,7 @@ def read_spec(values: Mapping[str, Any], time: Callable[[str], object], *, store
         )
     spec: Spec = reader.part(Spec, special | parts)
     check(spec)
-    if stored:
+    if stored or elsewhere:
         return spec
     check_drawn_start(spec)
     needless = not spec.openings.plies and spec.openings.order is not OpeningOrder.RANDOM and not drawn_start(spec)
@@ -101,9 +110,10 @@ def duration_ms(text: str, where: str) -> int:
 class _Reader:
     """Reads the fields of a mapping by name and kind, and detects unknown fields."""
 
-    def __init__(self, values: Mapping[str, Any], where: str, stored: bool) -> None:
+    def __init__(self, values: Mapping[str, Any], where: str, stored: bool, elsewhere: set[str] | None) -> None:
         self._values = values
         self.stored = stored
+        self.elsewhere = elsewhere
         self._where = where
         self._asked: set[str] = set()
 
@@ -115,8 +125,14 @@ class _Reader:
         return self._values.get(name, default)
 
     def variant(self, name: str) -> str:
-        """Return the canonical name of a variant: what is stored has it."""
-        return name if self.stored else registry.game(name).variant
+        """Return the canonical name of a variant: what is stored has it. One of a game elsewhere stays as it is."""
+        try:
+            return name if self.stored else registry.game(name).variant
+        except Refusal as refusal:
+            if self.elsewhere is None or refusal.reason is not Reason.GAME_UNKNOWN:
+                raise
+            self.elsewhere.add(name)
+            return name
 
     def part(self, kind: type, special: Mapping[str, Any]) -> Any:
         """Return a part of a specification whose fields are read by their options, except those that are given."""
@@ -191,7 +207,7 @@ class _Reader:
     def groups(self, field: Described) -> dict[str, tuple[str, ...]]:
         """Return players by the name of their group."""
         table = self.table(field.name, field.range[1])
-        groups = _Reader(table, self.place(field.name), self.stored)
+        groups = _Reader(table, self.place(field.name), self.stored, self.elsewhere)
         return {name: groups._names(name) for name in table}
 
     def _names(self, name: str) -> tuple[str, ...]:
@@ -223,7 +239,7 @@ class _Reader:
         return {_word(key, self.place(name), 1): entry for key, entry in value.items()}
 
     def section(self, name: str) -> _Reader:
-        return _Reader(self.table(name), self.place(name), self.stored)
+        return _Reader(self.table(name), self.place(name), self.stored, self.elsewhere)
 
     def done(self) -> None:
         """Raise Refusal PARAMETER_INVALID for an unknown field."""
@@ -251,7 +267,7 @@ def _lines(reader: _Reader) -> dict[str, tuple[tuple[str, ...], ...]]:
         moves += sum(map(len, words))
         if moves > MOST_OPENING_MOVES and not reader.stored:
             raise _invalid(f"{moves} moves", place, f"at most {MOST_OPENING_MOVES} moves of all lines and games")
-        if not reader.stored:
+        if not reader.stored and name not in (reader.elsewhere or ()):
             for line in words:
                 _check_line(registry.game(name), line, place)
         lines[variant] = tuple(words)

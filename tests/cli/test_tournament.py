@@ -114,6 +114,8 @@ def test_a_tournament_is_paused_resumed_left_and_cancelled(server: Server, arbit
     assert cancelled.startswith("over (cancelled: rain): ")
     ended = arbiter("tournament", "list", "--phase", "ended", "--format", "round_robin").out
     assert f"{tournament_id}\t" in ended
+    spec.write_text(SPEC.replace("circle-of-life(target=1)", "ludo"))
+    assert "there is no game 'ludo'" in arbiter("tournament", "create", str(spec)).complaint
     spec.write_text(SPEC.replace("round_robin", "trial"))
     trial = arbiter("tournament", "create", str(spec))
     assert re.fullmatch(r"\w+\n", trial.out), "the output for programs is the id alone"

@@ -51,6 +51,21 @@ def test_bots_are_bundled_or_programs_of_the_organiser(file: Path) -> None:
     )
 
 
+def test_what_depends_on_the_rules_of_a_game_elsewhere_is_left_to_the_server(file: Path) -> None:
+    cup = SPEC.replace('"hop-it"', '"row(stones=20)"')
+    lines = '[openings]\nseed = "x"\n[openings.lines]\n"row(stones=20)" = ["take-1 take-2"]\n'
+    file.write_text(cup + lines)
+    elsewhere = set[str]()
+    read = read_all(file, elsewhere).tournament
+    assert (elsewhere, read.games) == ({"row(stones=20)"}, ("row(stones=20)",))
+    assert read.openings.lines == (arb.OpeningLine("row(stones=20)", ("take-1", "take-2")),)
+    with pytest.raises(Failure, match=r"cup\.toml, line 3 \(games\): there is no game 'row'"):
+        read_all(file)
+    file.write_text(cup.replace("rounds = 3", "rounds = 0"))
+    with pytest.raises(Failure, match=r"options\.rounds"):
+        read_all(file, set())
+
+
 GROUPS = """\
 [groups]
 apart = true
