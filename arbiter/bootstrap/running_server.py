@@ -171,7 +171,6 @@ async def serving(
         if world is None:
             world = partial(open_world, new=new, shared=_is_shared(settings))
         opened_world: World = await stack.enter_async_context(world(settings))  # type: ignore[arg-type]
-        registry.warm()
         arbiter = wire(settings, opened_world)
         certificate = ServedCertificate.of(settings)
         if not settings.supervised:  # else its parent has done so
@@ -291,6 +290,7 @@ async def started(arbiter: Arbiter) -> tuple[str | None, int]:
     On a store that several servers share, they are live now; otherwise they become live when they are asked for. Raises
     OperatorError.
     """
+    registry.warm()
     try:
         await arbiter.life.enter()
         await arbiter.accounts.profiles.begin()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from arbiter_protos.v1 import player_pb2 as pb
 from arbiter_protos.v1 import player_pb2_grpc
 
-from arbiter.rpc.servicing import Context, call_of
+from arbiter.rpc.servicing import Context, call_of, translated
 from arbiter.service.gate.account_calls import AccountGate
 from arbiter.service.gate.paging import PageRequest
 from arbiter.service.gate.player_calls import PlayerGate
@@ -43,9 +43,8 @@ class PlayerServicer(player_pb2_grpc.PlayerServiceServicer):
 
     async def ListPlayers(self, request: pb.ListPlayersRequest, context: Context) -> pb.ListPlayersResponse:
         page = await self._players.list(call_of(context), PageRequest(request.page_size, request.page_token))
-        return pb.ListPlayersResponse(
-            players=[player_message(view) for view in page.items], next_page_token=page.next_token
-        )
+        players = await translated(player_message, page.items)
+        return pb.ListPlayersResponse(players=players, next_page_token=page.next_token)
 
     async def UpdateProfile(self, request: pb.UpdateProfileRequest, context: Context) -> pb.UpdateProfileResponse:
         view = await self._players.describe(call_of(context), request.about)
@@ -77,9 +76,8 @@ class PlayerServicer(player_pb2_grpc.PlayerServiceServicer):
     async def ListTokens(self, request: pb.ListTokensRequest, context: Context) -> pb.ListTokensResponse:
         asked = PageRequest(request.page_size, request.page_token)
         page = await self._players.list_tokens(call_of(context), request.player, asked)
-        return pb.ListTokensResponse(
-            tokens=[token_message(token) for token in page.items], next_page_token=page.next_token
-        )
+        tokens = await translated(token_message, page.items)
+        return pb.ListTokensResponse(tokens=tokens, next_page_token=page.next_token)
 
     async def RevokeToken(self, request: pb.RevokeTokenRequest, context: Context) -> pb.RevokeTokenResponse:
         await self._players.revoke_token(call_of(context), request.token_id)
@@ -109,6 +107,5 @@ class PlayerServicer(player_pb2_grpc.PlayerServiceServicer):
     async def ListChallenges(self, request: pb.ListChallengesRequest, context: Context) -> pb.ListChallengesResponse:
         asked = PageRequest(request.page_size, request.page_token)
         page = await self._players.list_challenges(call_of(context), asked)
-        return pb.ListChallengesResponse(
-            challenges=[challenge_message(challenge) for challenge in page.items], next_page_token=page.next_token
-        )
+        challenges = await translated(challenge_message, page.items)
+        return pb.ListChallengesResponse(challenges=challenges, next_page_token=page.next_token)

@@ -8,7 +8,7 @@ from arbiter_protos.v1 import rating_pb2 as pb
 from arbiter_protos.v1 import rating_pb2_grpc
 
 from arbiter.config import Limits
-from arbiter.rpc.servicing import Context, MessageWriter, call_of
+from arbiter.rpc.servicing import Context, MessageWriter, call_of, translated
 from arbiter.rpc.unread import Unread
 from arbiter.service.gate.paging import PageRequest
 from arbiter.service.gate.rating_calls import RatingGate
@@ -16,6 +16,7 @@ from arbiter.wire.rating_messages import (
     board_message,
     comparison_message,
     contest_of,
+    row_message,
     ruled_message,
     ruling_of,
     standing_message,
@@ -31,10 +32,9 @@ class RatingServicer(rating_pb2_grpc.RatingServiceServicer):
         self._limits = limits
 
     async def GetLeaderboard(self, request: pb.GetLeaderboardRequest, context: Context) -> pb.GetLeaderboardResponse:
-        page = PageRequest(request.page_size, request.page_token)
-        return board_message(
-            await self._ratings.leaderboard(call_of(context), request.game, request.all_versions, page)
-        )
+        asked = PageRequest(request.page_size, request.page_token)
+        page = await self._ratings.leaderboard(call_of(context), request.game, request.all_versions, asked)
+        return board_message(page, await translated(row_message, page.rows))
 
     async def GetRating(self, request: pb.GetRatingRequest, context: Context) -> pb.GetRatingResponse:
         points = request.history_points

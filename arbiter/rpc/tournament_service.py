@@ -137,9 +137,8 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
     async def ListTournaments(self, request: pb.ListTournamentsRequest, context: Context) -> pb.ListTournamentsResponse:
         page = PageRequest(request.page_size, request.page_token)
         found = await self._tournaments.list(call_of(context), wanted_of(request), page)
-        return pb.ListTournamentsResponse(
-            tournaments=[summary_message(row) for row in found.items], next_page_token=found.next_token
-        )
+        tournaments = await translated(summary_message, found.items)
+        return pb.ListTournamentsResponse(tournaments=tournaments, next_page_token=found.next_token)
 
     async def GetStandings(self, request: pb.GetStandingsRequest, context: Context) -> pb.GetStandingsResponse:
         found, table = await self._tournaments.standings(call_of(context), request.tournament_id, request.category)

@@ -9,7 +9,7 @@ from typing import Final
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
-PART: Final = 8_192  #: bytes that become JSON in one step of the event loop, which takes 4 ms at most
+PART: Final = 2_048  #: bytes that become JSON in one step of the event loop, which takes a millisecond
 
 
 class JsonBytes(bytes):

@@ -51,11 +51,11 @@ def note_of(game: str) -> str:
     return "" if game else ACROSS_GAMES
 
 
-def board_message(page: Leaderboard) -> pb.GetLeaderboardResponse:
-    """Return a page of a leaderboard."""
+def board_message(page: Leaderboard, rows: Iterable[pb.LeaderboardRow]) -> pb.GetLeaderboardResponse:
+    """Return a page of a leaderboard. rows: the messages of its rows."""
     listed = page.edition.ratings
     return pb.GetLeaderboardResponse(
-        rows=[row_message(row) for row in page.rows],
+        rows=rows,
         game=page.game,
         games=listed.games,
         players=page.players,

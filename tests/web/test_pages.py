@@ -23,7 +23,7 @@ from arbiter.ratings.rated_matches import Forfeits
 from arbiter.ratings.rating_results import Row
 from arbiter.tournaments.commands import Enter
 from arbiter.tournaments.spec import Format, Options, Spec
-from arbiter.web import pages
+from arbiter.web import boards, pages
 from arbiter.web.assets import assets
 from arbiter.web.boards import Shown
 from arbiter.web.callers import HEADERS, status_of
@@ -239,7 +239,7 @@ def plug_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 async def test_the_boards_of_all_games_are_drawn_for_the_first_visitor_alone_and_beside_the_event_loop(
     page: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    threads, board = set[int](), pages.board
+    threads, board = set[int](), boards.board
 
     def drawn(game: AnyGame, position: Shown, name: str) -> Markup:
         threads.add(threading.get_ident())

@@ -15,7 +15,7 @@ from arbiter.service.gate.rating_calls import Leaderboard
 from arbiter.service.ports.journal import RatedGames
 from arbiter.service.ratings.rating_ports import ComparisonRequest
 from arbiter.service.ratings.rating_queries import Edition, PlayerRatings
-from arbiter.wire.rating_messages import board_message, comparison_message, contest_of, standing_message
+from arbiter.wire.rating_messages import board_message, comparison_message, contest_of, row_message, standing_message
 
 WON = Result("pods", True, "ann@1", "ben@2", "win", 1, "rules", 5)
 RESULTS = [
@@ -41,7 +41,10 @@ def unset(message: Message) -> set[str]:
 
 
 def test_a_leaderboard() -> None:
-    message = board_message(Leaderboard(Edition(RatedGames(25, 3), LISTED), LISTED.all_versions, 2, "pods", ""))
+    message = board_message(
+        Leaderboard(Edition(RatedGames(25, 3), LISTED), LISTED.all_versions, 2, "pods", ""),
+        map(row_message, LISTED.all_versions),
+    )
     assert message.anchors == []
     # If two players always have the same seats, their strengths can't be separated from the advantage of seat 1.
     assert unset(message) <= {"next_page_token", "note", "anchors", "timeouts", "absences", "violations", "above_next"}
@@ -49,12 +52,12 @@ def test_a_leaderboard() -> None:
     assert (first.player, first.version, first.games) == ("ben", "2", 25)
     assert (last.forfeits.timeouts, last.forfeits.absences, last.forfeits.violations) == (5, 5, 5)
     assert (first.HasField("above_next"), last.HasField("above_next")) == (True, False)
-    ann, ben, gus = board_message(Leaderboard(Edition(RatedGames(25, 0), ANCHORED), (), 2, "pods", "")).anchors
+    ann, ben, gus = board_message(Leaderboard(Edition(RatedGames(25, 0), ANCHORED), (), 2, "pods", ""), ()).anchors
     assert [each.player for each in (*ann.fixes, *ben.fixes)] == ["ann@1", "ben@2"]
     assert (ann.player, ann.rating, ann.fixes[0].contradicted) == ("ann", 5.0, False)
     assert ann.fixes[0].by_games.low < ann.fixes[0].by_games.value < ann.fixes[0].by_games.high
     assert gus == pb.Anchor(player="gus", rating=9.0)
-    assert board_message(Leaderboard(Edition(RatedGames(25, 3), LISTED), (), 0, "", "")).note == ACROSS_GAMES
+    assert board_message(Leaderboard(Edition(RatedGames(25, 3), LISTED), (), 0, "", ""), ()).note == ACROSS_GAMES
 
 
 def test_the_ratings_of_a_player() -> None:
