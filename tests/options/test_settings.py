@@ -180,6 +180,7 @@ async def test_a_stop_has_as_long_as_the_settings_say(monkeypatch: pytest.Monkey
             admin_token="",
             port=1,
             matches=0,
+            arbiter=SimpleNamespace(matches=SimpleNamespace(without_rules=0)),
             page="",
         )
 
