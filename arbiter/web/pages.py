@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from markupsafe import Markup
 from starlette.requests import Request
@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse, Response
 from arbiter.errors import Refusal
 from arbiter.games.contract import AnyGame
 from arbiter.matches.match import Match
+from arbiter.service.gate.admission import Call
 from arbiter.service.gate.gate import Gate
 from arbiter.service.gate.match_calls import MatchQuery
 from arbiter.service.gate.paging import PageRequest
@@ -27,13 +28,16 @@ from arbiter.web.tournament_pages import PHASES
 
 SHORT: Final = 10  #: rows of each list on the front page
 
+Drawn: TypeAlias = tuple[Sequence[tuple[AnyGame, Markup]], Markup]
+"""Games with their boards at the start, and the symbols of all boards."""
+
 
 class Pages(Handlers):
     """The handlers of these pages, and of the public keys."""
 
     def __init__(self, gate: Gate, templates: Templates) -> None:
         super().__init__(gate, templates)
-        self._drawn: dict[tuple[str, ...], tuple[list[Markup], Markup]] = {}  # boards and symbols, by the games
+        self._drawn: dict[tuple[str, ...], Drawn] = {}  # by the names of the games
 
     async def front(self, request: Request) -> Response:
         """Show the live matches, the newest tournaments, the leaders, and the matches that ended last."""
@@ -61,18 +65,18 @@ class Pages(Handlers):
 
     async def games(self, request: Request) -> Response:
         """List the games, each with its board at the start."""
-        call, gate = call_of(request), self._gate
-        found = [gate.games.get(call, facts.id) for facts in gate.games.list(call, PageRequest(0, "")).items]
-        boards, symbols = await asyncio.to_thread(self._starts, found)
-        return await self._page(request, "games.html", games=list(zip(found, boards, strict=True)), symbols=symbols)
+        call = call_of(request)
+        names = tuple(facts.id for facts in self._gate.games.list(call, PageRequest(0, "")).items)
+        drawn = self._drawn.get(names)
+        if drawn is None:  # it takes 50 ms, and for each game of a package a question to its process
+            drawn = await asyncio.to_thread(self._starts, call, names)
+            self._drawn = {names: drawn}
+        games, symbols = drawn
+        return await self._page(request, "games.html", games=games, symbols=symbols)
 
-    def _starts(self, games: Sequence[AnyGame]) -> tuple[list[Markup], Markup]:
-        """Return the boards of games at the start, and their symbols. They are drawn once: that takes 50 ms."""
-        names = tuple(game.facts.id for game in games)
-        if names not in self._drawn:
-            boards = [board(game, shown(game, game.initial()), game.facts.name) for game in games]
-            self._drawn = {names: (boards, sprite(games))}
-        return self._drawn[names]
+    def _starts(self, call: Call, names: Sequence[str]) -> Drawn:
+        games = [self._gate.games.get(call, name) for name in names]
+        return [(game, board(game, shown(game, game.initial()), game.facts.name)) for game in games], sprite(games)
 
     async def game(self, request: Request) -> Response:
         """Show the rules of a game, with its board at the start; matches alone if its rules are not installed."""
