@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Final
 
 from arbiter.errors import Reason, Refusal, shortened
@@ -12,10 +11,10 @@ from arbiter.service.lookup import findable
 from arbiter.service.matches.live import EndedMatches, LiveMatches
 from arbiter.service.matches.recovery import Recovery
 from arbiter.service.matches.revival import Revival
+from arbiter.service.matches.unfinished import loaded
 from arbiter.service.ports.journal import Filter, Journal, MatchSummary, PlayerResult, RecordDamaged, StoredRecord
-from arbiter.service.record.match_log import Loading, event_of, load_match
+from arbiter.service.record.match_log import event_of, load_match
 
-LOADED_AT_ONCE = 50  #: records of a match to decode before other tasks have the event loop
 SET_ASIDE = "its end is missing, or the match was set aside when the server started"
 
 
@@ -114,12 +113,7 @@ class MatchReader:
             if records[-1].sequence <= self._began and match.game.installed:
                 raise RecordDamaged(match_id, records[-1].revision, SET_ASIDE)
             return match  # it may go on: the caller continues without an await
-        loading = Loading()
-        for number, stored in enumerate(records, 1):
-            loading.add(stored)
-            if not number % LOADED_AT_ONCE:
-                await asyncio.sleep(0)
-        return loading.match
+        return await loaded(records)
 
 
 def not_found(match_id: str) -> Refusal:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from itertools import groupby
 from operator import attrgetter
@@ -15,10 +16,21 @@ from arbiter.service.ports.journal import (
     StoreDamaged,
     StoredRecord,
 )
-from arbiter.service.record.match_log import load_match
+from arbiter.service.record.match_log import Loading
 
 CUT = "later records are missing in the log, up to number {gap}: its end may have been one of them"
 """The reason why a match or tournament is not continued although each of its records is valid."""
+LOADED_AT_ONCE = 50  #: records of a match to decode before other tasks have the event loop
+
+
+async def loaded(records: Iterable[StoredRecord]) -> Match:
+    """Return a match as `load_match` does; other tasks run in between."""
+    loading = Loading()
+    for number, stored in enumerate(records, 1):
+        loading.add(stored)
+        if not number % LOADED_AT_ONCE:
+            await asyncio.sleep(0)
+    return loading.match
 
 
 async def read_unfinished(journal: Journal, ids: Sequence[str], gap: int) -> tuple[list[Match], list[RecordUnreadable]]:
@@ -27,14 +39,15 @@ async def read_unfinished(journal: Journal, ids: Sequence[str], gap: int) -> tup
     gap: the last number that is missing in the log. A match whose last record is before it is damaged too: its end may
     have been removed. A match that another server ends while this one reads is neither. Raises StoreFailed.
     """
-    loaded: list[Match] = []
+    whole: list[Match] = []
     damages: list[RecordUnreadable] = []
     wrong = dict.fromkeys(ids, "has no record")  # what contradicts the list, by match
     for records in await _read(journal, ids, damages, wrong):
         match_id = records[0].match_id
         del wrong[match_id]
         try:
-            match = load_match(records)
+            await asyncio.sleep(0)
+            match = await loaded(records)
         except RecordUnreadable as damage:
             damages.append(damage)
             continue
@@ -45,12 +58,12 @@ async def read_unfinished(journal: Journal, ids: Sequence[str], gap: int) -> tup
         elif records[-1].sequence < gap:
             damages.append(RecordDamaged(match.id, match.revision, CUT.format(gap=gap)))
         else:
-            loaded.append(match)
+            whole.append(match)
     damages += [
         StoreDamaged(f"match {match_id} {wrong[match_id]}, but is listed as unfinished")
         for match_id in await still_listed(wrong, journal.unfinished)
     ]
-    return loaded, damages
+    return whole, damages
 
 
 async def still_listed(wrong: Collection[str], unfinished: Callable[[], Awaitable[list[str]]]) -> list[str]:

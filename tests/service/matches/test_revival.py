@@ -13,7 +13,7 @@ from arbiter.matches import Receipt
 from arbiter.matches.commands import Play
 from arbiter.matches.match import Match, Phase
 from arbiter.matches.policy import ClockStart, Policy
-from arbiter.service.matches import revival
+from arbiter.service.matches import revival, unfinished
 from arbiter.service.play.session import StateItem, TurnItem
 from arbiter.service.ports.journal import StoreFailed
 from arbiter.testing.clock import settle, virtually
@@ -187,6 +187,26 @@ async def test_more_matches_than_are_read_at_once(monkeypatch: pytest.MonkeyPatc
     assert live(server) == {match.id for match in made}
     for match in made:
         assert (await kinds(server, match)).count("interrupted") == 1
+
+
+@virtually
+async def test_other_tasks_run_while_matches_are_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fifty matches, each with up to fifty records, would take the event loop a tenth of a second."""
+    monkeypatch.setattr(unfinished, "LOADED_AT_ONCE", 1)
+    server, made = await restarted(*[("anna", f"p{number}") for number in range(5)])
+    turns = 0
+
+    async def take_turns() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    others = asyncio.create_task(take_turns())
+    found, damages = await unfinished.read_unfinished(server.journal, [match.id for match in made], 0)
+    others.cancel()
+    assert (len(found), damages) == (len(made), [])
+    assert turns > sum(match.revision for match in made)
 
 
 @virtually
