@@ -93,6 +93,8 @@ async def open_world(
         stack.push_async_callback(rating.close)
         judges = AdjudicatorProcess(tables=table_folder(settings.syzygy).path if settings.syzygy else None)
         stack.push_async_callback(judges.close)
+        if settings.syzygy:
+            await judges.start()  # else fast games would go on for dozens of moves before the first verdict
         yield World(
             store, clock, SystemIds(clock), *pools, ring, pairing, rating, judges, metrics, following, traces, bus
         )

@@ -260,6 +260,10 @@ class JobProcess:
         """Whether a job is running."""
         return self._pool.busy > 0
 
+    async def start(self) -> None:
+        """Start the process now, so that it is soon ready for the first job."""
+        await self._pool.start()
+
     async def close(self) -> None:
         """End the process; pending jobs fail."""
         await self._pool.close()

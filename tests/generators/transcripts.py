@@ -21,6 +21,7 @@ from arbiter.matches import Match, Phase, create, deadline, decide, evolve, repl
 from arbiter.matches.adjudication import AdjudicationRules
 from arbiter.matches.commands import (
     Abort,
+    Adjudicate,
     AnswerDraw,
     Arrive,
     Command,
@@ -32,6 +33,7 @@ from arbiter.matches.commands import (
     Play,
     ReportFault,
     Resign,
+    ResultKind,
     Tick,
 )
 from arbiter.matches.comments import Comment
@@ -196,6 +198,11 @@ def _aborts(script: ScriptedMatch) -> None:
     script.do(Abort("organiser", script.request(), "the hall closes – good night"), 1_000)
 
 
+def _is_in_tables(script: ScriptedMatch) -> None:
+    note = "Syzygy tables after 1 ply: KNNvK is drawn for Black, who is to move"
+    script.do(Adjudicate("tournament:t", script.request(), ResultKind.DRAW, 0, note, by_tables=True), 5)
+
+
 MATCH_PLANS: Final = (
     MatchPlan("circle-of-life", "circle-of-life", "1m+1s", 3_000, 24, _resigns),
     MatchPlan("elevation", "elevation", "300ms/move+10s", 900, 14, _agrees),
@@ -226,6 +233,7 @@ MATCH_PLANS: Final = (
     MatchPlan(
         "position", "chess", "1m", 900, 12, _resigns, ("e1g1", "e8c8"), position="r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 4 30"
     ),
+    MatchPlan("by-tablebase", "chess", "1m", 900, 1, _is_in_tables, position="7k/8/8/8/8/8/8/KNN5 w - - 0 1"),
     MatchPlan("versions", "pods(size=4)", "1m", 2_000, 8, _comes_back_newer, versions=("1.9 – β", "")),
 )
 
