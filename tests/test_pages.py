@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 
 from tests.documents import ROOT
 
@@ -35,6 +37,14 @@ def test_every_link_leads_to_a_file_and_its_heading(page: str) -> None:
         if not target.exists() or (anchor and target.suffix == ".md" and anchor not in anchors(target)):
             wrong.append(link)
     assert wrong == []
+
+
+@pytest.mark.parametrize("page", LISTED)
+def test_rows_stand_in_tables(page: str) -> None:
+    """A blank line within a table makes a paragraph of the rest."""
+    tokens = MarkdownIt("commonmark").enable("table").parse((ROOT / page).read_text(encoding="utf-8"))
+    paragraphs = [inner.content for outer, inner in pairwise(tokens) if outer.type == "paragraph_open"]
+    assert [text for text in paragraphs if text.startswith("|")] == []
 
 
 def test_no_page_is_longer_than_a_sitting() -> None:
