@@ -183,8 +183,14 @@ def test_a_tournament_goes_on_whatever_is_killed_whenever(
     ("bot", "said"),
     [
         ('uci = "./nowhere"', "there is no program ./nowhere: give its path"),
-        ('uci = "stockfish"\noptions = { Hsah = 16 }', "stockfish: 'uciok': expected an engine with the option 'Hsah'"),
-        (f'name = "mute"\nuci = "{sys.executable} -c 0"', "it ended with exit code 0"),
+        pytest.param(
+            'uci = "stockfish"\noptions = { Hsah = 16 }',
+            "stockfish: 'uciok': expected an engine with the option 'Hsah'",
+            marks=pytest.mark.soak,
+        ),
+        pytest.param(
+            f'name = "mute"\nuci = "{sys.executable} -c 0"', "it ended with exit code 0", marks=pytest.mark.soak
+        ),
     ],
 )
 def test_an_engine_that_does_not_introduce_itself_ends_the_run_and_its_log_says_why(
