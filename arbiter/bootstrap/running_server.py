@@ -16,7 +16,6 @@ from arbiter.bootstrap.wiring import Arbiter, wire
 from arbiter.bootstrap.world import World, open_world
 from arbiter.config import Settings
 from arbiter.errors import OperatorError, Refusal
-from arbiter.games import registry
 from arbiter.ratings.counts import named
 from arbiter.rpc.game_service import GameServicer
 from arbiter.rpc.grpc_server import RpcServer, Servicers
@@ -290,7 +289,6 @@ async def started(arbiter: Arbiter) -> tuple[str | None, int]:
     On a store that several servers share, they are live now; otherwise they become live when they are asked for. Raises
     OperatorError.
     """
-    registry.warm()
     try:
         await arbiter.life.enter()
         await arbiter.accounts.profiles.begin()

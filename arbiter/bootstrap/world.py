@@ -75,6 +75,12 @@ async def open_world(
     """
     limits = settings.limits
     async with AsyncExitStack() as stack:
+        # Live matches have a worker of their own, so that requests of strangers do not delay players. It takes both
+        # kinds of worker longer to start than it takes the rest: so they begin first.
+        pools = (EncodingPool(limits, settings.rules_workers), RulesPool(limits, 1, nice=0))
+        for pool in pools:
+            stack.push_async_callback(pool.close)
+            pool.begin()
         await stack.enter_async_context(plugins_apart(limits, structlog.get_logger("arbiter.plugins")))
         metrics = _metrics() if settings.metrics else None
         store, ring = await stack.enter_async_context(open_record(settings, _both(committed, metrics), new, shared))
@@ -82,11 +88,6 @@ async def open_world(
         following = await _following(store) if store.time is not None else None
         clock = following or await _clock(store.journal)
         traces = stack.enter_context(tracing(settings, clock.now_ns)) if settings.traces else None
-        # Live matches have a worker of their own, so that requests of strangers do not delay players.
-        pools = (EncodingPool(limits, settings.rules_workers), RulesPool(limits, 1, nice=0))
-        for pool in pools:
-            stack.push_async_callback(pool.close)
-        await pools[1].start()  # turns do not wait for it; only questions about rules may
         pairing = PairingProcess(store.journal, metrics or NO_METER, settings.books, store.snapshots)
         stack.push_async_callback(pairing.close)
         rating = RatingProcess(metrics or NO_METER)
@@ -94,7 +95,7 @@ async def open_world(
         judges = AdjudicatorProcess(tables=table_folder(settings.syzygy).path if settings.syzygy else None)
         stack.push_async_callback(judges.close)
         if settings.syzygy:
-            await judges.start()  # else fast games would go on for dozens of moves before the first verdict
+            judges.begin()  # else fast games would go on for dozens of moves before the first verdict
         yield World(
             store, clock, SystemIds(clock), *pools, ring, pairing, rating, judges, metrics, following, traces, bus
         )

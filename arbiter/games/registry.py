@@ -46,7 +46,6 @@ BUNDLED = {
 GROUP = "arbiter.games"
 OWN = "game-arbiter"  #: the distribution of the bundled games
 LONGEST_VARIANT = 200  #: maximum characters of a variant's name
-MORE_TABLES = ("pondlife(lines=3)",)  #: variants that need long tables which their games do not need otherwise
 
 _NAME = re.compile(r"[a-z0-9_-]+", re.ASCII)
 _CALL = re.compile(r"([a-z0-9_-]+)(?:\(([a-zA-Z0-9=,._-]*)\))?", re.ASCII)
@@ -65,14 +64,17 @@ def _package(entry: EntryPoint) -> str:
     return entry.dist.name if entry.dist else entry.module.partition(".")[0]
 
 
-def _adding(name: str) -> list[str]:
-    """Return the packages that add a game of a name."""
-    return sorted({_package(entry) for entry in entry_points(group=GROUP) if entry.name == name})
+def _adding() -> dict[str, list[str]]:
+    """Return the packages that add a game, in order, by the game's id. To look through all packages takes 10 ms."""
+    found = defaultdict[str, set[str]](set)
+    for entry in entry_points(group=GROUP):
+        found[entry.name].add(_package(entry))
+    return {name: sorted(packages) for name, packages in found.items()}
 
 
 def shadowed() -> dict[str, str]:
     """Return the ids of the arbiter's own games that packages add too, which is no use, each with the packages."""
-    return {name: ", ".join(packages) for name in BUNDLED if (packages := _adding(name))}
+    return {name: ", ".join(packages) for name, packages in _adding().items() if name in BUNDLED}
 
 
 _apart: dict[str, type[RemoteGame] | str] = {}  # the stand-ins of games whose rules run elsewhere, or why there is none
@@ -119,7 +121,7 @@ def _load(name: str) -> type[AnyGame] | str:
     """Return the class of a game, or why a package's game can't be loaded."""
     if name in _apart:
         return _apart[name]
-    if name not in BUNDLED and len(packages := _adding(name)) > 1:
+    if name not in BUNDLED and len(packages := _adding().get(name, [])) > 1:
         return f"the packages {' and '.join(packages)} add games of the same name"
     if not _NAME.fullmatch(name):
         return "the name of a game has letters from a to z, digits, _ and - alone"
@@ -181,13 +183,6 @@ def _build(variant: str) -> AnyGame:
         except ValueError:
             raise parameter_invalid(word, f"{call[1]}({name}=…)", parameters[name].allowed) from None
     return kind(**values)
-
-
-def warm() -> None:
-    """Load the arbiter's own games and compute their tables, a tenth of a second: else their first matches would."""
-    for variant in (*BUNDLED, *MORE_TABLES):
-        code(variant.partition("(")[0])
-        game(variant)
 
 
 def installed(variant: str) -> bool:

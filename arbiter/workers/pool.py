@@ -56,7 +56,7 @@ class WorkerPool:
     to the end of the line. So a caller with heavy requests only waits for itself. Another caller waits at most for the
     rest of one running job, and not at all while a worker is free.
 
-    A worker is started when a job waits and none is free, unless `start` or `warm` has been called. A worker that dies,
+    A worker is started when a job waits and none is free, unless `begin` or `warm` has been called. A worker that dies,
     or takes longer than `longest_s` for a job, is replaced with the next job.
     """
 
@@ -72,20 +72,18 @@ class WorkerPool:
         self._warm = asyncio.Event()  # a worker has been ready, or could not be
         self._closed = False
 
-    async def start(self) -> None:
-        """Start all workers now, so that they are soon ready for the first job."""
-        for _ in range(self._size):
-            self._add(await self._hire())
-
-    async def warm(self) -> None:
-        """Start a worker unless there is one, and wait until it is ready. If there is none, the first job says why."""
+    def begin(self) -> None:
+        """Have a worker start now, unless there is one, so that it is soon ready for the first job."""
         if not self._tasks:
             self._add()
+
+    async def warm(self) -> None:
+        """Begin, and wait until the worker is ready. If it can't be started, the first job says why."""
+        self.begin()
         await self._warm.wait()
 
-    def _add(self, worker: Worker | None = None) -> None:
-        """Add a task that serves with a worker, or starts one."""
-        self._tasks.append(asyncio.create_task(self._serve(worker), name="worker"))
+    def _add(self) -> None:
+        self._tasks.append(asyncio.create_task(self._serve(), name="worker"))
 
     async def close(self) -> None:
         """End the workers. Jobs without an answer raise Stopped, and so do later ones."""
@@ -139,10 +137,11 @@ class WorkerPool:
             if not tickets:
                 del self._waiting[ticket.caller]
 
-    async def _serve(self, worker: Worker | None) -> None:
+    async def _serve(self) -> None:
+        worker: Worker | None = None
         try:
             with suppress(OSError, EOFError, TimeoutError):  # a job is told why
-                worker = worker or await self._hire()
+                worker = await self._hire()
                 await worker.ready()  # while it starts, others take the jobs
             self._warm.set()
             is_new = True
@@ -260,9 +259,9 @@ class JobProcess:
         """Whether a job is running."""
         return self._pool.busy > 0
 
-    async def start(self) -> None:
-        """Start the process now, so that it is soon ready for the first job."""
-        await self._pool.start()
+    def begin(self) -> None:
+        """Have the process start now, so that it is soon ready for the first job."""
+        self._pool.begin()
 
     async def close(self) -> None:
         """End the process; pending jobs fail."""

@@ -21,7 +21,6 @@ from arbiter.games.circle_of_life import CircleOfLife
 from arbiter.games.contract import Game, Value, decimal_parameter, number_parameter
 from arbiter.testing import laws
 from tests.documents import ROOT, block, install
-from tests.games.test_laws import EVERY
 from tests.refusals import refusing
 
 
@@ -142,35 +141,6 @@ def test_a_package_adds_a_game_as_the_guide_says(tmp_path: Path) -> None:
     ran = subprocess.run(asked, env=environment, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     assert "It is played like Pods." in ran.stdout
-
-
-BUILDS = """
-import sys
-from arbiter.games import registry
-
-registry.warm()
-for variant in sys.argv[1:]:
-    calls = 0
-
-    def count(_frame, event, _argument):
-        global calls
-        calls += event in ("call", "c_call")
-
-    sys.setprofile(count)
-    registry.code(variant.partition("(")[0])
-    registry.game(variant)
-    sys.setprofile(None)
-    if calls > 20_000:  # 5 ms
-        print(variant, calls)
-"""
-
-
-@pytest.mark.long
-def test_the_first_match_of_a_variant_takes_few_calls_once_the_games_are_warm() -> None:
-    """A server is warm before it has players: a long step of its event loop delays all of them."""
-    variants = (*EVERY, "go(komi=5.5)", "hex(size=19)", "pods(size=10)")
-    ran = subprocess.run([sys.executable, "-c", BUILDS, *variants], capture_output=True, text=True, check=False)
-    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
 
 
 @pytest.mark.usefixtures("fresh")

@@ -174,7 +174,7 @@ async def world(settings: Settings, folder: Path) -> AsyncIterator[World]:
     """Open a world in memory with real workers for rules and real keys."""
     async with memory_world(settings) as plain:
         pool = EncodingPool(settings.limits, 1)
-        await pool.start()
+        await pool.warm()
         try:
             yield plain._replace(rules=pool, signer=open_ring(folder / "arbiter.keys", structlog.get_logger()))
         finally:

@@ -31,7 +31,7 @@ async def pooled(settings: Settings) -> AsyncIterator[World]:
     """Open a world in memory that computes rules in worker processes."""
     async with memory_world(settings) as world:
         pool = EncodingPool(settings.limits, settings.rules_workers)
-        await pool.start()
+        await pool.warm()
         try:
             yield world._replace(rules=pool)
         finally:

@@ -128,7 +128,7 @@ async def test_calls_leave_nothing_behind_but_what_is_bounded() -> None:
     async def world(settings: Settings) -> AsyncIterator[World]:
         async with memory_world(settings) as plain:
             pools.append(EncodingPool(settings.limits, 1))
-            await pools[0].start()
+            await pools[0].warm()
             yield plain._replace(rules=pools[0])
             await pools[0].close()
 

@@ -33,7 +33,7 @@ LONG = ("hop-it(duty=none)", "FTTTTF/F.T.T.F/FTTTTF/_TFT.T_/FTTTTF/F.T.T.F/FttTT
 @asynccontextmanager
 async def pool(workers: int = 1, **limits: int) -> AsyncIterator[RulesPool]:
     running = RulesPool(Limits(**limits), workers)
-    await running.start()
+    await running.warm()
     try:
         yield running
     finally:
@@ -304,7 +304,7 @@ async def test_without_a_process_requests_are_refused_and_served_once_there_is_o
 
 async def test_closing_refuses_running_waiting_and_later_jobs() -> None:
     rules = RulesPool(Limits(rules_ms=60_000), 1)
-    await rules.start()
+    await rules.warm()
     tasks = await waiting(rules, "bob", 2)
     await rules.close()
     for ended in await asyncio.gather(*tasks, return_exceptions=True):
