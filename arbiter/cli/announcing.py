@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from arbiter import __version__
 from arbiter.cli.terminal import counted, say, tell
 
+OPERATOR: Final = "admin"  #: the player that the first start of a server creates; its token is preferred
 EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}
 """What a client on this machine calls a server that listens on all addresses."""
 

@@ -13,9 +13,8 @@ from arbiter_client import DEFAULT_SERVER, ArbiterError, BlockingClient, ClientE
 from arbiter_client.addresses import server_addresses
 from cyclopts import Group, Parameter
 
+from arbiter.cli.announcing import OPERATOR
 from arbiter.cli.failure import Failure
-
-OPERATOR = "admin"  #: the player that the first start of a server creates; its token is preferred
 
 CONNECTION = Group("Connection", sort_key=10)
 

@@ -14,7 +14,7 @@ import arbiter_client as arb
 
 from arbiter.bootstrap.running_server import serving
 from arbiter.cli import logs
-from arbiter.cli.connection import OPERATOR
+from arbiter.cli.announcing import OPERATOR
 from arbiter.cli.terminal import write_line
 from arbiter.config import load_private
 from arbiter.runtime.loopback import HOST, free_port

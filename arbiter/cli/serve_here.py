@@ -15,8 +15,7 @@ from google.protobuf.internal import api_implementation
 
 from arbiter.bootstrap.running_server import RunningServer, serving
 from arbiter.bootstrap.store import shown_store
-from arbiter.cli.announcing import Serving, client_address
-from arbiter.cli.connection import OPERATOR
+from arbiter.cli.announcing import OPERATOR, Serving, client_address
 from arbiter.cli.failure import FAILED, USAGE, Failure
 from arbiter.cli.terminal import tell
 from arbiter.config import Settings

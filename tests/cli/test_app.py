@@ -60,6 +60,7 @@ def test_help_imports_no_server_code() -> None:
         ("accounts", "sqlalchemy"),
         ("match", "arbiter.tournaments"),
         ("serve", "arbiter_client"),
+        ("serve_here", "arbiter_client"),
         ("serve_here", "psycopg"),
         ("serve_here", "sqlalchemy.dialects.postgresql"),
     ],

@@ -173,7 +173,8 @@ class MatchGate:
         caller = await self._admission.caller(call, Action.LIST_MATCHES)
         size = size_of(page, self._settings.limits)
         game = await recorded(self._matches, wanted.game)
-        which = Filter(self._accounts.names.key(wanted.player), game, *wanted[2:])
+        player = self._accounts.names.key(wanted.player)
+        which = Filter(player, game, wanted.label, wanted.ended, wanted.variants_of)
         async with self._admission.turn(caller):
             rows = await self._matches.summaries(which, number_of(page.token), size + 1)
             self._admission.charge(caller, len(rows))
