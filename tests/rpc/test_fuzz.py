@@ -52,7 +52,7 @@ LIMITS = Limits(
     open_tournaments=8,
     seeks_a_minute=1_000_000,
     observers=10,
-    silence_ms=1_000,
+    silence_ms=10_000,
     ping_ms=400,
     bookmark_ms=1_000,
 )
