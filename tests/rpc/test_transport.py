@@ -20,7 +20,6 @@ from arbiter.bootstrap.store import Store
 from arbiter.bootstrap.world import World
 from arbiter.config import Limits, Settings, load
 from arbiter.errors import OperatorError, Reason
-from arbiter.games import registry
 from arbiter.rpc.grpc_server import SERVICES, RpcServer
 from arbiter.rpc.health import LIVENESS, Health
 from arbiter.runtime.loopback import free_port
@@ -169,15 +168,6 @@ async def test_a_stopping_server_reports_it_before_it_waits_for_its_store() -> N
             journal.gate.set()
             watch.cancel()
             await leaving
-
-
-async def test_the_own_games_are_loaded_before_there_are_players() -> None:
-    registry._build.cache_clear()
-    async with served():
-        before = registry._build.cache_info().misses
-        for name in registry.BUNDLED:
-            registry.game(name)
-        assert registry._build.cache_info().misses == before
 
 
 async def test_rules_are_ready_before_players_of_unfinished_matches_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
