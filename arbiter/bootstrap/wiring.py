@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -44,7 +43,6 @@ from arbiter.service.play.challenges import Challenges
 from arbiter.service.play.connected_players import Connections
 from arbiter.service.play.delivery import Delivery
 from arbiter.service.play.move_lists import MoveLists
-from arbiter.service.play.session import Item, Session
 from arbiter.service.play.sessions import Sessions
 from arbiter.service.players.accounts import Accounts, ShutOutListener
 from arbiter.service.ports.directory import Directory
@@ -52,7 +50,6 @@ from arbiter.service.ports.environment import Environment
 from arbiter.service.ports.journal import AppendThen, Journal
 from arbiter.service.ports.meter import NO_METER
 from arbiter.service.ports.notices import NoticeListener
-from arbiter.service.ports.rules import RulesWorker
 from arbiter.service.ratings.rating_queries import Ratings
 from arbiter.service.ratings.ruling_on_ratings import RatingRulings
 from arbiter.service.sharing.following import Follower
@@ -313,27 +310,13 @@ def _subscribe(parts: _Parts) -> None:
     hear.revivals += (tournaments.match_revived,)
     hear.tournaments += (parts.series.tournament_changed, parts.calls.tournament_changed)
     hear.tournaments += (parts.deliveries.tournament_changed,)
-    hear.first_items += (parts.calls.first_items, _Warming(parts.world.rules).first_items)
+    hear.first_items += (parts.calls.first_items,)
     hear.shut_out += (parts.sessions.shut_out, parts.streams.shut_out)
     hear.cut_off += (parts.sessions.cut_all, parts.streams.end_all, parts.readiness.cut_off_changed)
     hear.cut_off_over += (parts.readiness.cut_off_changed,)
     hear.log += (*parts.begun.log_listeners, tournaments.log_grown, parts.series.log_grown)
     hear.log += (parts.deliveries.log_grown,)
     hear.notices += (parts.accounts.hear, parts.challenges.hear)
-
-
-class _Warming:
-    """Has the rules get ready when the first player comes: it may ask for legal moves while its clock runs."""
-
-    def __init__(self, rules: RulesWorker) -> None:
-        self._rules = rules
-        self._task: asyncio.Task[None] | None = None
-
-    def first_items(self, _: Session) -> Iterable[Item]:
-        """Return no items for a Play stream."""
-        if self._task is None:
-            self._task = asyncio.create_task(self._rules.warm())
-        return ()
 
 
 def wire(settings: Settings, world: World) -> Arbiter:

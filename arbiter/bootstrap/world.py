@@ -75,8 +75,8 @@ async def open_world(
     """
     limits = settings.limits
     async with AsyncExitStack() as stack:
-        # Live matches have a worker of their own, so that requests of strangers do not delay players. It takes both
-        # kinds of worker longer to start than it takes the rest: so they begin first.
+        # Live matches have a worker of their own, so that requests of strangers do not delay players. Workers begin
+        # first, because they take longer to start than the rest.
         pools = (EncodingPool(limits, settings.rules_workers), RulesPool(limits, 1, nice=0))
         for pool in pools:
             stack.push_async_callback(pool.close)

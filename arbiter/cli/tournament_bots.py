@@ -35,7 +35,7 @@ class BotTable(NamedTuple):
         str,
         Option(
             "The player; bundled bots and engines have a name of their own.",
-            allowed="1–40 of a-z, 0-9, and inside `-`, `_`, `.`",
+            allowed=PLAYER_NAME_RULE,
         ),
     ] = ""
     bot: Annotated[

@@ -83,7 +83,7 @@ TABLE_FOLDER: Final = Described(
     Option(
         "The folder of the tables, for `arbiter tournament run`; a server has a setting `syzygy`. "
         "Without `syzygy_pieces` all tables are used.",
-        allowed="a path, from this file's folder on",
+        allowed="a path",
     ),
 )
 """It is read before the specification too, which has the number of pieces alone."""

@@ -62,7 +62,7 @@ async def running_arbiter() -> AsyncIterator[RunningArbiter]:
             pools = (EncodingPool(settings.limits, 1, nice=0), RulesPool(settings.limits, 1, nice=0))
             for pool in pools:
                 stack.push_async_callback(pool.close)
-            pools[1].begin()
+                pool.begin()
             store = Store(MemoryJournal(), MemoryDirectory())
             yield World(store, clock, SystemIds(clock), *pools, NoKeys(), InProcessPairing(), InProcessRating())
 

@@ -126,7 +126,9 @@ class Options:
     ] = False
     heads: Annotated[
         int,
-        Option("This many first entrants meet all others.", bounds=(1, MOST_PLAYERS), formats=(Format.GAUNTLET,)),
+        Option(
+            "How many entrants, the first ones, meet all others.", bounds=(1, MOST_PLAYERS), formats=(Format.GAUNTLET,)
+        ),
     ] = 1
     same_openings: Annotated[
         bool,
@@ -166,9 +168,9 @@ class Options:
     )
     elo0: Annotated[
         int,
-        Option("The lower hypothesis.", bounds=(-1_000, 1_000), formats=(Format.TRIAL,)),
+        Option("The lower hypothesis, in Elo.", bounds=(-1_000, 1_000), formats=(Format.TRIAL,)),
     ] = 0
-    elo1: Annotated[int, Option("The upper hypothesis.", bounds=(-1_000, 1_000), formats=(Format.TRIAL,))] = 10
+    elo1: Annotated[int, Option("The upper hypothesis, in Elo.", bounds=(-1_000, 1_000), formats=(Format.TRIAL,))] = 10
     alpha: Annotated[
         int, Option("The rate of wrong acceptance, in permille.", bounds=(1, 499), formats=(Format.TRIAL,))
     ] = 50
@@ -186,7 +188,7 @@ class Options:
     elo_parts: Annotated[
         int,
         Option(
-            "Divides `elo0` and `elo1`; a file may write `elo1 = 1.75` instead.",
+            "`elo0` and `elo1` are divided by this; a file may write `elo1 = 1.75` instead.",
             bounds=(1, 100),
             formats=(Format.TRIAL,),
         ),

@@ -11,13 +11,13 @@ from typing import Any
 
 import grpc
 import pytest
-from arbiter_protos.v1 import game_pb2, match_pb2, play_pb2, play_pb2_grpc, server_pb2, server_pb2_grpc
+from arbiter_protos.v1 import game_pb2, match_pb2, play_pb2, server_pb2, server_pb2_grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from arbiter.bootstrap.running_server import serving
-from arbiter.bootstrap.store import Store
-from arbiter.bootstrap.world import World
+from arbiter.bootstrap.store import Store, open_record
+from arbiter.bootstrap.world import World, open_world
 from arbiter.config import Limits, Settings, load
 from arbiter.errors import OperatorError, Reason
 from arbiter.rpc.grpc_server import SERVICES, RpcServer
@@ -28,6 +28,7 @@ from arbiter.service.gate.readiness import Readiness
 from arbiter.service.ports.journal import Append, StoreFailed
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, PlainRules
 from arbiter.testing.served import Served, memory_world, served
+from arbiter.workers.pool import WorkerPool
 from tests.certificates import Identity
 from tests.rpc.calls import Stubs, refused
 from tests.rpc.methods import METHODS
@@ -192,15 +193,27 @@ async def test_rules_are_ready_before_players_of_unfinished_matches_come_back(mo
     async with served(world) as server:
         stubs = await Stubs(server).enter()
         await stubs.match()
-        assert not is_warm(), "nobody has come yet"
-        play: Any = play_pb2_grpc.PlayServiceStub(server.channel)
-        stream = play.Play(metadata=stubs.alice)
-        await stream.write(play_pb2.PlayRequest(acts=[play_pb2.PlayAct(hello=HELLO)]))
-        await stream.read()
-        assert is_warm(), "a player has come, who may ask"
-    rules.is_warm = False
     async with served(world):
         assert warm == [False, True]
+
+
+async def test_workers_begin_before_the_store_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They take longer to start, and the first player may ask for legal moves while its clock runs."""
+    begun: list[str] = []
+    begin = WorkerPool.begin
+
+    def noting_workers(pool: WorkerPool) -> None:
+        begun.append(type(pool).__name__)
+        begin(pool)
+
+    def noting_store(*arguments: Any) -> Any:
+        begun.append("store")
+        return open_record(*arguments)
+
+    monkeypatch.setattr(WorkerPool, "begin", noting_workers)
+    monkeypatch.setattr("arbiter.bootstrap.world.open_record", noting_store)
+    async with open_world(load(None, store=f"sqlite:///{tmp_path}/a.db", keys=str(tmp_path / "keys"))):
+        assert begun == ["EncodingPool", "RulesPool", "store"]
 
 
 # -- addresses ---------------------------------------------------------------------------------------------------------
