@@ -35,7 +35,7 @@ class BotTable(NamedTuple):
         str,
         Option(
             "The player; bundled bots and engines have a name of their own.",
-            allowed=PLAYER_NAME_RULE,
+            allowed=PLAYER_NAME_RULE.replace("'", "`"),
         ),
     ] = ""
     bot: Annotated[
