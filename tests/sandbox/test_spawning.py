@@ -114,6 +114,8 @@ async def test_what_is_started_ends_with_its_spawner(sandboxed: bool, tmp_path: 
             while b"" not in heard:  # noqa: ASYNC110 - the end of the output
                 await asyncio.sleep(0)
         assert await talk.code() == -signal.SIGKILL
+        async with asyncio.timeout(WAIT_S):  # what it has started may end before the spawner itself
+            assert await asyncio.get_running_loop().sock_recv(ours, 1) == b""
         with pytest.raises(SpawnerGone):
             SpawnedProcess.start(ours)
 

@@ -65,7 +65,8 @@ async def site(folder: Path, servers: int = 1, kept: Store | None = None, **give
     assert isinstance(journal, MemoryJournal)
     store = kept or Store(journal, MemoryDirectory(), replicas=MemoryReplicas() if shares else None)
     ring = open_ring(folder / "ring.keys", structlog.get_logger())
-    server = InMemoryArbiter(store, ring, **{"web": "127.0.0.1:0", **given})
+    limits = {"server_silence_ms": 60_000, **given.pop("limits", {})}  # they share one busy process
+    server = InMemoryArbiter(store, ring, **{"web": "127.0.0.1:0", "limits": limits, **given})
     all_servers = [server, *(server.beside() for _ in range(servers - 1))]
     if servers == APART:
         all_servers.append(server.beside(listen=""))
