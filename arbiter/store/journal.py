@@ -82,7 +82,7 @@ class SqlJournal(ruling_table.SqlRulings):
         # Only the writer's thread uses it, except that these are called in the event loop, the last one only while the
         # writer's thread has no transaction.
         self.know, self.brought, self._rows_of = self._log.know, self._log.brought, self._log.rows_of
-        writer.when_failed(self._log.forget)
+        writer.when_failed.append(self._log.forget)
         self._log_after = dialect.log_after
 
     def append(self, append: Append) -> asyncio.Future[int]:

@@ -69,16 +69,16 @@ class Writer:
         self._log = log
         self._closing = False
         self._ended = False  # whether the writer's thread has taken the last write
-        self._when_failed: list[Callable[[], None]] = []
+        self.when_failed: Final[list[Callable[[], None]]] = []
+        """Called after a failed transaction: in the writer's thread, or in the event loop while that is idle."""
         self._files = self._dialect.files(engine)
         self._gone = ""  # what is wrong with the files; once set, nothing is written
         self._looked = False  # at the files, since connections were closed
         self._behind = 0  # writes of the writer's thread whose callers have no result yet
         self._commits = 0
         thread = self._dialect.commit_thread(engine, largest_group) if unlocked else None
-        self._unlocked: UnlockedCommits | None = None
-        if thread is not None:
-            self._unlocked = UnlockedCommits(thread, self._note_unlocked, self._wake_if_due)
+        self.needs_lock: Final = thread is None  #: whether each commit takes the interpreter's lock before and after it
+        self._unlocked = UnlockedCommits(thread, self._note_unlocked, self._wake_if_due) if thread is not None else None
         self._gate = threading.Lock()  # orders the last write and `close`: no write is queued after the end
         self._committer = threading.Thread(target=self._run, name="store-writer", daemon=True)
         self._checkpointer = threading.Thread(target=self._checkpoint, name="store-checkpoint", daemon=True)
@@ -175,23 +175,11 @@ class Writer:
         with self._gate:
             if not self._closing and not self._behind:  # else it wakes in any case
                 self._behind += 1
-                self._jobs.put(Job(_nothing, None, _ignore, asyncio.get_running_loop()))
+                self._jobs.put(Job(lambda _, items: items, None, lambda *_: None, asyncio.get_running_loop()))
 
     def queued(self) -> int:
         """Return how many writes wait for the next transaction. Any thread may ask."""
         return self._jobs.qsize() + len(self._turn) + (self._unlocked.waiting() if self._unlocked else 0)
-
-    @property
-    def needs_lock(self) -> bool:
-        """Whether each commit takes the interpreter's lock before and after it."""
-        return self._unlocked is None
-
-    def when_failed(self, callback: Callable[[], None]) -> None:
-        """Add a callback for failed transactions, in a write or at the commit.
-
-        It runs in the writer's thread, or in the event loop while that thread has nothing to do.
-        """
-        self._when_failed.append(callback)
 
     def close(self) -> None:
         """Finish the queued writes, then stop the threads."""
@@ -233,7 +221,7 @@ class Writer:
         return jobs
 
     def _tell_of_failure(self) -> None:
-        for callback in self._when_failed:
+        for callback in self.when_failed:
             callback()
 
     def _count_commit(self) -> None:
@@ -403,11 +391,3 @@ _write_all = attrgetter("write_all")
 def _one_by_one(transaction: Transaction, writes: list[Write[Any]]) -> list[Any]:
     connection = transaction.begun()
     return [write(connection) for write in writes]
-
-
-def _nothing(_: Transaction, items: list[object]) -> list[object]:
-    return items
-
-
-def _ignore(_result: Any, _error: BaseException | None) -> None:
-    pass

@@ -41,6 +41,7 @@ from arbiter.service.ports.journal import Filter, MatchSummary, PlayerResult
 from arbiter.service.record.match_log import load_match
 from arbiter.service.record.published import Published
 from arbiter.service.tournaments.game_matches import tournament_of
+from arbiter.service.tournaments.tournament_registry import TournamentRegistry
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,25 +276,9 @@ class MatchGate:
         """Return the caller, if it may end a match. Raises Refusal MATCH_NOT_FOUND, SCOPE_MISSING."""
         caller = await self._admission.caller(call, action)
         match = await self._matches.match(match_id)
-        relation, whose = await self._relation(caller, match)
+        relation, whose = await _relation_to(caller, match, self._tournaments)
         check_relation(caller, action, relation, f"match {match.id}", whose)
         return caller
-
-    async def _relation(self, caller: Caller, match: Match) -> tuple[Relation, str]:
-        """Return the relation of a caller to a match, and a description of the match's organiser, for a message.
-
-        A match that two players agreed on by a challenge has no organiser ('' as its description), although one of them
-        has created it.
-        """
-        tournament = tournament_of(match)
-        if tournament:
-            organiser = await self._tournaments.organiser(tournament)
-            own = organiser == caller.player
-            return Relation.OWN_TOURNAMENT if own else Relation.OTHERS, f"the organiser of its tournament ({organiser})"
-        if is_challenge(match.created):
-            return Relation.OTHERS, ""
-        creator = match.created.creator
-        return Relation.OWN if creator == caller.player else Relation.OTHERS, f"its creator ({creator})"
 
     # -- watching ------------------------------------------------------------------------------------------------
 
@@ -372,3 +357,19 @@ class MatchGate:
         async with self._streams.held(caller, "transcripts"):
             with self._feed.history.reader(caller.player) as page:
                 yield page.each(self._transcripts.parts(match_id))
+
+
+async def _relation_to(caller: Caller, match: Match, tournaments: TournamentRegistry) -> tuple[Relation, str]:
+    """Return the relation of a caller to a match, and a description of the match's organiser, for a message.
+
+    A match that two players agreed on by a challenge has no organiser ('' as its description), although one of them
+    has created it.
+    """
+    if tournament := tournament_of(match):
+        organiser = await tournaments.organiser(tournament)
+        own = organiser == caller.player
+        return Relation.OWN_TOURNAMENT if own else Relation.OTHERS, f"the organiser of its tournament ({organiser})"
+    if is_challenge(match.created):
+        return Relation.OTHERS, ""
+    creator = match.created.creator
+    return Relation.OWN if creator == caller.player else Relation.OTHERS, f"its creator ({creator})"
