@@ -21,6 +21,7 @@ from arbiter.games.circle_of_life import CircleOfLife
 from arbiter.games.contract import Game, Value, decimal_parameter, number_parameter
 from arbiter.testing import laws
 from tests.documents import ROOT, block, install
+from tests.plugins.installed import forget_packages
 from tests.refusals import refusing
 
 
@@ -59,12 +60,9 @@ def test_the_rules_name_the_aliases(name: str) -> None:
 @pytest.fixture
 def fresh() -> Iterator[None]:
     """Give a test an empty registry, and restore it afterwards."""
-    remembered = (registry._places, registry._load, registry._build)
-    for lookup in remembered:
-        lookup.cache_clear()
+    forget_packages()
     yield
-    for lookup in remembered:
-        lookup.cache_clear()
+    forget_packages()
 
 
 @pytest.mark.usefixtures("fresh")
@@ -116,6 +114,7 @@ def test_a_name_that_two_packages_add_is_neither_and_one_that_nobody_can_write_i
         "ants": "the rules of ants can't be used here: the packages arbiter and tests add games of the same name",
     }
     added[:] = [EntryPoint("chess", "tests.web.plug_in:Row", registry.GROUP)]
+    forget_packages()
     assert registry.shadowed() == {"chess": "tests"}
 
 

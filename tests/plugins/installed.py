@@ -22,7 +22,12 @@ GAMES = {
     "wrong": "tests.plugins.mischief:STONES",
     "misnamed": "tests.plugins.mischief:Mischief",
 }
-LOOKUPS = (registry._places, registry._load, registry._build)
+
+
+def forget_packages() -> None:
+    """Have the registry look for packages of games again."""
+    for lookup in (registry._added, registry._places, registry._load, registry._build):
+        lookup.cache_clear()
 
 
 def install(folder: Path, *packages: tuple[str, ...]) -> str:
@@ -46,11 +51,9 @@ def installed(folder: Path, *packages: tuple[str, ...]) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", path)
         patch.setattr(registry, "entry_points", lambda *, group: entries)
-        for lookup in LOOKUPS:
-            lookup.cache_clear()
+        forget_packages()
         try:
             yield
         finally:
             patch.undo()
-            for lookup in LOOKUPS:
-                lookup.cache_clear()
+            forget_packages()

@@ -18,18 +18,16 @@ from arbiter.matches.commands import Resign
 from arbiter.matches.match import Phase
 from arbiter.service.ports.journal import RulesMissing
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal
+from tests.plugins.installed import forget_packages
 from tests.testing.test_transcripts import CHECK, data
 from tests.web.site import played, site
-
-LOOKUPS = (registry._places, registry._load, registry._build)
 
 
 def install(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     """Have exactly these packages of games: only `row` is known."""
     entries = [EntryPoint(name, "tests.web.plug_in:Row", registry.GROUP) for name in names]
     monkeypatch.setattr(registry, "entry_points", lambda *, group: entries)
-    for lookup in LOOKUPS:
-        lookup.cache_clear()
+    forget_packages()
 
 
 @pytest.mark.long
@@ -77,8 +75,7 @@ async def test_matches_without_rules_wait_and_the_rest_goes_on(monkeypatch: pyte
         assert (match.phase, match.moves, match.text) == (Phase.PAUSED, waits.moves, waits.text)
     install(monkeypatch)
     monkeypatch.undo()
-    for lookup in LOOKUPS:
-        lookup.cache_clear()
+    forget_packages()
 
 
 def test_a_transcript_holds_but_for_the_rules(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from arbiter.web.boards import Shown
 from arbiter.web.callers import HEADERS, status_of
 from arbiter.web.rating_pages import places
 from arbiter.web.rule_pages import html
+from tests.plugins.installed import forget_packages
 from tests.web.site import Elements, Site, played, site
 
 MOST_BYTES = 200_000  #: bytes of everything that a page's first view loads, compressed
@@ -227,13 +228,10 @@ async def test_a_game_has_its_rules_and_a_figure_for_each_kind_of_move(page: Sit
 def plug_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Register the game of a package."""
     row = EntryPoint("row", "tests.web.plug_in:Row", registry.GROUP)
-    lookups = (registry._places, registry._load, registry._build)
     monkeypatch.setattr(registry, "entry_points", lambda *, group: [row] if group == registry.GROUP else [])
-    for lookup in lookups:
-        lookup.cache_clear()
+    forget_packages()
     yield
-    for lookup in lookups:
-        lookup.cache_clear()
+    forget_packages()
 
 
 async def test_the_boards_of_all_games_are_drawn_for_the_first_visitor_alone_and_beside_the_event_loop(

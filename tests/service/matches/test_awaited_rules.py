@@ -16,7 +16,7 @@ from arbiter.matches.match import Match, Phase
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter
 from tests.matches.heap import Heap, HeapPosition
-from tests.plugins.installed import LOOKUPS
+from tests.plugins.installed import forget_packages
 from tests.service.matches.live_matches import AT_ONCE, submit
 
 THINKING_MS = 1_000
@@ -51,13 +51,11 @@ def _late(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Have a game whose rules are late."""
     entry = EntryPoint("heap", f"{__name__}:Late", registry.GROUP)
     monkeypatch.setattr(registry, "entry_points", lambda *, group: [entry])
-    for lookup in LOOKUPS:
-        lookup.cache_clear()
+    forget_packages()
     yield
     answer()
     monkeypatch.undo()
-    for lookup in LOOKUPS:
-        lookup.cache_clear()
+    forget_packages()
 
 
 async def begun(server: InMemoryArbiter, time: str = "5s") -> Match:
