@@ -17,6 +17,7 @@ from connectrpc.method import IdempotencyLevel, MethodInfo, StreamType
 from connectrpc.request import RequestContext
 from connectrpc.server import ConnectASGIApplication, Endpoint
 from google.protobuf.descriptor import MethodDescriptor
+from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from arbiter.config import Limits
@@ -27,7 +28,7 @@ from arbiter.rpc.servicing import PlainContext
 from arbiter.service.gate.turns import Waiting
 from arbiter.service.ports.log import Logger
 from arbiter.service.ports.meter import Meter
-from arbiter.wire.json_messages import PART, JsonBytes, long_json_of
+from arbiter.wire.json_messages import PART, JsonBytes, json_parts
 
 PREFIX: Final = "/arbiter."  #: the first part of the paths of all calls
 CONTENT_TYPES: Final = frozenset(
@@ -171,7 +172,7 @@ class _Call:
         encoded = isinstance(answer, bytes)
         if context.as_json and (len(answer) if encoded else answer.ByteSize()) > PART:
             if not isinstance(answer, JsonBytes):
-                answer = await long_json_of(self._output.FromString(answer) if encoded else answer)
+                answer = await _long_json_of(self._output.FromString(answer) if encoded else answer)
             encoded = True
         return Encoded(self._output, answer) if encoded else answer
 
@@ -198,3 +199,12 @@ def _peer(address: str | None) -> str:
         return "unix:"
     host, _, port = address.rpartition(":")
     return f"ipv6:[{host}]:{port}" if ":" in host else f"ipv4:{address}"
+
+
+async def _long_json_of(message: Message) -> JsonBytes:
+    """Return a message as JSON; other tasks run between its parts."""
+    parts = []
+    for part in json_parts(message):
+        parts.append(part)
+        await asyncio.sleep(0)
+    return JsonBytes(b"".join(parts))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from typing import Final
 
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
-PART: Final = 2_048  #: bytes that become JSON in one step of the event loop, which takes a millisecond
+PART: Final = 2_048  #: bytes, for which a millisecond is needed
 
 
 class JsonBytes(bytes):
@@ -21,18 +20,18 @@ def json_of(message: Message) -> bytes:
     return json_format.MessageToJson(message, indent=None, ensure_ascii=False).encode()
 
 
-async def long_json_of(message: Message) -> JsonBytes:
-    """Return a message as the same JSON; other tasks run between its parts."""
-    made, paused = bytearray(), 0
-    for part in _parts(message):
-        made += part
-        if len(made) >= paused + PART:
-            paused = len(made)
-            await asyncio.sleep(0)
-    return JsonBytes(made)
+def json_parts(message: Message) -> Iterator[bytes]:
+    """Yield the same JSON in parts of about PART bytes."""
+    made = bytearray()
+    for piece in _pieces(message):
+        made += piece
+        if len(made) >= PART:
+            yield bytes(made)
+            made.clear()
+    yield bytes(made)
 
 
-def _parts(message: Message) -> Iterator[bytes]:
+def _pieces(message: Message) -> Iterator[bytes]:
     if message.ByteSize() <= PART:
         yield json_of(message)
         return
@@ -45,7 +44,7 @@ def _parts(message: Message) -> Iterator[bytes]:
             yield between + f'"{field.json_name}": {"[" if field.is_repeated else ""}'.encode()
             for number, each in enumerate(value if field.is_repeated else (value,)):
                 yield b", " if number else b""
-                yield from _parts(each)
+                yield from _pieces(each)
             yield b"]" if field.is_repeated else b""
         between = b", "
     yield b"}"

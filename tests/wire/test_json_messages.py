@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from contextlib import suppress
-
 import pytest
 from arbiter_protos.v1 import match_pb2, tournament_pb2
 from google.protobuf.message import Message
@@ -12,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from arbiter.wire import json_messages
-from arbiter.wire.json_messages import PART, json_of, long_json_of
+from arbiter.wire.json_messages import PART, json_of, json_parts
 from tests.rpc.fuzzing import messages
 from tests.rpc.methods import METHODS
 
@@ -25,7 +22,7 @@ ENTRANT = tournament_pb2.Entrant(player="alice", version="1.2.3", rating=1_500)
 @given(message=ANSWERS, part=st.sampled_from((0, 20, 100)))
 def test_the_json_is_the_same(monkeypatch: pytest.MonkeyPatch, message: Message, part: int) -> None:
     monkeypatch.setattr(json_messages, "PART", part)
-    assert asyncio.run(long_json_of(message)) == json_of(message)
+    assert b"".join(json_parts(message)) == json_of(message)
 
 
 @pytest.mark.parametrize(
@@ -46,10 +43,8 @@ def test_a_step_makes_little_of_it(monkeypatch: pytest.MonkeyPatch, message: Mes
         return made
 
     monkeypatch.setattr(json_messages, "json_of", counted)
-    work = long_json_of(message)
-    with suppress(StopIteration):
-        while True:
-            work.send(None)
-            steps.append(0)
+    parts = json_parts(message)
+    while next(parts, None) is not None:
+        steps.append(0)
     assert len(steps) > 3
     assert max(steps) <= 3 * PART
