@@ -10,8 +10,7 @@ import sys
 import tempfile
 from typing import Final
 
-import arbiter_client as arb
-
+from arbiter.bootstrap.operator_tokens import replace_token
 from arbiter.bootstrap.running_server import serving
 from arbiter.cli import logs
 from arbiter.cli.announcing import OPERATOR
@@ -38,8 +37,7 @@ async def serve_until_end_of_input() -> None:
             listen=server, store=f"sqlite:///{folder}/arbiter.db", web="", credit=CREDIT, limits=LIMITS
         )
         async with serving(settings) as running:
-            async with arb.Client(server, token=running.admin_token, tls=arb.NO_TLS) as admin:
-                seats = {seat: (await admin.create_token(seat)).secret for seat in SEATS}
+            seats = {seat: await replace_token(running.arbiter.accounts, seat, "") for seat in SEATS}
             write_line(json.dumps({server: {OPERATOR: running.admin_token, **seats}}))
             sys.stdout.flush()
             await asyncio.to_thread(_read_to_end)
