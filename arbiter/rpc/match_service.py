@@ -40,7 +40,7 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
     async def ListMatches(self, request: pb.ListMatchesRequest, context: Context) -> pb.ListMatchesResponse:
         page = PageRequest(request.page_size, request.page_token)
         found = await self._matches.list(call_of(context), wanted_of(request), page)
-        matches = await translated(listed_message, found.items)
+        matches = await translated(map(listed_message, found.items))
         return pb.ListMatchesResponse(matches=matches, next_page_token=found.next_token)
 
     # -- moves ---------------------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ class RatingServicer(rating_pb2_grpc.RatingServiceServicer):
     async def GetLeaderboard(self, request: pb.GetLeaderboardRequest, context: Context) -> pb.GetLeaderboardResponse:
         asked = PageRequest(request.page_size, request.page_token)
         page = await self._ratings.leaderboard(call_of(context), request.game, request.all_versions, asked)
-        return board_message(page, await translated(row_message, page.rows))
+        return board_message(page, await translated(map(row_message, page.rows)))
 
     async def GetRating(self, request: pb.GetRatingRequest, context: Context) -> pb.GetRatingResponse:
         points = request.history_points

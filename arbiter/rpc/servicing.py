@@ -183,11 +183,11 @@ def _has_ended(reading: asyncio.Task[Any]) -> None:
         reading.exception()  # of a call that is over
 
 
-async def translated(make: Callable[[T], M], rows: Iterable[T]) -> list[M]:
-    """Return the messages of the rows of a long answer; other tasks run between two portions of it."""
+async def translated(rows: Iterable[M]) -> list[M]:
+    """Return the rows of a long answer, each of which is made when it is taken; other tasks run between portions."""
     messages = []
-    for number, row in enumerate(rows, 1):
-        messages.append(make(row))
+    for number, message in enumerate(rows, 1):
+        messages.append(message)
         if not number % PORTION:
             await asyncio.sleep(0)
     return messages

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 
 from arbiter_protos.v1 import tournament_pb2 as pb
@@ -56,7 +57,7 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
     ) -> pb.CreateTournamentResponse:
         read = partial(spec_of, request.spec)
         made = await self._tournaments.create(call_of(context), request.request_id, read)
-        return pb.CreateTournamentResponse(tournament=tournament_message(made.tournament, made.cautions))
+        return pb.CreateTournamentResponse(tournament=await _whole(tournament_message(made.tournament, made.cautions)))
 
     # -- players -------------------------------------------------------------------------------------------------
 
@@ -79,21 +80,23 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
 
     async def StartTournament(self, request: pb.StartTournamentRequest, context: Context) -> pb.StartTournamentResponse:
         started = await self._tournaments.start(call_of(context), _change(request))
-        return pb.StartTournamentResponse(tournament=tournament_message(started.tournament, started.cautions))
+        return pb.StartTournamentResponse(
+            tournament=await _whole(tournament_message(started.tournament, started.cautions))
+        )
 
     async def GoOnFromReport(self, request: pb.GoOnFromReportRequest, context: Context) -> pb.GoOnFromReportResponse:
         gone_on = await self._reports.go_on(call_of(context), _change(request), request.report, request.players)
-        return pb.GoOnFromReportResponse(tournament=tournament_message(gone_on))
+        return pb.GoOnFromReportResponse(tournament=await _whole(tournament_message(gone_on)))
 
     async def PauseTournament(self, request: pb.PauseTournamentRequest, context: Context) -> pb.PauseTournamentResponse:
         paused = await self._tournaments.pause(call_of(context), _change(request))
-        return pb.PauseTournamentResponse(tournament=tournament_message(paused))
+        return pb.PauseTournamentResponse(tournament=await _whole(tournament_message(paused)))
 
     async def ResumeTournament(
         self, request: pb.ResumeTournamentRequest, context: Context
     ) -> pb.ResumeTournamentResponse:
         resumed = await self._tournaments.resume(call_of(context), _change(request))
-        return pb.ResumeTournamentResponse(tournament=tournament_message(resumed))
+        return pb.ResumeTournamentResponse(tournament=await _whole(tournament_message(resumed)))
 
     async def CancelTournament(
         self, request: pb.CancelTournamentRequest, context: Context
@@ -101,14 +104,14 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
         cancelled = await self._tournaments.cancel(
             call_of(context), _change(request), request.note, series_goes_on=request.series_goes_on
         )
-        return pb.CancelTournamentResponse(tournament=tournament_message(cancelled))
+        return pb.CancelTournamentResponse(tournament=await _whole(tournament_message(cancelled)))
 
     async def RuleOnGame(self, request: pb.RuleOnGameRequest, context: Context) -> pb.RuleOnGameResponse:
         ruled = await self._tournaments.rule(
             call_of(context), _change(request), partial(ruling_of, request), request.preview
         )
         return pb.RuleOnGameResponse(
-            tournament=tournament_message(ruled.tournament),
+            tournament=await _whole(tournament_message(ruled.tournament)),
             changes=map(place_change_message, ruled.changes),
             later=map(later_message, ruled.later),
         )
@@ -120,7 +123,7 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
             call_of(context), _change(request), partial(correct_of, request), request.preview, request.ratings_too
         )
         return pb.CorrectTournamentResponse(
-            tournament=tournament_message(made.tournament),
+            tournament=await _whole(tournament_message(made.tournament)),
             changes=map(place_change_message, made.changes),
             later=map(later_message, made.later),
             paired=round_message(made.paired),
@@ -132,22 +135,22 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
 
     async def GetTournament(self, request: pb.GetTournamentRequest, context: Context) -> pb.GetTournamentResponse:
         found = await self._tournaments.get(call_of(context), request.tournament_id)
-        return pb.GetTournamentResponse(tournament=tournament_message(found))
+        return pb.GetTournamentResponse(tournament=await _whole(tournament_message(found)))
 
     async def ListTournaments(self, request: pb.ListTournamentsRequest, context: Context) -> pb.ListTournamentsResponse:
         page = PageRequest(request.page_size, request.page_token)
         found = await self._tournaments.list(call_of(context), wanted_of(request), page)
-        tournaments = await translated(summary_message, found.items)
+        tournaments = await translated(map(summary_message, found.items))
         return pb.ListTournamentsResponse(tournaments=tournaments, next_page_token=found.next_token)
 
     async def GetStandings(self, request: pb.GetStandingsRequest, context: Context) -> pb.GetStandingsResponse:
         found, table = await self._tournaments.standings(call_of(context), request.tournament_id, request.category)
-        rows = await translated(standings_row_message, table.rows)
+        rows = await translated(map(standings_row_message, table.rows))
         return standings_message(found, table, rows)
 
     async def GetSeries(self, request: pb.GetSeriesRequest, context: Context) -> pb.GetSeriesResponse:
         series = await self._series.get(call_of(context), request.tournament_id)
-        return series_message(series, await translated(partial(series_row_message, series), series.rows))
+        return series_message(series, await translated(map(partial(series_row_message, series), series.rows)))
 
     async def ExportTournament(  # type: ignore[override]  # writes on its context
         self, request: pb.ExportTournamentRequest, context: Context
@@ -193,3 +196,10 @@ _Changing = (
 
 def _change(request: _Changing) -> Change:
     return Change(request.tournament_id, request.request_id)
+
+
+async def _whole(parts: tuple[pb.Tournament, Iterable[pb.Entrant]]) -> pb.Tournament:
+    """Return a tournament with its entrants. Other tasks run while their messages are made."""
+    tournament, entrants = parts
+    tournament.entrants.extend(await translated(entrants))
+    return tournament

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -170,17 +170,21 @@ def correction_of(request: pb.ChangeEntryRequest) -> EntryCorrection:
 # Tournaments
 
 
-def tournament_message(tournament: Tournament, cautions: Sequence[str] = ()) -> pb.Tournament:
-    """Return a tournament's current state, with what its organiser is told at its creation."""
+def tournament_message(
+    tournament: Tournament, cautions: Sequence[str] = ()
+) -> tuple[pb.Tournament, Iterator[pb.Entrant]]:
+    """Return a tournament's current state, with what its organiser is told at its creation, and apart its entrants.
+
+    The messages of these are made when they are taken, since they may be thousands.
+    """
     seeded = dict.fromkeys((*tournament.seeds, *tournament.entrants))  # a player that left before the start has no seed
     end = tournament.end
-    return pb.Tournament(
+    message = pb.Tournament(
         tournament_id=tournament.id,
         spec=spec_message(tournament.spec),
         creator=tournament.created.creator,
         phase=phase_message(tournament.phase),
         revision=tournament.revision,
-        entrants=[entrant_message(tournament.entrants[player]) for player in seeded],
         rounds=tournament.rounds,
         games=len(tournament.games),
         games_ended=tournament.games_ended,
@@ -194,6 +198,7 @@ def tournament_message(tournament: Tournament, cautions: Sequence[str] = ()) -> 
         cautions=cautions,
         start_note=too_few(tournament) if tournament.missed and not tournament.seeds and end is None else "",
     )
+    return message, map(entrant_message, [tournament.entrants[player] for player in seeded])
 
 
 def entrant_message(entrant: Entrant) -> pb.Entrant:

@@ -81,7 +81,7 @@ async def test_challenges(stubs: Stubs) -> None:
 
 def test_the_rows_of_a_long_answer_become_messages_in_steps() -> None:
     made, steps = list[int](), list[int]()
-    work = translated(made.append, range(3 * PORTION + 1))
+    work = translated(map(made.append, range(3 * PORTION + 1)))
     with suppress(StopIteration):
         while True:
             work.send(None)

@@ -237,10 +237,10 @@ def test_entrants_and_rows_have_all_fields() -> None:
 @pytest.mark.parametrize("seed", range(14))
 def test_whole_tournaments_and_their_standings_are_converted(seed: int) -> None:
     tournament = restless(random.Random(seed)).tournament
-    message = tournament_message(tournament)
+    message, entrants = tournament_message(tournament)
     assert spec_of(message.spec) == tournament.spec
     assert message.phase == pb.TOURNAMENT_PHASE_ENDED
-    assert {each.player for each in message.entrants} == set(tournament.entrants)
+    assert {each.player for each in entrants} == set(tournament.entrants)
     assert (message.games, message.games_ended) == (len(tournament.games), len(tournament.results))
     table = standings(tournament)
     converted = standings_message(tournament.id, table, map(standings_row_message, table.rows))
