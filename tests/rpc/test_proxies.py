@@ -151,8 +151,10 @@ async def test_behind_a_real_proxy_clients_have_addresses_and_streams_of_their_o
     changed |= {"/etc/arbiter": str(tmp_path), " 500": f" {MOST_CALLS}"}
     limits = {"registrations_a_minute": 1, "ping_ms": NEWS_MS, "bookmark_ms": NEWS_MS, "silence_ms": 1_000 * WAIT_S}
     listen, proxies = f"127.0.0.1:{server_port}", ("127.0.0.1",)
-    async with served(listen=listen, listen_proxies=proxies, limits=limits) as server:
-        with (nginx if name == "nginx" else haproxy)(tmp_path, port, changed):
+    with (nginx if name == "nginx" else haproxy)(tmp_path, port, changed):
+        async with Network(f"127.0.0.1:{port}", source="127.0.0.3") as network, channel(network, own) as through:
+            await is_unavailable(health_pb2_grpc.HealthStub(through))
+        async with served(listen=listen, listen_proxies=proxies, limits=limits) as server:
             for source in ("127.0.0.3", "127.0.0.4"):
                 async with Network(f"127.0.0.1:{port}", source=source) as network, channel(network, own) as through:
                     await registers_once(through, source)
@@ -185,11 +187,16 @@ async def has_no_more_than_its_calls(through: grpc.aio.Channel) -> None:
     held = [health.Watch(asked) for _ in range(MOST_CALLS)]
     for call in held:
         assert await call.read() is not grpc.aio.EOF
-    with pytest.raises(grpc.aio.AioRpcError) as refused:
-        await health.Watch(asked).read()
-    assert refused.value.code() is grpc.StatusCode.UNAVAILABLE
+    await is_unavailable(health)
     for call in held:
         call.cancel()
+
+
+async def is_unavailable(health: Any) -> None:
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await health.Watch(health_pb2.HealthCheckRequest()).read()
+    assert refused.value.code() is grpc.StatusCode.UNAVAILABLE, refused.value
+    assert "away, or too many calls" in str(refused.value.details()), "the proxy has said so"
 
 
 async def streams_go_on(through: grpc.aio.Channel, stubs: Stubs) -> None:
