@@ -134,7 +134,8 @@ async def test_the_process_that_has_the_page_alone_is_killed_and_no_player_notic
     own_postgres: None, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     require("chromium", why="a person plays in it")
-    monkeypatch.setenv("ARBITER_LIMITS__STALL_MS", str(PATIENT_MS))
+    for limit in ("STALL_MS", "SERVER_SILENCE_MS"):
+        monkeypatch.setenv(f"ARBITER_LIMITS__{limit}", str(PATIENT_MS))
     file = folder / "arbiter.toml"
     file.write_text(f'web = "127.0.0.1:{free_port()}"\nweb_process = true\npostgres = "{folder}/pg"\n')
     server = Server(folder, free_port(), store=None, options=("--config", str(file), "--bot", "random"))
