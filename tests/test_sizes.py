@@ -45,7 +45,6 @@ MANY_METHODS: Final[Mapping[str, str]] = {
     "arbiter/testing/memory/journal.py:MemoryJournal": A_PORT,
     "arbiter/testing/simulation/simulated_player.py:SimulatedBot": "what a player may do next, each a method",
     "arbiter/testing/simulation/simulated_server.py:Server": "what can happen to a server, each a method",
-    "arbiter/tournaments/tournament.py:Tournament": "what its events say, and what formats ask of it",
 }
 """The classes that have more methods, and why."""
 
@@ -60,7 +59,6 @@ LONG_MODULES: Final[Mapping[str, str]] = {
     "arbiter/games/pondlife.py": GAME,
     "arbiter/service/ports/journal.py": "a port: what is stored, what a journal can do, and its errors",
     "arbiter/service/tournaments/driver.py": "one task, of which each method does a step",
-    "arbiter/tournaments/tournament.py": "what its events say, and what formats ask of it",
     "arbiter/store/journal.py": "an adapter: the methods of one port, most of them one query",
     "arbiter/testing/simulation/plan.py": "all that a seed draws; the order of the draws matters",
     "clients/python/tests/test_bot.py": OF_THE_CLIENT,

@@ -40,6 +40,7 @@ from arbiter.service.tournaments.game_matches import report
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine
 from arbiter.tournaments.book_order import Opening
+from arbiter.tournaments.evolution import apply
 from arbiter.tournaments.folding import fold
 from arbiter.tournaments.meetings import Pair, ScheduledGame
 from arbiter.tournaments.spec import Format, Options, Spec
@@ -189,7 +190,7 @@ class _Ladder:
         decision = engine.decide(self._tournament, command, self._now)
         assert decision.refusal is None, decision.refusal
         for event in decision.events:
-            self._tournament.apply(event)
+            apply(self._tournament, event)
         self.since_snapshot += len(decision.events)
         fold(self._tournament)
         return list(self._chain.seal(decision.events))

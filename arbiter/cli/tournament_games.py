@@ -20,8 +20,9 @@ from arbiter.matches.pgn import write
 from arbiter.matches.transcript import split
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.codec import read_event
+from arbiter.tournaments.evolution import replay
 from arbiter.tournaments.game_rulings import in_words
-from arbiter.tournaments.tournament import Tournament, replay
+from arbiter.tournaments.tournament import Tournament
 
 RESULTS: Final[Mapping[tuple[int, ...], str]] = {(2, 0): "1-0", (0, 2): "0-1", (1, 1): "1/2-1/2"}
 """The result tag for half points by seat; any other points are no result that such programs know."""

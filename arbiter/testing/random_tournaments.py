@@ -13,6 +13,7 @@ from dataclasses import replace
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine, formats
 from arbiter.tournaments import events as ev
+from arbiter.tournaments.evolution import apply
 from arbiter.tournaments.game_ends import NO_SHOW, Winner
 from arbiter.tournaments.groups import Groups
 from arbiter.tournaments.meetings import ScheduledGame
@@ -68,7 +69,7 @@ class TournamentRun:
         """Decide a command, and apply its events."""
         decision = engine.decide(self.tournament, command, self.now)
         for event in decision.events:
-            self.tournament.apply(event)
+            apply(self.tournament, event)
             self.log.append(event)
         return decision
 

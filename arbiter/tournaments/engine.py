@@ -1,4 +1,4 @@
-"""Decides what a command does to a tournament: commands in, events out. `Tournament.apply` applies the events.
+"""Decides what a command does to a tournament: commands in, events out. `evolution.apply` applies the events.
 
 A recorded request gets its first answer again. Consequences of a command (walkovers, the tournament's end) are decided
 together with the command, so no crash can separate them.

@@ -49,6 +49,6 @@ def _not_waited_for(tournament: Tournament, event: ev.Event) -> list[ev.Event]:
     others = tournament.meetings[game.meeting - 1].games
     return [
         walkover(other.number, (other.seat1 in absent, other.seat2 in absent), event.at)
-        for other in tournament.waiting()
+        for other in tournament.waiting
         if other in others and other.number != event.game
     ]

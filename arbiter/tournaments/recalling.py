@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.corrections import Replay
+from arbiter.tournaments.evolution import apply
 from arbiter.tournaments.folding import OF_GAMES, drop
 from arbiter.tournaments.meetings import Meeting
 from arbiter.tournaments.old_games import OldGames
@@ -75,13 +76,13 @@ class Recall:
         return self._tournament
 
     def read(self, events: Iterable[ev.Event]) -> None:
-        """Apply the next events. Raises what `Tournament.apply` raises."""
+        """Apply the next events. Raises what `evolution.apply` raises."""
         for event in events:
             if self._tournament is None:
                 assert isinstance(event, ev.Created), "a tournament's log begins with its creation"
                 self._tournament = Tournament(event)
             else:
-                self._tournament.apply(event)
+                apply(self._tournament, event)
         self._drop_all_but(self._wanted.games | self._wanted.again)
 
     def found(self) -> Recalled:

@@ -6,6 +6,7 @@ import copy
 
 from arbiter.tournaments.old_games import Numbered, OldGames
 from arbiter.tournaments.tournament import Tournament
+from arbiter.tournaments.waiting_games import WaitingGames
 
 
 def copied(tournament: Tournament) -> Tournament:
@@ -21,7 +22,7 @@ def copied(tournament: Tournament) -> Tournament:
 
 
 def _own(value: object) -> object:
-    if isinstance(value, list | Numbered | OldGames):
+    if isinstance(value, list | Numbered | OldGames | WaitingGames):
         return value.copy()
     if isinstance(value, dict):
         twin = value.copy()  # works for a defaultdict too

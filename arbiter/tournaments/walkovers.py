@@ -19,6 +19,7 @@ from __future__ import annotations
 from typing import Final
 
 from arbiter.tournaments import events as ev
+from arbiter.tournaments.evolution import apply
 from arbiter.tournaments.game_ends import ABSENCE, WALKOVER, without
 from arbiter.tournaments.state_copy import copied
 from arbiter.tournaments.tournament import Tournament
@@ -51,7 +52,7 @@ def with_due(tournament: Tournament, events: list[ev.Event], at: int) -> list[ev
         return events
     after = copied(tournament)
     for event in events:
-        after.apply(event)
+        apply(after, event)
     return [*events, *due(after, at)]
 
 

@@ -22,12 +22,13 @@ from arbiter.service.tournaments.tournament_ports import PairingFailed
 from arbiter.tournaments import formats
 from arbiter.tournaments.book_order import Opening
 from arbiter.tournaments.commands import Arrange
+from arbiter.tournaments.evolution import replay
 from arbiter.tournaments.folding import fold
 from arbiter.tournaments.formats import FreePlayers
 from arbiter.tournaments.openings import Turn
 from arbiter.tournaments.recalling import Recall, Recalled, Wanted
 from arbiter.tournaments.spec import Openings
-from arbiter.tournaments.tournament import Tournament, replay
+from arbiter.tournaments.tournament import Tournament
 from arbiter.workers.book_files import BookFiles
 from arbiter.workers.pool import JobProcess
 from arbiter.workers.process import Jobs

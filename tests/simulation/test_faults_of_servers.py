@@ -31,6 +31,7 @@ from arbiter.service.record.published import Published
 from arbiter.service.sharing import news, replica
 from arbiter.service.sharing.following import Follower
 from arbiter.service.sharing.shared_server import Sharing
+from arbiter.service.tournaments import live_log
 from arbiter.service.tournaments.driver import TournamentDriver
 from arbiter.service.tournaments.ended import EndedTournaments
 from arbiter.service.tournaments.tournament_registry import TournamentRegistry
@@ -41,7 +42,7 @@ from arbiter.testing.simulation.invariants.tournaments import AS_ALONE
 from arbiter.testing.simulation.invariants.waits import WAIT
 from arbiter.testing.simulation.plan import Fault, Plan, draw
 from arbiter.tournaments import commands as do
-from arbiter.tournaments import correction_rules, engine
+from arbiter.tournaments import correction_rules, engine, evolution
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.spec import Format
 from arbiter.tournaments.tournament import Tournament
@@ -249,14 +250,15 @@ def takes_who_has_come_elsewhere_for_absent(patch: pytest.MonkeyPatch) -> None:
 
 def remembers_no_correction(patch: pytest.MonkeyPatch) -> None:
     """Servers that make a correction again when its request is repeated."""
-    apply = Tournament.apply
+    apply = evolution.apply
 
-    def forgetful(self: Tournament, event: ev.Event) -> None:
-        apply(self, event)
+    def forgetful(tournament: Tournament, event: ev.Event) -> None:
+        apply(tournament, event)
         if isinstance(event, ev.Ruled | ev.Corrected):
-            del self.requests[event.caller, event.request]
+            del tournament.requests[event.caller, event.request]
 
-    patch.setattr(Tournament, "apply", forgetful)
+    for module in (evolution, live_log, tournament_log):
+        patch.setattr(module, "apply", forgetful)
 
 
 def acknowledges_before_it_stores(patch: pytest.MonkeyPatch) -> None:

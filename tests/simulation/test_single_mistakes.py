@@ -22,9 +22,10 @@ from arbiter.testing.simulation.invariants.tournaments import (
     trial_ends_by_its_test,
 )
 from arbiter.tournaments.events import Begun, EndedGame, Event, Paired
+from arbiter.tournaments.evolution import replay
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.standings import standings
-from arbiter.tournaments.tournament import TournamentPhase, replay
+from arbiter.tournaments.tournament import TournamentPhase
 
 
 @pytest.mark.parametrize("seed", range(20))

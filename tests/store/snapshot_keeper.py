@@ -17,7 +17,7 @@ from arbiter.bootstrap.store import open_store
 from arbiter.service.ports.journal import Append, Subject
 from arbiter.service.record.snapshots import take_snapshot
 from arbiter.service.record.tournament_log import Chain, summary_of
-from arbiter.tournaments.tournament import replay
+from arbiter.tournaments.evolution import apply, replay
 from tests.service.tournaments.test_snapshots import corrected
 
 
@@ -47,7 +47,7 @@ async def write_on(url: str, ring: Path) -> None:
             if state is None:
                 state = replay([each])
             else:
-                state.apply(each)
+                apply(state, each)
             await store.journal.append(Append(records, tournament=summary_of(state)))
             await store.snapshots.keep(take_snapshot(state, chain))
             print(chain.revision, flush=True)

@@ -21,7 +21,8 @@ from arbiter.service.record.tournament_log import Chain, summary_of
 from arbiter.store import checked_logs
 from arbiter.store.database import opened, shown
 from arbiter.tournaments import folding
-from arbiter.tournaments.tournament import Tournament, replay
+from arbiter.tournaments.evolution import replay
+from arbiter.tournaments.tournament import Tournament
 from tests.service.tournaments.test_snapshots import corrected
 from tests.store.test_derived import silent
 

@@ -16,6 +16,7 @@ from arbiter.service.record import tournament_log
 from arbiter.service.record.tournament_log import Chain
 from arbiter.store.database import opened
 from arbiter.testing.random_tournaments import TournamentRun
+from arbiter.tournaments.evolution import apply
 from arbiter.tournaments.spec import Format, Spec
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
 
@@ -109,7 +110,7 @@ def played(number: int, format_: Format, steps: int) -> tuple[Tournament, list[A
         if tournament is None:
             tournament = Tournament(created)  # type: ignore[arg-type]
         else:
-            tournament.apply(event)
+            apply(tournament, event)
         appends.append(Append(chain.seal([event]), tournament=tournament_log.summary_of(tournament)))
     assert tournament is not None
     return tournament, appends

@@ -12,10 +12,11 @@ from arbiter.testing.random_tournaments import TournamentRun
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checker import violations
 from arbiter.tournaments.commands import Arrange
+from arbiter.tournaments.evolution import replay
 from arbiter.tournaments.formats import FreePlayers, arena, of
 from arbiter.tournaments.meetings import ScheduledGame
 from arbiter.tournaments.spec import EntryRules, Format, Options, Spec
-from arbiter.tournaments.tournament import Tournament, replay
+from arbiter.tournaments.tournament import Tournament
 
 SECOND = 1_000
 SPEEDS = (1, 1, 2, 2, 4, 4, 8, 8)  #: a game takes the sum of both, in seconds, half of that to half more

@@ -29,9 +29,10 @@ from arbiter.tournaments.corrections import (
     Replay,
     in_words,
 )
+from arbiter.tournaments.evolution import replay
 from arbiter.tournaments.spec import Format
 from arbiter.tournaments.standings import standings
-from arbiter.tournaments.tournament import TournamentPhase, replay
+from arbiter.tournaments.tournament import TournamentPhase
 from tests.tournaments.test_corrections import correct, until
 from tests.tournaments.test_game_rulings import run_of
 

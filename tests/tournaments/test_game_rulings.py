@@ -15,10 +15,11 @@ from arbiter.tournaments import events as ev
 from arbiter.tournaments.checker import violations
 from arbiter.tournaments.engine import TournamentDecision
 from arbiter.tournaments.events import Decision
+from arbiter.tournaments.evolution import replay
 from arbiter.tournaments.meetings import ScheduledGame
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.standings import rated_games, standings
-from arbiter.tournaments.tournament import TournamentPhase, replay
+from arbiter.tournaments.tournament import TournamentPhase
 from arbiter.web.tournament_tables import crosstable
 
 RULED = (Format.ROUND_ROBIN, Format.GAUNTLET, Format.SWISS, Format.ARENA, Format.LADDER)

@@ -17,12 +17,13 @@ from arbiter.tournaments import commands as do
 from arbiter.tournaments import corrections as cor
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checker import violations
+from arbiter.tournaments.evolution import replay
 from arbiter.tournaments.formats.swiss import pair_round
 from arbiter.tournaments.game_ends import ELSEWHERE
 from arbiter.tournaments.report_history import POINTS, history_of
 from arbiter.tournaments.spec import EntryRules, Format, Options, Spec
 from arbiter.tournaments.standings import rated_games, standings
-from arbiter.tournaments.tournament import Tournament, TournamentPhase, replay
+from arbiter.tournaments.tournament import Tournament, TournamentPhase
 from arbiter.tournaments.trf import Cell, ReportedPlayer, read, read_with_lines, write
 from arbiter.tournaments.trf_records import TrfError
 from arbiter.tournaments.trf_report import report_of
@@ -167,7 +168,7 @@ def test_games_of_the_last_round_without_a_result_are_played_here(seed: int) -> 
     ours = run.tournament
     open_ = [each for each in ours.of_round(3) if not ours.decided(each)]
     run = gone_on(ours.spec, text_of(ours), seed)
-    waiting = run.tournament.waiting()
+    waiting = [*run.tournament.waiting]
     assert {frozenset(game.players) for game in waiting} == {frozenset(each.players) for each in open_}
     assert len(waiting) == 2 * len(open_), "both games of the specification are played"
     run.play()
@@ -191,7 +192,7 @@ def test_games_that_were_played_elsewhere_count_for_no_rating_and_can_be_ruled_o
         assert refusal is not None
         assert refusal.facts["why"] == "round 2 was played elsewhere"
     assert run.act(do.Correct("organiser", "again", cor.Replay(2))).refusal is None
-    assert [game.number for game in run.tournament.waiting()] == [2]
+    assert [game.number for game in run.tournament.waiting] == [2]
     run.play()
     assert violations(run.log) == []
 

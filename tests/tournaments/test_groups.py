@@ -16,6 +16,7 @@ from arbiter.tournaments import engine
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checker import violations
 from arbiter.tournaments.corrections import Disqualify
+from arbiter.tournaments.evolution import apply
 from arbiter.tournaments.group_table import table_of
 from arbiter.tournaments.groups import Groups, prize_places
 from arbiter.tournaments.spec import Format, Options, Spec
@@ -119,7 +120,7 @@ def test_an_entry_may_name_a_category_beside_those_of_the_specification() -> Non
     def act(command: do.Command) -> Refusal | None:
         decision = engine.decide(tournament, command, 1)
         for event in decision.events:
-            tournament.apply(event)
+            apply(tournament, event)
         return decision.refusal
 
     for player, category in (("ann", "rust"), ("ben", "rust"), ("cat", "go"), ("dan", "")):

@@ -65,7 +65,7 @@ def test_the_next_game(players: int) -> None:
     def to_begin(cycles: int) -> int:
         run = begun(Format.ROUND_ROBIN, players, cycles=cycles)
         run.pair()
-        assert len(run.tournament.waiting()) == cycles * players * (players - 1)
+        assert len([*run.tournament.waiting]) == cycles * players * (players - 1)
         return lines_run(lambda: next(run.tournament.ready()))
 
     assert to_begin(30) == to_begin(3)

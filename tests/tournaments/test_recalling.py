@@ -14,12 +14,13 @@ from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine, series_table
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.corrections import Correction, Disqualify, Forbid, Reinstate, Replay, Results
+from arbiter.tournaments.evolution import apply, replay
 from arbiter.tournaments.folding import fold, old_games
 from arbiter.tournaments.recalling import Recall, Recalled, put_back, want
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.standings import old_rated_games, rated_games, standings
 from arbiter.tournaments.state_copy import copied
-from arbiter.tournaments.tournament import Tournament, replay
+from arbiter.tournaments.tournament import Tournament
 from tests.tournaments.test_folding import few as few
 from tests.tournaments.test_folding import with_moves
 
@@ -84,7 +85,7 @@ def steps(log: list[ev.Event]) -> Iterator[tuple[int, Tournament, frozenset[int]
         if games:
             put_back(tournament, recalled(log[:place], tournament, games))
             assert not old_games(tournament, [event])
-        tournament.apply(event)
+        apply(tournament, event)
         fold(tournament)
     yield len(log), tournament, frozenset()
 
@@ -115,13 +116,13 @@ def test_old_games_are_put_back_while_the_ladder_goes_on_unless_somebody_decides
     game = next(number for number in range(1, 20) if not tournament.games.has(number - 1))
     found = recalled(log[:place], tournament, frozenset({game}))
     for event in log[place : place + 3]:
-        tournament.apply(event)
+        apply(tournament, event)
     later = copied(tournament)
     put_back(tournament, found)
     ruling = do.Rule("organiser", "r", game, ev.Decision.VOID)
     [event] = engine.decide(tournament, ruling, tournament.at).events
-    tournament.apply(event)
+    apply(tournament, event)
     check_same(tournament, replay([*log[: place + 3], event]))
-    later.apply(ev.Corrected(later.at, Disqualify("p002", True, Results.VOID), "", "organiser", "out"))
+    apply(later, ev.Corrected(later.at, Disqualify("p002", True, Results.VOID), "", "organiser", "out"))
     put_back(later, found)
     assert not later.games.has(game - 1), "its result may be another one now"

@@ -13,6 +13,7 @@ from arbiter.testing.random_tournaments import TournamentRun, restless
 from arbiter.tournaments import codec
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
+from arbiter.tournaments.evolution import apply, replay
 from arbiter.tournaments.formats.arena import arena_scores
 from arbiter.tournaments.game_ends import NO_SHOW, Winner
 from arbiter.tournaments.meetings import ScheduledGame
@@ -25,7 +26,7 @@ from arbiter.tournaments.standings import (
     quarters_text,
     standings,
 )
-from arbiter.tournaments.tournament import Tournament, replay
+from arbiter.tournaments.tournament import Tournament
 
 
 def spec_of(format_: Format, *, paired: bool = False, order: tuple[TieBreak, ...] = (), **options: object) -> Spec:
@@ -81,7 +82,7 @@ def test_standings_follow_from_the_log_at_every_moment(tournaments: list[Tournam
         again = replay(tournament_run.log[:1])
         assert standings(again).rows == ()
         for number, event in enumerate(tournament_run.log[1:], start=1):
-            again.apply(event)
+            apply(again, event)
             if number % max(1, len(tournament_run.log) // 10) == 0:
                 check(again, standings(again))
         table = standings(tournament_run.tournament)
@@ -188,9 +189,9 @@ def test_before_the_start_all_entered_players_share_the_first_place() -> None:
     tournament = run_of(spec_of(Format.ROUND_ROBIN), 3).tournament
     entries = Tournament(tournament.created)
     for entrant in tournament.entrants.values():
-        entries.apply(ev.Entered(0, entrant.player, "", 0, (), "organiser", entrant.player))
+        apply(entries, ev.Entered(0, entrant.player, "", 0, (), "organiser", entrant.player))
     assert places(entries) == [(1, "p000"), (1, "p001"), (1, "p002")]
-    entries.apply(ev.Withdrawn(0, "p001", "organiser", "out"))
+    apply(entries, ev.Withdrawn(0, "p001", "organiser", "out"))
     assert places(entries) == [(1, "p000"), (1, "p002")]
 
 

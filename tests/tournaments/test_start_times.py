@@ -11,10 +11,11 @@ from arbiter.tournaments import codec, engine
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checker import violations
+from arbiter.tournaments.evolution import apply, replay
 from arbiter.tournaments.schedule import Schedule, TooFew
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.spec_text import EARLIEST_MS, read_spec, write_spec
-from arbiter.tournaments.tournament import Tournament, TournamentPhase, replay
+from arbiter.tournaments.tournament import Tournament, TournamentPhase
 
 START_MS = 1_796_148_000_000  #: 1 December 2026, 18:00 UTC
 
@@ -72,7 +73,7 @@ class Waiting:
     def act(self, command: do.Command, at: int) -> tuple[ev.Event, ...]:
         events = engine.decide(self.tournament, command, at).events
         for event in events:
-            self.tournament.apply(event)
+            apply(self.tournament, event)
         self.log += events
         return events
 

@@ -7,9 +7,10 @@ import random
 import pytest
 
 from arbiter.testing.random_tournaments import TournamentRun, drawn
+from arbiter.tournaments.evolution import replay
 from arbiter.tournaments.standings import standings
 from arbiter.tournaments.state_copy import copied
-from arbiter.tournaments.tournament import Tournament, TournamentPhase, replay
+from arbiter.tournaments.tournament import Tournament, TournamentPhase
 
 
 def state(tournament: Tournament) -> str:

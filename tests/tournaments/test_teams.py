@@ -16,6 +16,7 @@ from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checker import violations
 from arbiter.tournaments.corrections import Disqualify, Reinstate
+from arbiter.tournaments.evolution import replay
 from arbiter.tournaments.formats.teams import pair_teams
 from arbiter.tournaments.game_ends import Winner
 from arbiter.tournaments.meetings import ScheduledGame
@@ -24,7 +25,7 @@ from arbiter.tournaments.spec_text import read_spec, write_spec
 from arbiter.tournaments.standings import standings
 from arbiter.tournaments.team_boards import members
 from arbiter.tournaments.team_standings import TeamRow, scores_of
-from arbiter.tournaments.tournament import Tournament, replay
+from arbiter.tournaments.tournament import Tournament
 
 NAMES = {"a": "abc", "d": "def", "g": "ghi"}  #: the teams of `run_of`, with their players
 

@@ -15,8 +15,9 @@ from arbiter.matches.events import FIRST_PREVIOUS
 from arbiter.service.ports.journal import Record, RecordDamaged, StoredRecord, Subject, TournamentSummary
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.codec import read_event, write_event
+from arbiter.tournaments.evolution import apply, replay
 from arbiter.tournaments.folding import fold, old_games
-from arbiter.tournaments.tournament import Tournament, replay
+from arbiter.tournaments.tournament import Tournament
 
 ID_PREFIX = "t"  #: a tournament's id begins with it, for people; no code relies on it
 MAKER = "tournament:"  #: the creator of a tournament's matches begins with it; no player's name has a colon
@@ -125,7 +126,7 @@ def follow(log: StoredLog, bodies: Iterable[bytes]) -> StoredLog | None:
         events = chain.follow(bodies)
         needed = old_games(tournament, events)
         for event in events if not needed else ():
-            tournament.apply(event)
+            apply(tournament, event)
     except (ValueError, LookupError, TypeError):
         return None
     if needed:

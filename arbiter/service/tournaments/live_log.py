@@ -23,6 +23,7 @@ from arbiter.service.tournaments.tournament_ports import Dependencies, PairingFa
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine
 from arbiter.tournaments import events as ev
+from arbiter.tournaments.evolution import apply
 from arbiter.tournaments.folding import fold, old_games
 from arbiter.tournaments.recalling import Recalled, put_back, want
 from arbiter.tournaments.state_copy import copied
@@ -181,7 +182,7 @@ class TournamentLog:
         """
         decision = engine.decide(self.newest, command, self._clock.now_ms() if at is None else at)
         for event in decision.events:
-            self.newest.apply(event)
+            apply(self.newest, event)
         self._unstored += decision.events
         return decision
 
@@ -274,7 +275,7 @@ class TournamentLog:
             events = chain.follow(record.body for record in records)
             await self.fetch(events)
             for event in events:
-                self.newest.apply(event)
+                apply(self.newest, event)
         except (ValueError, LookupError, TypeError) as error:  # or events that can't follow others
             raise RecordDamaged(self.id, chain.revision, str(error), "tournament") from None
         self._became_durable(records, events, chain)
@@ -290,7 +291,7 @@ class TournamentLog:
         self._chain = chain
         self._since += len(events)
         for event in events:
-            self.durable.apply(event)
+            apply(self.durable, event)
         for state in () if self._keeps_all else (self.durable, self.newest):
             fold(state)
         self._feed.subscribers.publish(published(records, events, self.id))

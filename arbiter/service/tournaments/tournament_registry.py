@@ -45,6 +45,7 @@ from arbiter.service.tournaments.tournament_ports import Dependencies
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import engine
 from arbiter.tournaments import events as ev
+from arbiter.tournaments.evolution import apply
 from arbiter.tournaments.spec import Spec
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
 from arbiter.tournaments.unpaired_reasons import Unpaired
@@ -249,7 +250,7 @@ class TournamentRegistry:
         if decision.refusal is not None:
             raise decision.refusal
         for event in decision.events:
-            twin.apply(event)
+            apply(twin, event)
         return twin
 
     def match_changed(self, match: Match, published: Sequence[Published]) -> None:

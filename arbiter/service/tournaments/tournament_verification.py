@@ -27,6 +27,7 @@ from arbiter.tournaments import engine, formats
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.book_order import Opening
 from arbiter.tournaments.checker import broken_by_hand, violations
+from arbiter.tournaments.evolution import apply
 from arbiter.tournaments.meetings import ScheduledGame
 from arbiter.tournaments.standings import Table
 from arbiter.tournaments.tournament import Tournament, TournamentPhase
@@ -169,7 +170,7 @@ class _Replay:
             self._ended(event)
         elif isinstance(event, ev.Ruled | ev.Corrected):
             self._decided(event)
-        self.tournament.apply(event)
+        apply(self.tournament, event)
 
     def _played_elsewhere(self, event: ev.PlayedElsewhere) -> None:
         command = do.GoOn(event.caller, event.request, event.report, event.players, event.versions)

@@ -21,6 +21,7 @@ from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.memory import MemoryJournal
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
+from arbiter.tournaments.evolution import apply
 from arbiter.tournaments.spec import Format, Spec
 from arbiter.tournaments.standings import standings
 from arbiter.tournaments.tournament import TournamentPhase
@@ -279,7 +280,7 @@ async def test_events_of_another_server_are_read() -> None:
         tournament_id, await journal.read(tournament_id, subject=Subject.TOURNAMENT)
     )
     foreign = ev.Withdrawn(elsewhere.at, "p001", "org", "elsewhere")
-    elsewhere.apply(foreign)
+    apply(elsewhere, foreign)
     await journal.append(Append(chain.seal([foreign]), tournament=tournament_log.summary_of(elsewhere)))
     with capture_logs() as logs:
         assert (await contest.act(tournament_id, do.Enter("late", "org", "late"))).players == ["p000", "late"]

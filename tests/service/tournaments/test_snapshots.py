@@ -26,10 +26,11 @@ from arbiter.testing.random_tournaments import TournamentRun, drawn
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.corrections import Award, Disqualify, Reinstate, Replay, Results
+from arbiter.tournaments.evolution import apply, replay
 from arbiter.tournaments.folding import fold, old_games
 from arbiter.tournaments.spec import Format, Options, Spec
 from arbiter.tournaments.standings import standings
-from arbiter.tournaments.tournament import TournamentPhase, replay
+from arbiter.tournaments.tournament import TournamentPhase
 from tests.service.tournaments.contest import Contest, spec_of
 from tests.service.tournaments.test_old_games import check_end, old
 from tests.service.tournaments.test_old_games import few as few
@@ -90,7 +91,7 @@ def test_a_snapshot_after_any_event_and_the_rest_are_the_whole_log(format_: Form
         if old_games(state, log[place : place + 1]):
             state = replay(log[:place])
         [event] = chain.follow(bodies[place : place + 1])
-        state.apply(event)
+        apply(state, event)
         fold(state)
     assert read
 

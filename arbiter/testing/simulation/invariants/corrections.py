@@ -30,7 +30,8 @@ from arbiter.testing.simulation.plan import GUEST
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.commands import Correct, Rule
 from arbiter.tournaments.corrections import Reinstate, Replay
-from arbiter.tournaments.tournament import TournamentPhase, replay
+from arbiter.tournaments.evolution import replay
+from arbiter.tournaments.tournament import TournamentPhase
 
 ONCE: Final = "A correction is made once, or not at all"
 NO_OTHER: Final = "A correction on a revision overwrites no other"

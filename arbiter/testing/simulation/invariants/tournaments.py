@@ -19,10 +19,11 @@ from arbiter.tournaments import checker, engine, formats
 from arbiter.tournaments import commands as do
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.corrections import Disqualify, Replay
+from arbiter.tournaments.evolution import apply, replay
 from arbiter.tournaments.game_ends import WALKOVER
 from arbiter.tournaments.spec import options_in
 from arbiter.tournaments.standings import standings
-from arbiter.tournaments.tournament import Tournament, TournamentPhase, replay
+from arbiter.tournaments.tournament import Tournament, TournamentPhase
 
 LEGAL = "Tournaments are legal"
 ONE_GAME = "No game is lost or played twice"
@@ -204,7 +205,7 @@ def played_alone(events: Sequence[ev.Event]) -> Tournament:
     def act(command: do.Command) -> bool:
         decided = engine.decide(tournament, command, started.at).events
         for event in decided:
-            tournament.apply(event)
+            apply(tournament, event)
         return bool(decided)
 
     entries = deque(_entries(others))
