@@ -113,7 +113,7 @@ class _Listeners:
 
 
 class _Parts:
-    """The use cases: each property says what its part is built from, and builds it when it is first used.
+    """What is used more than once: each property says what its part is built from, and builds it when it is first used.
 
     Raises Refusal for settings with which nothing could be played or rated.
     """
@@ -129,6 +129,7 @@ class _Parts:
         self.background = Background(100 if settings.has_page_alone else self.limits.background_percent)
         self.connections = Connections(self.clock)
         self.cut_off = CutOff(hear.cut_off, hear.cut_off_over)
+        self.readiness = Readiness(self.cut_off)
         replicas = world.store.replicas
         self.beside: AloneParts | SharingParts = (
             SharingParts(world, replicas, self.connections, self.cut_off, settings, hear.log)
@@ -182,10 +183,6 @@ class _Parts:
         )
 
     @cached_property
-    def transcripts(self) -> Transcripts:
-        return Transcripts(self.matches, self.world.signer)
-
-    @cached_property
     def feed(self) -> Feed:
         return Feed(self.journal, self.limits, self.matches, self.others, self.background)
 
@@ -201,10 +198,6 @@ class _Parts:
         move_lists = MoveLists(self.world.turn_rules, self.limits, credit_ms, log("arbiter.sessions"))
         live = self.matches.live
         return Delivery(self.connections, live, self.attendance, self.catch_up, move_lists, self.clock, late_ms)
-
-    @cached_property
-    def acts(self) -> PlayActs:
-        return PlayActs(self.matches, self.delivery, self.clock, self.limits, self.world.metrics or NO_METER)
 
     @cached_property
     def sessions(self) -> Sessions:
@@ -241,10 +234,6 @@ class _Parts:
         return Ratings(self.journal, self.clock, self.world.rating, self.anchors, log("arbiter.ratings"))
 
     @cached_property
-    def rulings(self) -> RatingRulings:
-        return RatingRulings(self.journal, self.clock, self.world.signer, self.limits.ruling_games)
-
-    @cached_property
     def of_tournaments(self) -> Dependencies:
         return Dependencies(
             self.journal,
@@ -265,10 +254,6 @@ class _Parts:
     @cached_property
     def tournaments(self) -> TournamentRegistry:
         return TournamentRegistry(self.of_tournaments, self.world.ids, self.limits, self.listeners.tournaments)
-
-    @cached_property
-    def tournament_files(self) -> TournamentFiles:
-        return TournamentFiles(self.journal, self.tournaments, self.world.signer, self.ratings)
 
     @cached_property
     def tables(self) -> StandingsCache:
@@ -292,10 +277,6 @@ class _Parts:
     @cached_property
     def streams(self) -> OpenStreams:
         return OpenStreams(self.accounts, self.limits, self.cut_off)
-
-    @cached_property
-    def readiness(self) -> Readiness:
-        return Readiness(self.cut_off)
 
 
 def _subscribe(parts: _Parts) -> None:
@@ -330,24 +311,24 @@ def wire(settings: Settings, world: World) -> Arbiter:
         policy=parts.policy,
         accounts=parts.accounts,
         matches=parts.matches,
-        transcripts=parts.transcripts,
+        transcripts=Transcripts(parts.matches, world.signer),
         feed=parts.feed,
         sessions=parts.sessions,
         challenges=parts.challenges,
         tournaments=parts.tournaments,
-        tournament_files=parts.tournament_files,
+        tournament_files=TournamentFiles(parts.journal, parts.tournaments, world.signer, parts.ratings),
         tables=parts.tables,
         series=parts.series,
         web_hooks=TournamentWebHooks(parts.deliveries, world.ids, world.clock),
         ratings=parts.ratings,
-        rulings=parts.rulings,
+        rulings=RatingRulings(parts.journal, world.clock, world.signer, settings.limits.ruling_games),
         streams=parts.streams,
         readiness=parts.readiness,
         cut_off=parts.cut_off,
         background=parts.background,
         match_listeners=parts.listeners.matches,
         log_listeners=parts.listeners.log,
-        acts=parts.acts,
+        acts=PlayActs(parts.matches, parts.delivery, world.clock, settings.limits, world.metrics or NO_METER),
         delivery=parts.delivery,
         deliveries=parts.deliveries,
         life=parts.begun.life,
