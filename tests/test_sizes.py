@@ -42,8 +42,6 @@ MANY_METHODS: Final[Mapping[str, str]] = {
     "arbiter/store/journal.py:SqlJournal": A_PORT,
     "arbiter/testing/memory/directory.py:MemoryDirectory": A_PORT,
     "arbiter/testing/memory/journal.py:MemoryJournal": A_PORT,
-    "arbiter/testing/simulation/simulated_player.py:SimulatedBot": "what a player may do next, each a method",
-    "arbiter/testing/simulation/simulated_server.py:Server": "what can happen to a server, each a method",
 }
 """The classes that have more methods, and why."""
 

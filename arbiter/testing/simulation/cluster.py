@@ -11,13 +11,10 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any, Final, NamedTuple, TypeVar
 
-import structlog
-
 from arbiter.bootstrap.running_server import started
 from arbiter.bootstrap.store import Store
 from arbiter.runtime.system_clock import FollowingClock
 from arbiter.service.matches.live import DRAINING
-from arbiter.service.play.stalls import watch_for_stalls
 from arbiter.service.ports.bus import Message
 from arbiter.service.ports.journal import Append, StoreFailed
 from arbiter.testing.memory import MemoryBroker, MemoryBus, MemoryJournal, MemoryReplicas
@@ -180,9 +177,7 @@ class SharingServer(Server):
         self._wire(world)
         heard = [self.run(duty) for duty in self.arbiter.life.first_duties()]
         await started(self.arbiter)
-        log = structlog.get_logger("arbiter.stalls")
-        arbiter, limits = self.arbiter, self.settings.limits
-        self.run(watch_for_stalls(arbiter.stalls, arbiter.sessions, arbiter.matches, limits, log))
+        self.run(self._watch(self.arbiter))
         self.run(self.arbiter.challenges.complete_always())
         self._duties = heard + [self.run(duty) for duty in self.arbiter.life.duties()]
 

@@ -12,10 +12,10 @@ from arbiter_protos.v1 import play_pb2 as pb
 
 from arbiter.errors import Reason, Refusal
 from arbiter.games import registry
-from arbiter.games.contract import Game
 from arbiter.matches.match import with_position
 from arbiter.service.record.match_log import load_match
 from arbiter.testing.simulation.address import Address
+from arbiter.testing.simulation.gate_calls import Answer
 from arbiter.testing.simulation.observations import Request, SentResult
 from arbiter.testing.simulation.plan import PlayerPlan
 from arbiter.testing.simulation.play_calls import act_of
@@ -162,11 +162,16 @@ class SimulatedBot:
             case "ping":
                 link.up.send(pb.PlayRequest(acts=[pb.PlayAct(pong=pb.Pong(number=item.ping.number))]))
             case "turn" if link is self.link:
-                self._turn(item.turn)
+                turn = item.turn
+                board = self._board(turn.match_id)
+                board.last_move = turn.last_moves[-1].move if turn.last_moves else board.last_move
+                if board.turn != (turn.ply, turn.started_ms):
+                    board.turn, board.latest = (turn.ply, turn.started_ms), turn
+                    self._think(turn.match_id, self._act, turn, board)
             case "answer":
                 answer = item.answer
-                again = answer.HasField("refusal") and answer.refusal.reason in TRY_AGAIN_ON_WIRE
-                self._answered(answer.match_id, answer.request_id, again)
+                if not (answer.HasField("refusal") and answer.refusal.reason in TRY_AGAIN_ON_WIRE):
+                    self._waiting.pop((answer.match_id, answer.request_id), None)
             case "ended":
                 self._ended(link, item.ended)
             case "draw_offered" if link is self.link:
@@ -190,13 +195,6 @@ class SimulatedBot:
             summary = self._server.stored.summary_now(match_id)
             board = self._boards[match_id] = _Board(self._plies.get(summary.request_id, 10) if summary else 10)
         return board
-
-    def _turn(self, turn: pb.Turn) -> None:
-        board = self._board(turn.match_id)
-        board.last_move = turn.last_moves[-1].move if turn.last_moves else board.last_move
-        if board.turn != (turn.ply, turn.started_ms):
-            board.turn, board.latest = (turn.ply, turn.started_ms), turn
-            self._think(turn.match_id, self._act, turn, board)
 
     def _think(self, match_id: str, act: Any, *arguments: Any) -> None:
         ponders = self._plan.blunder > 0 and self._dice.random() < 0.01
@@ -245,17 +243,14 @@ class SimulatedBot:
             board.seen.append(self._ask(match_id, "move", ply, self._choice(turn)))
 
     def _choice(self, turn: pb.Turn) -> str:
+        """Return a legal move. An exact player takes the position from the record if its text leaves out what was."""
         rules = registry.game(turn.game)
-        moves = rules.moves(self._position(rules, turn))
-        return moves[self._dice.randrange(len(moves))]
-
-    def _position(self, rules: Game[Any], turn: pb.Turn) -> Any:
-        """Return the position of a turn. An exact player takes it from the record if its text leaves out what was."""
+        position = rules.parse(turn.position)
         if self._plan.exact and rules.facts.id in WITH_HISTORY:
             match = load_match(self._server.stored.of_match(turn.match_id))
-            if match.ply == turn.ply:
-                return with_position(match).position
-        return rules.parse(turn.position)
+            position = with_position(match).position if match.ply == turn.ply else position
+        moves = rules.moves(position)
+        return moves[self._dice.randrange(len(moves))]
 
     def _blunder(self, turn: pb.Turn, board: _Board) -> None:
         """Send a request that must be refused, or may be."""
@@ -293,30 +288,23 @@ class SimulatedBot:
 
     def _send(self, ask: Request) -> None:
         """Send a request, and repeat it after a while if it is not answered."""
+
+        def take(answer: Answer) -> None:
+            if not (isinstance(answer, Refusal) and answer.reason in TRY_AGAIN):
+                self._waiting.pop((ask.match_id, ask.request), None)
+
         if self._away:
             pass  # until it has reconnected
         elif self._dice.random() < self._plan.unary:
-            self._calls.call(
-                lambda: self._server.request(self.name, ask),
-                lambda answer: self._answered(
-                    ask.match_id, ask.request, isinstance(answer, Refusal) and answer.reason in TRY_AGAIN
-                ),
-                _ignore_failure,
-            )
+            self._calls.call(lambda: self._server.request(self.name, ask), take, lambda: None)
         elif self._ready and self.link is not None:
             self.link.up.send(pb.PlayRequest(acts=[act_of(ask)]))
         patience_s = self._plan.patience_ms / 1000 * self._dice.uniform(1.0, 2.0)
-        asyncio.get_running_loop().call_later(patience_s, self._again, self._life, ask)
+        asyncio.get_running_loop().call_later(patience_s, self._again, ask)
 
-    def _again(self, life: int, ask: Request) -> None:
-        waits = self._waiting.get((ask.match_id, ask.request)) is ask
-        if waits and life == self._life and not self._closing:
+    def _again(self, ask: Request) -> None:
+        if self._waiting.get((ask.match_id, ask.request)) is ask and not self._closing:
             self._send(ask)
-
-    def _answered(self, match_id: str, request: str, again: bool) -> None:
-        """Process an answer; `again`: the answer asks to send the same request again."""
-        if not again:
-            self._waiting.pop((match_id, request), None)
 
     @property
     def is_at_rest(self) -> bool:
@@ -327,7 +315,3 @@ class SimulatedBot:
 def _record_value(name: str, prefix: str) -> str:
     """Return the value of an enum as it is written in the record."""
     return name.removeprefix(prefix).lower()
-
-
-def _ignore_failure() -> None:
-    """Ignore a call that failed: the request is repeated anyway."""

@@ -169,13 +169,9 @@ class Server:
             else:
                 self.is_up = True
         self.run(self.arbiter.matches.revive_rest())
-        self.run(self._watch(self.arbiter) if self._stalls else self._sweep(self.arbiter))
+        ping_s = self.settings.limits.ping_ms / 1000
+        self.run(self._watch(self.arbiter) if self._stalls else _sweep(self.arbiter, ping_s))
         self.run(self.arbiter.challenges.complete_always())
-
-    async def _sweep(self, arbiter: Arbiter) -> None:
-        while True:
-            await asyncio.sleep(self.settings.limits.ping_ms / 1000)
-            arbiter.sessions.pings.sweep()
 
     async def _watch(self, arbiter: Arbiter) -> None:
         log = structlog.get_logger("arbiter.stalls")
@@ -191,20 +187,16 @@ class Server:
         self.disk.crash()
         self._crashed.append(self.disk)
 
-    def crash(self) -> None:
-        """Crash at once."""
+    def crash(self, graceful: bool = False) -> None:
+        """End at once. graceful: it has drained before."""
         self._break_off()
-        self._gone(graceful=False)
+        self.history.outages.append(Outage(self.head, graceful))
+        self._leave()
 
     async def drain(self) -> None:
         """Shut down as on SIGTERM: clocks stop, and appends under way become durable."""
         await self.arbiter.matches.drain()
-        self._break_off()
-        self._gone(graceful=True)
-
-    def _gone(self, graceful: bool) -> None:
-        self.history.outages.append(Outage(self.head, graceful))
-        self._leave()
+        self.crash(graceful=True)
 
     def _leave(self) -> None:
         """End everything of this process that can be seen from outside."""
@@ -332,6 +324,12 @@ class _LinkWriter:
     def stop(self) -> None:
         if self._waiting is not None:
             self._waiting.cancel()
+
+
+async def _sweep(arbiter: Arbiter, every_s: float) -> None:
+    while True:
+        await asyncio.sleep(every_s)
+        arbiter.sessions.pings.sweep()
 
 
 def _data_of_one(chance: Chance, history: RunObservations) -> StoredData:
