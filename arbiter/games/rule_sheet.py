@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from arbiter.boards.board import Tile
 from arbiter.errors import with_article
 from arbiter.games import registry
-from arbiter.games.contract import AnyGame, Step
+from arbiter.games.contract import AnyGame, Piece, Step
 from arbiter.games.remote import foresee
 
 LONGEST_SEARCH: Final = 60  #: plies of the game that examples are taken from
@@ -108,9 +108,10 @@ def examples(game: AnyGame) -> list[Example]:
         foresee(game, ((asked, position, each) for asked in ("steps", "play") for each in candidates))
         positions = {each: game.play(position, each) for each in candidates}
         foresee(game, (("pieces", each) for each in (position, *positions.values())))
+        pieces = game.pieces(position)
         for candidate, after in positions.items():
             steps = game.steps(position, candidate)
-            effects = tuple(_effects(game, position, after, steps))
+            effects = tuple(_effects(game, position.turn, list(zip(pieces, game.pieces(after), strict=True)), steps))
             kind = (*(action for action, _ in groupby(step.action for step in steps)), *effects)
             if kind not in found:
                 words = "; ".join((described(game, steps) or "is legal", *effects))
@@ -130,10 +131,9 @@ def described(game: AnyGame, steps: Sequence[Step]) -> str:
     )
 
 
-def _effects(game: AnyGame, before: Any, after: Any, steps: Sequence[Step]) -> Iterator[str]:
-    """Yield what else a move does to the pieces on the board, in words."""
-    pairs = list(zip(game.pieces(before), game.pieces(after), strict=True))
-    seats = {before.turn: "of its own", 3 - before.turn: "of the opponent"}
+def _effects(game: AnyGame, mover: int, pairs: Sequence[tuple[Piece, Piece]], steps: Sequence[Step]) -> Iterator[str]:
+    """Yield what else a move does to the pieces on the board, in words; pairs: before and after it, by cell."""
+    seats = {mover: "of its own", 3 - mover: "of the opponent"}
     for seat, whose in seats.items():
         was, now = (sum(pair[at].owner == seat for pair in pairs) for at in (0, 1))
         if now < was:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final
+from functools import cache, partial
+from typing import Final, TypeAlias
 
 from arbiter.boards.board import Board
 from arbiter.boards.squares import squares
 from arbiter.games.contract import Piece, Seat, Step, Value
 from arbiter_openspiel.table import PROMOTED, Grid
+
+Read: TypeAlias = Callable[[str], list[Piece]]
+"""Reads the pieces of a state's text, in the order of the board's cells."""
 
 NOTHING: Final = Piece(0, "")
 _HAND: Final = re.compile(r"\[([a-zA-Z]*)\]")
@@ -21,10 +25,11 @@ def board_of(grid: Grid, values: Mapping[str, Value]) -> Board:
     return squares(_number(grid.width, values), _number(grid.height, values))
 
 
-def reader(grid: Grid, board: Board) -> Callable[[str], list[Piece]]:
-    """Return the function that reads the pieces of a state's text, in the order of the board's cells."""
+def reader(grid: Grid, board: Board) -> Read:
+    """Return the function that reads the pieces of the states of a game."""
     width, height = len(board.lines[0]), len(board.lines)
     line = re.compile(grid.line.replace("{W}", f"{{{width}}}")) if grid.line else None
+    piece = cache(partial(_piece, grid))
 
     def read(text: str) -> list[Piece]:
         ranks = list(_of_fen(text)) if line is None else list(_of_lines(line, text, width))
@@ -32,7 +37,7 @@ def reader(grid: Grid, board: Board) -> Callable[[str], list[Piece]]:
         for at, (label, signs) in enumerate(ranks):
             rank = int(label) - 1 if label else height - 1 - at
             for file, sign in enumerate(signs):
-                pieces[file * height + rank] = _piece(grid, sign)
+                pieces[file * height + rank] = piece(sign)
         return pieces
 
     return read

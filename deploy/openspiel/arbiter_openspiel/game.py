@@ -52,7 +52,7 @@ class SpielPosition:
     Nobody changes the state. Two positions are equal if their games and lines are.
     """
 
-    __slots__ = ("_actions", "game", "line", "outcome", "state", "turn")
+    __slots__ = ("_actions", "_pieces", "game", "line", "outcome", "state", "turn")
 
     def __init__(self, game: str, line: str, state: Any, turn: Seat, outcome: Outcome | None) -> None:
         self.game = game
@@ -61,6 +61,7 @@ class SpielPosition:
         self.turn = turn
         self.outcome = outcome
         self._actions: dict[str, int] | None = None
+        self._pieces: Sequence[Piece] | None = None
 
     def actions(self, cut: re.Pattern[str] | None) -> Mapping[str, int]:
         """Return OpenSpiel's legal actions, by the text of the move."""
@@ -68,6 +69,12 @@ class SpielPosition:
             text = self.state.action_to_string
             self._actions = {_word(text(action), cut): action for action in self.state.legal_actions()}
         return self._actions
+
+    def pieces(self, read: boards.Read) -> Sequence[Piece]:
+        """Return the content of the cells, read from OpenSpiel's text of the state."""
+        if self._pieces is None:
+            self._pieces = read(str(self.state))
+        return self._pieces
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SpielPosition) and (self.game, self.line) == (other.game, other.line)
@@ -167,9 +174,12 @@ class SpielGame(Game[SpielPosition]):
         action = None if position.outcome else position.actions(self._cut).get(move)
         if action is None:
             raise self._refused(position, move)
+        line = position.line + _digits(action, self._width)
+        if known := self._recent.get(line):
+            return known
         mover, state = position.state.current_player(), position.state.clone()
         state.apply_action(action)
-        return self._settled(position.line + _digits(action, self._width), state, mover)
+        return self._settled(line, state, mover)
 
     def _refused(self, position: SpielPosition, move: str) -> Refusal:
         if not WORD.fullmatch(move):
@@ -179,7 +189,7 @@ class SpielGame(Game[SpielPosition]):
 
     def pieces(self, position: SpielPosition) -> Sequence[Piece]:
         """Return the content of the cells, as OpenSpiel's text of the state shows it."""
-        return self._read(str(position.state)) if self._read else ()
+        return position.pieces(self._read) if self._read else ()
 
     def steps(self, position: SpielPosition, move: str) -> Sequence[Step]:
         """Return what a move changes on the board; nothing if there is no board."""
