@@ -20,7 +20,9 @@ from arbiter.service.ratings.rating_work import InProcessRating
 from arbiter.service.tournaments.tournament_ports import InProcessPairing
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, NoKeys, PlainRules
 
-PATIENT_MS: Final = 60_000  #: without a look at the time, before the server takes it for a stall
+PATIENT_MS: Final = 60_000
+PATIENT: Final = {"stall_ms": PATIENT_MS, "server_silence_ms": PATIENT_MS}
+"""Limits with which a machine that is too busy to run a server interrupts no match and takes no server for gone."""
 
 
 class Served:
@@ -58,15 +60,15 @@ async def memory_world(settings: Settings) -> AsyncIterator[World]:
 async def served(world: Any = memory_world, **given: Any) -> AsyncIterator[Served]:
     """Run a server inside the context, in memory unless another world is given.
 
-    Unless the limits say otherwise, a machine that is too busy to run it interrupts no match.
+    Its limits are PATIENT, unless they are given.
     """
     address = given.pop("listen", f"127.0.0.1:{free_port()}")
     limits = given.get("limits", {})
     if isinstance(limits, Limits):
-        patient = {} if "stall_ms" in limits.model_fields_set else {"stall_ms": PATIENT_MS}
+        patient = {name: most for name, most in PATIENT.items() if name not in limits.model_fields_set}
         given["limits"] = limits.model_copy(update=patient)
     else:
-        given["limits"] = {"stall_ms": PATIENT_MS, **limits}
+        given["limits"] = {**PATIENT, **limits}
     async with (
         serving(load(None, listen=address, **given), world) as running,
         grpc.aio.insecure_channel(address) as channel,

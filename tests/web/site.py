@@ -29,6 +29,7 @@ from arbiter.service.ratings.rating_work import InProcessRating
 from arbiter.service.tournaments.tournament_ports import InProcessPairing
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
+from arbiter.testing.served import PATIENT
 from arbiter.web.application import application
 from arbiter.web.browser_connections import DIRECT
 from tests.rpc.servers import read_all
@@ -65,7 +66,7 @@ async def site(folder: Path, servers: int = 1, kept: Store | None = None, **give
     assert isinstance(journal, MemoryJournal)
     store = kept or Store(journal, MemoryDirectory(), replicas=MemoryReplicas() if shares else None)
     ring = open_ring(folder / "ring.keys", structlog.get_logger())
-    limits = {"server_silence_ms": 60_000, **given.pop("limits", {})}  # they share one busy process
+    limits = {**PATIENT, **given.pop("limits", {})}
     server = InMemoryArbiter(store, ring, **{"web": "127.0.0.1:0", "limits": limits, **given})
     all_servers = [server, *(server.beside() for _ in range(servers - 1))]
     if servers == APART:
