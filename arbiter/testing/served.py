@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
@@ -23,6 +23,11 @@ from arbiter.testing.memory import MemoryDirectory, MemoryJournal, NoKeys, Plain
 PATIENT_MS: Final = 60_000
 PATIENT: Final = {"stall_ms": PATIENT_MS, "server_silence_ms": PATIENT_MS}
 """Limits with which a machine that is too busy to run a server interrupts no match and takes no server for gone."""
+
+
+def patient(limits: Limits | Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return limits that are PATIENT, unless these are given."""
+    return {**PATIENT, **(limits.model_dump(exclude_unset=True) if isinstance(limits, Limits) else limits)}
 
 
 class Served:
@@ -63,12 +68,7 @@ async def served(world: Any = memory_world, **given: Any) -> AsyncIterator[Serve
     Its limits are PATIENT, unless they are given.
     """
     address = given.pop("listen", f"127.0.0.1:{free_port()}")
-    limits = given.get("limits", {})
-    if isinstance(limits, Limits):
-        patient = {name: most for name, most in PATIENT.items() if name not in limits.model_fields_set}
-        given["limits"] = limits.model_copy(update=patient)
-    else:
-        given["limits"] = {**PATIENT, **limits}
+    given["limits"] = patient(given.get("limits", {}))
     async with (
         serving(load(None, listen=address, **given), world) as running,
         grpc.aio.insecure_channel(address) as channel,

@@ -29,7 +29,7 @@ from arbiter.service.ratings.rating_work import InProcessRating
 from arbiter.service.tournaments.tournament_ports import InProcessPairing
 from arbiter.testing.in_memory import InMemoryArbiter
 from arbiter.testing.memory import MemoryDirectory, MemoryJournal, MemoryReplicas
-from arbiter.testing.served import PATIENT
+from arbiter.testing.served import patient
 from arbiter.web.application import application
 from arbiter.web.browser_connections import DIRECT
 from tests.rpc.servers import read_all
@@ -66,8 +66,7 @@ async def site(folder: Path, servers: int = 1, kept: Store | None = None, **give
     assert isinstance(journal, MemoryJournal)
     store = kept or Store(journal, MemoryDirectory(), replicas=MemoryReplicas() if shares else None)
     ring = open_ring(folder / "ring.keys", structlog.get_logger())
-    limits = {**PATIENT, **given.pop("limits", {})}
-    server = InMemoryArbiter(store, ring, **{"web": "127.0.0.1:0", "limits": limits, **given})
+    server = InMemoryArbiter(store, ring, **{"web": "127.0.0.1:0", **given, "limits": patient(given.get("limits", {}))})
     all_servers = [server, *(server.beside() for _ in range(servers - 1))]
     if servers == APART:
         all_servers.append(server.beside(listen=""))
