@@ -342,18 +342,16 @@ async def test_play_goes_on_whatever_happens_to_one_of_three_servers(
 
 
 @pytest.mark.parametrize(
-    ("took", "kills", "fast"),
+    ("took", "fast"),
     [
-        ([900] * 8 + [60_000], 20, True),  # one may be slow
-        ([900] * 8 + [16_000] * 2, 20, False),
-        ([900] * 3 + [3_100] * 6, 20, True),
-        ([900] * 3 + [3_100] * 6, MOST_KILLS, False),
-        ([900] + [3_100] * 8, 20, False),
+        ([900] * 8 + [60_000], True),  # one may be slow
+        ([900] * 8 + [16_000] * 2, False),
+        ([900] * 3 + [3_100] * 6, False),
     ],
 )
-def test_players_who_go_on_too_late_are_found(took: list[int], kills: int, fast: bool) -> None:
+def test_players_who_go_on_too_late_are_found(took: list[int], fast: bool) -> None:
     with nullcontext() if fast else pytest.raises(AssertionError):
-        check_speed(took, kills)
+        check_speed(took)
 
 
 def test_arbiter_serve_starts_any_number_of_times_on_one_store(postgres: str, tmp_path: Path) -> None:

@@ -305,16 +305,13 @@ def check_kills(kills: Sequence[Kill], matches: Mapping[str, Sequence[dict[str, 
     assert took, "no kill has cut a thought"
     print(f"{len(kills)} kills have cut {len(took)} thoughts, and none is charged for the outage;")
     print(f"their players have moved elsewhere after {median(took):.0f} ms (median), {max(took)} ms (longest)")
-    check_speed(took, len(kills))
+    if len(kills) >= MOST_KILLS:  # `make soak`, on a quiet machine; in virtual time there are exact tests
+        check_speed(took)
 
 
-def check_speed(took: Sequence[int], kills: int) -> None:
-    """Hold that players have soon moved elsewhere, by how long each has taken, in milliseconds.
-
-    In `make test` the machine is busy. In virtual time there are exact tests.
-    """
-    quarter, half, _ = quantiles(took, n=4)
-    assert (half if kills >= MOST_KILLS else quarter) <= GOES_ON_MS
+def check_speed(took: Sequence[int]) -> None:
+    """Hold that players have soon moved elsewhere, by how long each has taken, in milliseconds."""
+    assert median(took) <= GOES_ON_MS
     slow = quantiles(took, n=10, method="inclusive")[-1]
     assert slow <= SLOW_MS, f"a tenth of the players has moved elsewhere only after {slow:.0f} ms"
 
