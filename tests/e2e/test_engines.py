@@ -12,6 +12,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tomllib
 from functools import partial
 from pathlib import Path
 
@@ -242,7 +243,9 @@ def test_a_tournament_of_engines_is_run_from_its_example(
         (created,) = store.execute("SELECT body FROM event WHERE subject = 'match' AND revision = 1").fetchone()
     credit = json.loads(created)["policy"]["credit"]
     assert credit["hand_over_most_ms"] == credit["network_most_ms"] == STALL_MS
-    dialogues = [log.read_text() for log in tmp_path.glob("runs/run-1/bots/*/*/*.log")]
+    bots = tomllib.loads((tmp_path / "cup.toml").read_text())["bots"]
+    folders = [tmp_path / "runs/run-1/bots" / bot["name"] for bot in bots if {"uci", "gtp"} & bot.keys()]
+    dialogues = [log.read_text() for folder in folders for log in folder.glob("*/*.log")]
     asked, answered = (" genmove ", " > =") if engines == (GNUGO,) else (" < go ", " > bestmove ")
     assert dialogues
     assert all(asked in dialogue and answered in dialogue for dialogue in dialogues)
