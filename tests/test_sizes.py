@@ -34,7 +34,6 @@ MANY_ARGUMENTS: Final[Mapping[str, str]] = {}
 A_PORT: Final = "an adapter: the methods of one port"
 
 MANY_METHODS: Final[Mapping[str, str]] = {
-    "arbiter/conformance/testbed.py:Testbed": "what the situations of the kit can do: they read as sentences",
     "arbiter/service/ports/journal.py:Journal": "a port: what a journal can do",
     "arbiter/service/tournaments/driver.py:TournamentDriver": "one task, of which each method does a step",
     "arbiter/service/tournaments/tournament_registry.py:TournamentRegistry": "what an organiser may do, each a method",

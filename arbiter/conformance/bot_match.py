@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 from collections.abc import Callable
 from typing import Any, Final, Protocol
@@ -23,12 +24,11 @@ ORGANISER: Final = "organiser"
 
 
 class MatchContext(Protocol):
-    """The environment of a match: the arbiter, the latest state of its matches by id, and the bot's player name."""
+    """The environment of a match: the arbiter, its clock, and the bot's player name."""
 
     arbiter: Arbiter
     clock: Clock
     player: str
-    matches: dict[str, Match]
     trace: Trace
 
     def new_id(self) -> str:
@@ -40,24 +40,20 @@ class MatchContext(Protocol):
     async def quiet(self, condition: Callable[[], bool], seconds: float) -> bool:
         """Give an unwanted event the time to happen, never less than asked for; return whether it happened."""
 
-    async def waiting(self, condition: Callable[[], bool]) -> None:
-        """Wait until a condition holds, without a time limit."""
+    async def lasts(self, seconds: float, condition: Callable[[], bool]) -> bool:
+        """Let a state last this long, the same on every machine, or until a condition holds; return whether it does."""
 
 
 class BotMatch:
-    """A match of the bot. seat: the bot's; 1 in a match against itself."""
+    """A match of the bot. now: its current state. seat: the bot's; 1 in a match against itself."""
 
-    def __init__(self, around: MatchContext, match: Match, seat: Seat) -> None:
+    def __init__(self, around: MatchContext, match: Match) -> None:
         self._around = around
         self._dice = random.Random(match.created.game)
         self.id = match.id
-        self.seat = seat
+        self.now = match
+        self.seat: Seat = 1 if match.players[0] == around.player else 2
         self.auto: asyncio.Task[None] | None = None
-
-    @property
-    def now(self) -> Match:
-        """The match's current state."""
-        return self._around.matches[self.id]
 
     @property
     def over(self) -> bool:
@@ -90,7 +86,7 @@ class BotMatch:
 
     async def _replies(self) -> None:
         while not self.over:
-            await self._around.waiting(lambda: self.opponents_turn or self.over)
+            await self._around.lasts(math.inf, lambda: self.opponents_turn or self.over)
             await self.reply()
 
     async def request(self, make: Callable[[Seat], commands.SeatRequest], player: str = OPPONENT) -> Any:

@@ -125,14 +125,13 @@ class Kit:
         player = place.new_player()
         token = await place.token(player)
         launch = self._launch(folder / f"{player}.log")
-        async with Testbed(place, player, token, launch, self._patience) as testbed:
-            if tls:
-                made = certificates()
-                root = folder / "root.pem"
-                root.write_bytes(made.root)
-                await testbed.open(grpc.ssl_server_credentials([(made.key, made.certificate)]), root)
-            else:
-                await testbed.open()
+        credentials: grpc.ServerCredentials | None = None
+        root: Path | None = None
+        if tls:
+            made, root = certificates(), folder / "root.pem"
+            root.write_bytes(made.root)
+            credentials = grpc.ssl_server_credentials([(made.key, made.certificate)])
+        async with Testbed(place, player, token, launch, self._patience, credentials, root) as testbed:
             while waiting:
                 done(await self._judge(testbed, waiting.popleft()))
 

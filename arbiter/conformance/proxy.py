@@ -7,8 +7,8 @@ each item for the bot through `down`. These functions return what to forward ins
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 import grpc
@@ -16,8 +16,9 @@ from arbiter_protos.v1 import game_pb2, match_pb2, play_pb2, player_pb2, server_
 from google.protobuf import message_factory
 from google.protobuf.message import DecodeError
 
+from arbiter.conformance.failures import Failed
 from arbiter.conformance.trace import OpenedStream, Trace
-from arbiter.errors import Refusal
+from arbiter.errors import Reason, Refusal
 from arbiter.wire.refusal_messages import refusal_status
 
 PLAY: Final = "/arbiter.v1.PlayService/Play"
@@ -53,6 +54,10 @@ class ProxiedStream:
         """Queue items for the bot, in one message."""
         self.outgoing.put_nowait(play_pb2.PlayResponse(items=items))
 
+    def ping(self, *numbers: int) -> None:
+        """Ping the bot, with these numbers, in one message."""
+        self.send(*(play_pb2.PlayItem(ping=play_pb2.Ping(number=number)) for number in numbers))
+
     def end(self, status: grpc.Status | None = None) -> None:
         """End the stream after the queued messages, with a status if one is given, else with OK."""
         self.outgoing.put_nowait(status)
@@ -61,15 +66,15 @@ class ProxiedStream:
 class Proxy(grpc.GenericRpcHandler):
     """A server that forwards one bot's calls to the arbiter at an address. `trace` may be replaced at any time.
 
-    calls_open: while it is cleared, calls other than the stream wait, if `holds` selects them. refuse_call: returns the
-    refusal of a call, or None. calls_away: whether calls fail as if there were no arbiter. refuse: the refusal that
-    every new stream gets. mute: new streams are not forwarded, and receive nothing.
+    up, down: what becomes of an act, and of an item, which they may change. refuse_call: returns the refusal of a call,
+    or None. calls_away: whether calls fail as if there were no arbiter. refuse: the refusal that every new stream gets.
+    mute: new streams are not forwarded, and receive nothing.
     """
 
     def __init__(self, arbiter: str) -> None:
         self.trace = Trace()
-        self.calls_open = asyncio.Event()
-        self.holds: Callable[[Any], bool] = lambda request: True
+        self._calls_open = asyncio.Event()
+        self._holds: Callable[[Any], bool] = lambda request: True
         self.refuse_call: Callable[[Any], Refusal | None] = lambda request: None
         self.calls_away = False
         self.refuse: Refusal | None = None
@@ -95,8 +100,53 @@ class Proxy(grpc.GenericRpcHandler):
         self.mute = False
         self.calls_away = False
         self.refuse_call = lambda request: None
-        self.holds = lambda request: True
-        self.calls_open.set()
+        self._holds = lambda request: True
+        self._calls_open.set()
+
+    @property
+    def live(self) -> ProxiedStream:
+        """The bot's latest stream. Raises Failed if it has none."""
+        if not self.streams:
+            raise Failed("the bot has no stream")
+        return self.streams[-1]
+
+    def end_stream(self, reason: Reason, **facts: str | int) -> None:
+        """End the bot's stream with a refusal, after a notice of it."""
+        refusal = Refusal(reason, "the referee says so", **facts)
+        self.trace.note(f"ends the stream with {reason.value} {facts or ''}")
+        self.live.end(refusal_status(refusal))
+
+    @contextmanager
+    def calls_held(self, which: Callable[[Any], bool] = lambda request: True) -> Iterator[None]:
+        """Delay the answers to calls, except the stream, during the context: a bot that calls is then thinking."""
+        self._holds = which
+        self._calls_open.clear()
+        self.trace.note("holds back the answers to calls")
+        try:
+            yield
+        finally:
+            self._calls_open.set()
+            self.trace.note("answers calls again")
+
+    @contextmanager
+    def without_lists(self) -> Iterator[None]:
+        """Omit the legal moves from turns during the context: the bot must request or know them."""
+        before = self.down
+
+        def bare(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
+            told = []
+            for out in before(item):
+                if out.WhichOneof("item") == "turn":
+                    out.turn.ClearField("legal_moves")
+                    out.turn.ClearField("legal_move_count")
+                told.append(out)
+            return told
+
+        self.down = bare
+        try:
+            yield
+        finally:
+            self.down = before
 
     # -- listening ---------------------------------------------------------------------------------------------------
 
@@ -164,8 +214,8 @@ class Proxy(grpc.GenericRpcHandler):
                 if self.calls_away:
                     self.trace.note("ends the call with UNAVAILABLE")
                     await context.abort(grpc.StatusCode.UNAVAILABLE, "no healthy upstream")
-                if self.holds(request):
-                    await self.calls_open.wait()
+                if self._holds(request):
+                    await self._calls_open.wait()
             with suppress(asyncio.InvalidStateError):
                 await call.write(data)
         with suppress(asyncio.InvalidStateError):

@@ -25,7 +25,7 @@ async def pongs(testbed: Testbed) -> None:
 )
 async def thinking(testbed: Testbed) -> None:
     """Ping the bot during its turn, while the answer with its legal moves is delayed."""
-    with testbed.without_lists(), testbed.calls_held():
+    with testbed.proxy.without_lists(), testbed.proxy.calls_held():
         match = await testbed.match()
         await match.thinking()
         for number in range(3_000_001, 3_000_005):
@@ -38,7 +38,7 @@ async def _ping(testbed: Testbed, numbers: list[int]) -> None:
     def ponged(number: int) -> int:
         return sum(said.act.pong.number == number for said in testbed.trace.acts("pong"))
 
-    testbed.ping(*numbers)
+    testbed.proxy.live.ping(*numbers)
     await testbed.until(lambda: all(map(ponged, numbers)), "the pong to each ping", PONG_S)
     await testbed.quiet(lambda: False, 0.1)
     if any(ponged(number) > 1 for number in numbers):

@@ -27,7 +27,7 @@ async def _offered(testbed: Testbed, match: BotMatch) -> None:
 )
 async def once(testbed: Testbed) -> None:
     """Offer a draw before the opponent's move; send the offer twice. It is open until the move."""
-    testbed.bend(lambda item: [item] * (2 if item.WhichOneof("item") == "draw_offered" else 1))
+    testbed.proxy.down = lambda item: [item] * (2 if item.WhichOneof("item") == "draw_offered" else 1)
     match = await testbed.match(testbed.game(_draws))
     await match.goes_on()
     await _offered(testbed, match)

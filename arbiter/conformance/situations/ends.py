@@ -8,6 +8,9 @@ from arbiter.conformance.clauses import REFUSAL, clause
 from arbiter.conformance.failures import Failed
 from arbiter.conformance.testbed import START_S, Testbed
 
+PING = 5_000_001  #: a bot that answers pings answers this one once it has read what it was sent before
+READ_S = 2.0  #: time for it to read that
+
 
 @clause("results.acknowledged", "acknowledges a result", "every result since the last one that the bot acknowledged")
 async def acknowledged(testbed: Testbed) -> None:
@@ -53,7 +56,7 @@ async def unknown_match(testbed: Testbed) -> None:
     ended.ended.opponent = "somebody"
     ended.ended.cursor = "7"
     ended.ended.result.kind = match_pb2.RESULT_KIND_VOID
-    testbed.live.send(ended)
+    testbed.proxy.live.send(ended)
 
     def cursors() -> list[str]:
         return [said.act.acknowledge.cursor for said in testbed.trace.acts("acknowledge")]
@@ -84,13 +87,13 @@ async def late_turn(testbed: Testbed) -> None:
             return []
         return [item]
 
-    testbed.bend(hold)
+    testbed.proxy.down = hold
     await match.reply()
     await testbed.until(lambda: bool(turns), "the next turn to be there")
     await match.end()
     await testbed.until(testbed.acknowledged, "the result to be acknowledged")
     ended_s = testbed.trace.now_s
-    testbed.live.send(*turns)
+    testbed.proxy.live.send(*turns)
     if await testbed.quiet(lambda: bool(testbed.trace.acts(match_id=match.id, after_s=ended_s)), 1.0):
         raise Failed("the bot acted in a match that had ended")
 
@@ -103,13 +106,14 @@ async def late_turn(testbed: Testbed) -> None:
 )
 async def no_more_moves(testbed: Testbed) -> None:
     """End the match during the bot's turn, while the answer with its legal moves is delayed; then send that answer."""
-    with testbed.without_lists(), testbed.calls_held():
+    with testbed.proxy.without_lists(), testbed.proxy.calls_held():
         match = await testbed.match(seat=2)
         await match.reply()
         await match.thinking()
         await match.end()
         await testbed.until(lambda: bool(testbed.trace.items("ended")), "the end of the match to be sent")
-        await testbed.read()
+        testbed.proxy.live.ping(PING)
+        await testbed.quiet(lambda: any(said.act.pong.number == PING for said in testbed.trace.acts("pong")), READ_S)
         ended_s = testbed.trace.now_s
     if await testbed.quiet(lambda: bool(testbed.trace.acts(match_id=match.id, after_s=ended_s)), 1.5):
         raise Failed("the bot acted in a match that had ended")

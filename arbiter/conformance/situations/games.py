@@ -89,7 +89,7 @@ async def second_seat(testbed: Testbed) -> None:
 )
 async def long_list(testbed: Testbed) -> None:
     """Play a position with a thousand or more legal moves; turns do not list them, LegalMoves streams them."""
-    with testbed.without_lists():
+    with testbed.proxy.without_lists():
         game = "elevation" if testbed.plays("elevation") else testbed.game()
         match = await testbed.match(game, opening=_line(game, LONG_LINE))
         await match.goes_on(2)

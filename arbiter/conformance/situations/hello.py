@@ -33,7 +33,7 @@ async def first(testbed: Testbed) -> None:
 )
 async def token(testbed: Testbed) -> None:
     """Play two moves; send turns without legal moves, so that the bot may have to request them."""
-    with testbed.without_lists():
+    with testbed.proxy.without_lists():
         match = await testbed.match()
         await match.goes_on(2)
     wanted = f"Bearer {testbed.token}"
@@ -72,7 +72,7 @@ async def patience(testbed: Testbed) -> None:
     cut_s = testbed.trace.now_s
     testbed.cut()
     await testbed.connected(after_s=cut_s)
-    number = testbed.live.opened.number
+    number = testbed.proxy.live.opened.number
     await testbed.until(lambda: bool(held), "the arbiter's hello")
 
     def more() -> bool:
@@ -81,5 +81,5 @@ async def patience(testbed: Testbed) -> None:
     if await testbed.quiet(more, 1.0):
         raise Failed(f"before the server's hello the bot sent {shown(testbed.trace.said[-1].act)}")
     testbed.proxy.plain()
-    testbed.live.send(*held)
+    testbed.proxy.live.send(*held)
     await match.goes_on()

@@ -54,7 +54,7 @@ async def enums(testbed: Testbed) -> None:
             item.match.phase = 99  # type: ignore[assignment]
         return [item]
 
-    testbed.bend(down)
+    testbed.proxy.down = down
     match = await testbed.match()
     await match.goes_on()
     strange = play_pb2.PlayItem()
@@ -70,7 +70,7 @@ async def enums(testbed: Testbed) -> None:
     ended.ended.result.kind = 98  # type: ignore[assignment]
     ended.ended.result.cause = 97  # type: ignore[assignment]
     ended.ended.result.party = 96  # type: ignore[assignment]
-    testbed.live.send(strange, ended)
+    testbed.proxy.live.send(strange, ended)
     await match.goes_on(3)
 
 
@@ -106,11 +106,11 @@ async def notice(testbed: Testbed) -> None:
     item.notice.reason = 9_999  # type: ignore[assignment]
     item.notice.code = 14
     item.notice.message = "for a reason that does not exist yet"
-    testbed.live.send(item)
+    testbed.proxy.live.send(item)
     await match.reply()
     await match.goes_on()
     now_s = testbed.trace.now_s
-    testbed.live.end()
+    testbed.proxy.live.end()
     await testbed.connected(after_s=now_s)
     await match.goes_on(2, START_S)
 
@@ -124,13 +124,13 @@ async def offers(testbed: Testbed) -> None:
     call = play_pb2.TournamentCall(
         tournament_id="t-nobody", name="A cup", format=tournament_pb2.TOURNAMENT_FORMAT_SWISS, games=["pods"]
     )
-    testbed.live.send(play_pb2.PlayItem(seek=seek), play_pb2.PlayItem(tournament=call))
+    testbed.proxy.live.send(play_pb2.PlayItem(seek=seek), play_pb2.PlayItem(tournament=call))
     await match.goes_on(3)
 
 
 async def _plays_on(testbed: Testbed, down: Callable[[play_pb2.PlayItem], list[play_pb2.PlayItem]]) -> None:
     """Change every item to the bot from a new hello on, and play with it."""
-    testbed.bend(down)
+    testbed.proxy.down = down
     now_s = testbed.trace.now_s
     testbed.cut()
     await testbed.connected(after_s=now_s)

@@ -29,8 +29,8 @@ async def long_outage(testbed: Testbed) -> None:
     """Be unavailable for twelve seconds during the bot's turn, while the answer with its legal moves is delayed."""
     match = await testbed.match(time="5m+1s")
     await match.goes_on()
-    with testbed.without_lists():
-        with testbed.calls_held():
+    with testbed.proxy.without_lists():
+        with testbed.proxy.calls_held():
             await match.reply()
             await match.thinking()
             testbed.trace.note("resets every connection from now on")
@@ -57,7 +57,7 @@ async def calls_fail(testbed: Testbed) -> None:
     await match.goes_on()
     testbed.trace.note("ends calls with the status UNAVAILABLE and no word of the arbiter's")
     testbed.proxy.calls_away = True
-    with testbed.without_lists():
+    with testbed.proxy.without_lists():
         await match.reply()
         await match.thinking()
         await testbed.lasts(OUTAGE_S, lambda: match.over)
@@ -70,7 +70,7 @@ async def calls_fail(testbed: Testbed) -> None:
 @clause("reconnect.charge", "is not charged for an outage in which a call of its own was refused", AT_ONCE, CLIENTS)
 async def charge(testbed: Testbed) -> None:
     """Refuse what the bot asks at its turn, and ask for a pause of 8 s; then restart: interrupt the match, and cut."""
-    with testbed.without_lists():
+    with testbed.proxy.without_lists():
         await _charged_little(testbed, _refused)
 
 
@@ -83,7 +83,7 @@ async def charge_gap(testbed: Testbed) -> None:
             item.turn.ClearField("last_moves")
         return [item]
 
-    testbed.bend(bare)
+    testbed.proxy.down = bare
     await _charged_little(testbed, _refused)
 
 
@@ -96,7 +96,7 @@ async def charge_gap(testbed: Testbed) -> None:
 )
 async def charge_away(testbed: Testbed) -> None:
     """Restart during the bot's turn: interrupt the match, and reset every connection for six seconds."""
-    with testbed.without_lists():
+    with testbed.proxy.without_lists():
         await _charged_little(testbed, _unreachable)
 
 
@@ -138,7 +138,7 @@ async def _refused(testbed: Testbed, match: BotMatch) -> None:
 
 async def _unreachable(testbed: Testbed, match: BotMatch) -> None:
     """Be out of reach while the bot thinks about a turn."""
-    with testbed.calls_held():
+    with testbed.proxy.calls_held():
         await match.reply()
         await match.thinking()
         await match.go_away()

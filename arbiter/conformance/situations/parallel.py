@@ -38,7 +38,7 @@ async def independent(testbed: Testbed) -> None:
         line = getattr(request, "line", None)
         return any(one in str(request) for one in ids) or (line is not None and list(line.moves[:1]) == [first])
 
-    with testbed.without_lists(), testbed.calls_held(of_slow):
+    with testbed.proxy.without_lists(), testbed.proxy.calls_held(of_slow):
         slow = await testbed.match(seat=2, opening=(first,))
         ids += [slow.id, slow.now.text]
         await slow.thinking()
@@ -62,7 +62,7 @@ async def self_play(testbed: Testbed) -> None:
 )
 async def challenge(testbed: Testbed) -> None:
     """Challenge the bot, and send the challenge twice. The bot may accept or decline; if it accepts, it plays."""
-    testbed.bend(lambda item: [item] * (2 if item.WhichOneof("item") == "challenge" else 1))
+    testbed.proxy.down = lambda item: [item] * (2 if item.WhichOneof("item") == "challenge" else 1)
     made = await testbed.challenge()
 
     def answered() -> bool:
@@ -72,7 +72,7 @@ async def challenge(testbed: Testbed) -> None:
     await testbed.until(answered, "the challenge to be accepted or declined")
     accepted = any(call.method.endswith("AcceptChallenge") for call in testbed.trace.called)
     if accepted:
-        await testbed.until(lambda: bool(testbed.challenged), "the match that came of the challenge")
-        match = testbed.challenged[0]
+        await testbed.until(lambda: bool(testbed.played), "the match that came of the challenge")
+        match = testbed.played[0]
         await match.arrive()
         await match.goes_on(2)

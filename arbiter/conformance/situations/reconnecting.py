@@ -29,10 +29,10 @@ async def _cut_after(testbed: Testbed, kind: str) -> BotMatch:
         nonlocal cut
         if item.WhichOneof("item") == kind and not cut:
             cut = True
-            testbed.later(0.05, testbed.cut)
+            testbed.cut(after_s=0.05)
         return [item]
 
-    testbed.bend(down)
+    testbed.proxy.down = down
     match = await testbed.match()
     await testbed.until(lambda: cut, f"the item {kind}")
     await match.goes_on(3, START_S)
@@ -45,7 +45,7 @@ async def _cut_after(testbed: Testbed, kind: str) -> BotMatch:
 async def before_hello(testbed: Testbed) -> None:
     """Cut the connection as soon as the bot has sent its hello, three times in a row, before anything is answered."""
     match = await testbed.match()
-    testbed.bend(lambda item: [])
+    testbed.proxy.down = lambda item: []
     testbed.proxy.mute = True
     for _ in range(3):
         now_s = testbed.trace.now_s
@@ -68,10 +68,10 @@ async def after_hello(testbed: Testbed) -> None:
         if item.WhichOneof("item") == "hello":
             hellos += 1
         if hellos == 1 and item.WhichOneof("item") == "hello":
-            testbed.later(0.05, testbed.cut)
+            testbed.cut(after_s=0.05)
         return [item] if hellos != 1 or item.WhichOneof("item") == "hello" else []
 
-    testbed.bend(down)
+    testbed.proxy.down = down
     testbed.cut()
     await testbed.until(lambda: hellos > 1, "the bot's next stream", START_S)
     await match.goes_on(2, START_S)
@@ -116,7 +116,7 @@ async def lost_move(testbed: Testbed) -> None:
 async def lost_answer(testbed: Testbed) -> None:
     """Play the bot's move, but lose the answer together with the connection."""
     match = await testbed.match()
-    testbed.bend(lambda item: [] if item.WhichOneof("item") == "answer" else [item])
+    testbed.proxy.down = lambda item: [] if item.WhichOneof("item") == "answer" else [item]
     await match.move()
     await testbed.until(lambda: match.now.ply == 1, "the move to be played")
     await _said_again(testbed, [match])
@@ -165,8 +165,8 @@ async def thinking(testbed: Testbed) -> None:
     """Cut the connection during the bot's turn, while the answer with its legal moves is delayed."""
     match = await testbed.match()
     await match.goes_on()
-    with testbed.without_lists():
-        with testbed.calls_held():
+    with testbed.proxy.without_lists():
+        with testbed.proxy.calls_held():
             await match.reply()
             turn = await match.thinking()
             now_s = testbed.trace.now_s
@@ -187,10 +187,10 @@ async def mid_message(testbed: Testbed) -> None:
             large = True
             testbed.network.down.bytes_a_second = 100_000
             item.turn.MergeFromString(LARGE)
-            testbed.later(0.5, testbed.cut)
+            testbed.cut(after_s=0.5)
         return [item]
 
-    testbed.bend(down)
+    testbed.proxy.down = down
     streams = len(testbed.trace.streams)
     match = await testbed.match()
     await testbed.until(lambda: large, "the turn")
@@ -257,8 +257,8 @@ async def restart(testbed: Testbed) -> None:
     """Stop like a server that its operator restarts, with DRAINING; accept no connections for two seconds."""
     match = await testbed.match()
     await match.goes_on()
-    stream = testbed.live.opened
-    testbed.end_stream(Reason.DRAINING, retry_after_ms=1_000)
+    stream = testbed.proxy.live.opened
+    testbed.proxy.end_stream(Reason.DRAINING, retry_after_ms=1_000)
     await testbed.until(lambda: stream.ended_s is not None, "the stream to be over")
     testbed.network.refusing = True
     testbed.network.cut()
@@ -274,7 +274,7 @@ def _ends_with(reason: Reason, title: str, **facts: str | int) -> None:
         match = await testbed.match()
         await match.goes_on()
         now_s = testbed.trace.now_s
-        testbed.end_stream(reason, **facts)
+        testbed.proxy.end_stream(reason, **facts)
         await testbed.connected(after_s=now_s)
         asked_s = int(str(facts.get("retry_after_ms", 0))) / 1000
         waited_s = testbed.trace.streams[-1].at_s - now_s
@@ -313,14 +313,14 @@ async def silence(testbed: Testbed) -> None:
             item.hello.silence_most_ms = round(silence_s * 1000)
         return [] if silent else [item]
 
-    testbed.bend(down)
+    testbed.proxy.down = down
     testbed.cut()
     await testbed.until(lambda: len(testbed.trace.streams) > before, "the bot's next stream", START_S)
     await match.reply()
     await match.goes_on()
     silent = True
     last_word_s, streams = testbed.trace.now_s, len(testbed.trace.streams)
-    testbed.ping(LAST_WORD)
+    testbed.proxy.live.ping(LAST_WORD)
     testbed.trace.note("says nothing more")
     await testbed.until(
         lambda: len(testbed.trace.streams) > streams, "the bot to leave and connect again", SILENCE_S + START_S
@@ -344,7 +344,7 @@ async def next_address(testbed: Testbed) -> None:
     """Start the bot with two addresses; once its move's answer is lost, reset all connections at the first for good."""
     first, second = await testbed.start_at_two_addresses()
     match = await testbed.match()
-    testbed.bend(lambda item: [] if item.WhichOneof("item") == "answer" else [item])
+    testbed.proxy.down = lambda item: [] if item.WhichOneof("item") == "answer" else [item]
     await match.move()
     await testbed.until(lambda: match.now.ply == 1, "the move to be played")
     testbed.trace.note("resets every connection at the first address from now on")
@@ -374,7 +374,7 @@ async def draining_address(testbed: Testbed) -> None:
 async def _goes_on_elsewhere(testbed: Testbed, match: BotMatch, left: Network, name: str) -> None:
     """End the stream with DRAINING; check that the bot has left a network for the address with a name."""
     before = len(testbed.trace.streams)
-    testbed.end_stream(Reason.DRAINING, retry_after_ms=60_000)
+    testbed.proxy.end_stream(Reason.DRAINING, retry_after_ms=60_000)
     await testbed.until(lambda: len(testbed.trace.streams) > before, f"the bot to go on at the {name} address")
     stream = await testbed.connected(after_s=testbed.trace.streams[before].at_s)
     left.cut()

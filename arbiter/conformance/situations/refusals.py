@@ -35,7 +35,7 @@ def answer_with(testbed: Testbed, act: play_pb2.PlayAct, refusal: Refusal | None
         answer.refusal.reason = 9_999  # type: ignore[assignment]
         answer.refusal.code = code
         answer.refusal.message = "a reason that does not exist yet"
-    testbed.live.send(play_pb2.PlayItem(answer=answer))
+    testbed.proxy.live.send(play_pb2.PlayItem(answer=answer))
 
 
 def refuse_moves(testbed: Testbed, times: int, refusal: Refusal | None, code: int = 0) -> list[float]:
@@ -149,12 +149,12 @@ async def illegal(testbed: Testbed) -> None:
 async def one_match(testbed: Testbed) -> None:
     """Refuse a move with MATCH_NOT_FOUND; meanwhile play another match on the same stream."""
     refuse_moves(testbed, 1, Refusal(Reason.MATCH_NOT_FOUND, "there is no such match", id="?"))
-    number = testbed.live.opened.number
+    number = testbed.proxy.live.opened.number
     lost = await testbed.match()
     await lost.move()
     other: BotMatch = await testbed.match()
     await other.goes_on(3)
-    if testbed.live.opened.number != number:
+    if testbed.proxy.live.opened.number != number:
         raise Failed("the bot left its stream")
 
 
@@ -169,7 +169,7 @@ async def call(testbed: Testbed) -> None:
         return Refusal(Reason.RATE_LIMITED, "too much", limit=1, retry_after_ms=300) if refused <= 2 else None
 
     testbed.proxy.refuse_call = refuse
-    with testbed.without_lists():
+    with testbed.proxy.without_lists():
         match = await testbed.match()
         await match.goes_on(2)
 

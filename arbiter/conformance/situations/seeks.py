@@ -15,6 +15,7 @@ from arbiter.errors import Reason, Refusal
 
 MATCHES = 2
 SEEKS = 3
+MOST_LISTED = 1_000  #: seeks
 SEEKS_S = 5.0  #: time limit from a bot's hello to its first seek
 ALL_GAMES_S = 300.0
 
@@ -56,13 +57,17 @@ async def matches(testbed: Testbed) -> None:
 
 async def _accept(testbed: Testbed, agreed: dict[str, BotMatch]) -> None:
     """Accept every seek of the bot, without end, and play the matches."""
+    opponent, challenges = await testbed.opponent(), testbed.arbiter.challenges
     while True:
-        for seek in await testbed.seeks():
+        for seek in await challenges.open(opponent, "", MOST_LISTED):
+            if seek.challenger != testbed.player or seek.opponent:
+                continue
             try:
-                match = await testbed.accept(seek)
+                made = await challenges.accept(opponent, seek.challenge_id)
             except Refusal:  # the bot has withdrawn it meanwhile
                 continue
-            agreed[match.id] = match
+            testbed.trace.note(f"accepts the seek {seek.challenge_id}: {made.id}")
+            match = agreed[made.id] = testbed.matches[made.id]
             await match.arrive()
             match.go_on()
         await testbed.quiet(lambda: False, 0.05)

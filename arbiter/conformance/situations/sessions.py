@@ -27,7 +27,7 @@ def _for_good(reason: Reason, title: str, **facts: str | int) -> None:
         match = await testbed.match()
         await match.goes_on()
         streams = len(testbed.trace.streams)
-        testbed.end_stream(reason, **facts)
+        testbed.proxy.end_stream(reason, **facts)
         await _goes(testbed)
         if len(testbed.trace.streams) > streams:
             raise Failed("the bot opened a stream again before it ended")
@@ -92,7 +92,7 @@ async def playing(testbed: Testbed) -> None:
     """Send SIGTERM during the bot's turn, while the answer with its legal moves is delayed."""
     match = await testbed.match()
     await match.goes_on()
-    with testbed.without_lists(), testbed.calls_held():
+    with testbed.proxy.without_lists(), testbed.proxy.calls_held():
         await match.reply()
         await match.thinking()
         await _stops(testbed)
@@ -100,7 +100,7 @@ async def playing(testbed: Testbed) -> None:
 
 async def _stops(testbed: Testbed) -> None:
     assert testbed.bot is not None
-    bot, stream = testbed.bot, testbed.live.opened
+    bot, stream = testbed.bot, testbed.proxy.live.opened
     testbed.trace.note("sends SIGTERM")
     bot.terminate()
     await testbed.until(lambda: stream.ended_s is not None, "the stream to end", REACT_S)

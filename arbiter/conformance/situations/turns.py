@@ -33,14 +33,14 @@ def doubling(item: play_pb2.PlayItem) -> list[play_pb2.PlayItem]:
 )
 async def doubled(testbed: Testbed) -> None:
     """Send everything twice, and turns a third time while calls are delayed: a bot that calls still thinks then."""
-    with testbed.without_lists():
+    with testbed.proxy.without_lists():
         bare = testbed.proxy.down
-        testbed.bend(lambda item: [out for one in bare(item) for out in doubling(one)])
+        testbed.proxy.down = lambda item: [out for one in bare(item) for out in doubling(one)]
         match = await testbed.match()
         for _ in range(2):
-            with testbed.calls_held():
+            with testbed.proxy.calls_held():
                 turn = await match.thinking()
-                testbed.live.send(play_pb2.PlayItem(turn=turn))
+                testbed.proxy.live.send(play_pb2.PlayItem(turn=turn))
                 await testbed.quiet(lambda: False, 0.3)
             await match.goes_on()
             one_move(testbed, match, turn.ply)
@@ -64,11 +64,11 @@ async def late(testbed: Testbed) -> None:
             kept.append(item)
         return [item]
 
-    testbed.bend(keep)
+    testbed.proxy.down = keep
     match = await testbed.match()
     await match.goes_on(2)
     before = len(testbed.trace.acts("move", match.id))
-    testbed.live.send(*kept)
+    testbed.proxy.live.send(*kept)
     if await testbed.quiet(lambda: len(testbed.trace.acts("move", match.id)) > before, 1.0):
         raise Failed("the bot moved for a turn that is over")
     await match.goes_on(2)
@@ -84,7 +84,7 @@ async def overtaken(testbed: Testbed) -> None:
     """Play a move in the bot's name while it thinks, and the opponent's reply; then send the next turn."""
     match = await testbed.match()
     testbed.proxy.up = lambda act: () if act.WhichOneof("act") == "move" and act.move.ply == 0 else (act,)
-    with testbed.without_lists(), testbed.calls_held():
+    with testbed.proxy.without_lists(), testbed.proxy.calls_held():
         turn = await match.thinking()
         move = min(match.now.game.moves(match.now.position))
         await match.play_as(testbed.player, turn.ply, move)
@@ -103,7 +103,7 @@ async def interrupted(testbed: Testbed) -> None:
     """Interrupt the match while the bot thinks about its turn; the match continues, and the turn is sent again."""
     match = await testbed.match()
     await match.goes_on()
-    with testbed.without_lists(), testbed.calls_held():
+    with testbed.proxy.without_lists(), testbed.proxy.calls_held():
         await match.reply()
         turn = await match.thinking()
         await match.interrupt()
@@ -122,10 +122,10 @@ async def ready(testbed: Testbed) -> None:
     await testbed.connected()
     if testbed.hello is None or READY not in testbed.hello.capabilities:
         raise NotApplicable("this bot does not say when it is ready")
-    before = len(testbed.challenged)
+    before = len(testbed.played)
     await testbed.challenge()
-    await testbed.until(lambda: len(testbed.challenged) > before, "the match that came of the challenge")
-    match = testbed.challenged[-1]
+    await testbed.until(lambda: len(testbed.played) > before, "the match that came of the challenge")
+    match = testbed.played[-1]
 
     def said() -> int:
         return sum(each.act.match_id == match.id for each in testbed.trace.acts("ready"))
@@ -156,7 +156,7 @@ async def gap(testbed: Testbed) -> None:
 
     match = await testbed.match()
     await match.goes_on()
-    testbed.bend(bare)
+    testbed.proxy.down = bare
     await match.goes_on(2)
 
 
@@ -178,7 +178,7 @@ async def before_receipt(testbed: Testbed) -> None:
             return sent
         return [item]
 
-    testbed.bend(swap)
+    testbed.proxy.down = swap
     match = await testbed.match()
     await match.goes_on(3)
     for ply in (0, 2, 4):
@@ -196,7 +196,7 @@ async def one_message(testbed: Testbed) -> None:
         held.append(item)
         return []
 
-    testbed.bend(hold)
+    testbed.proxy.down = hold
     matches = [await testbed.match() for _ in range(3)]
 
     def all_there() -> bool:
@@ -204,7 +204,7 @@ async def one_message(testbed: Testbed) -> None:
 
     await testbed.until(all_there, "the arbiter to send the turns")
     testbed.proxy.plain()
-    testbed.live.send(*held, play_pb2.PlayItem(ping=play_pb2.Ping(number=1_000_001)))
+    testbed.proxy.live.send(*held, play_pb2.PlayItem(ping=play_pb2.Ping(number=1_000_001)))
     for match in matches:
         await match.goes_on()
     await testbed.until(
