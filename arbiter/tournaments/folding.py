@@ -89,7 +89,7 @@ def drop(tournament: Tournament, meetings: list[Meeting]) -> None:
         tournament.encounters.drop(meeting.number - 1)
         tournament.meetings.drop(meeting.number - 1)
         for player, other in (meeting.players, meeting.players[::-1]):
-            old.add_meeting(player, other, tournament.points_as_played(meeting, player))
+            old.add_meeting(player, other, tournament.meeting_points(meeting, player, tournament.as_played))
     for meeting in meetings:
         for game in meeting.games:
             old.add(game, tournament.as_played[game.number])

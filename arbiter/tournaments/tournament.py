@@ -185,21 +185,28 @@ class Tournament:
         """Return whether all games of a meeting have their results."""
         return meeting.number not in self.open
 
-    def score(self, meeting: Meeting, player: str) -> int:
-        """Return a player's score in a meeting so far, in half points."""
-        return _score(self.results, meeting, player)
+    def score(self, meeting: Meeting, player: str, results: Mapping[int, GameResult] | None = None) -> int:
+        """Return a player's score in a meeting so far, in half points. results: by game, as they count by default."""
+        results = self.results if results is None else results
+        return sum(
+            results[game.number].half_points(1 if game.seat1 == player else 2)
+            for game in meeting.games
+            if game.number in results
+        )
 
-    def meeting_points(self, meeting: Meeting, player: str) -> int:
-        """Return what a player has won by a meeting that is over, in half points.
+    def meeting_points(self, meeting: Meeting, player: str, results: Mapping[int, GameResult] | None = None) -> int:
+        """Return what a player has won by a meeting that is over, in half points. results: as in `score`.
 
         The player with more points in the games of the meeting has won it. Both have lost a level meeting in which
         nobody scored, or that was not played. The points of a single game count as they are: a ruling can give any.
         """
-        return _meeting_points(self.results, meeting, player)
-
-    def points_as_played(self, meeting: Meeting, player: str) -> int:
-        """Return the same without the organiser's decisions."""
-        return _meeting_points(self.as_played, meeting, player)
+        results = self.results if results is None else results
+        opponent = meeting.second if meeting.first == player else meeting.first
+        mine, other = self.score(meeting, player, results), self.score(meeting, opponent, results)
+        if len(meeting.games) == 1 or mine != other:
+            return mine if len(meeting.games) == 1 else WIN if mine > other else LOSS
+        played = any(results[game.number].played for game in meeting.games)
+        return DRAW if mine and played else LOSS
 
     def all_decided(self) -> bool:
         """Return whether every paired game has its result."""
@@ -261,20 +268,3 @@ class Tournament:
     def is_stranded(self, game: ScheduledGame) -> bool:
         """Return whether a player of a game has withdrawn, so that it does not begin."""
         return self.entrants[game.seat1].withdrawn or self.entrants[game.seat2].withdrawn
-
-
-def _score(results: Mapping[int, GameResult], meeting: Meeting, player: str) -> int:
-    return sum(
-        results[game.number].half_points(1 if game.seat1 == player else 2)
-        for game in meeting.games
-        if game.number in results
-    )
-
-
-def _meeting_points(results: Mapping[int, GameResult], meeting: Meeting, player: str) -> int:
-    opponent = meeting.second if meeting.first == player else meeting.first
-    mine, other = _score(results, meeting, player), _score(results, meeting, opponent)
-    if len(meeting.games) == 1 or mine != other:
-        return mine if len(meeting.games) == 1 else WIN if mine > other else LOSS
-    played = any(results[game.number].played for game in meeting.games)
-    return DRAW if mine and played else LOSS
