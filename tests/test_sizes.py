@@ -35,8 +35,6 @@ A_PORT: Final = "an adapter: the methods of one port"
 
 MANY_METHODS: Final[Mapping[str, str]] = {
     "arbiter/service/ports/journal.py:Journal": "a port: what a journal can do",
-    "arbiter/service/tournaments/driver.py:TournamentDriver": "one task, of which each method does a step",
-    "arbiter/service/tournaments/tournament_registry.py:TournamentRegistry": "what an organiser may do, each a method",
     "arbiter/store/directory.py:SqlDirectory": A_PORT,
     "arbiter/store/journal.py:SqlJournal": A_PORT,
     "arbiter/testing/memory/directory.py:MemoryDirectory": A_PORT,
@@ -54,7 +52,6 @@ LONG_MODULES: Final[Mapping[str, str]] = {
     "arbiter/games/hop_it.py": GAME,
     "arbiter/games/pondlife.py": GAME,
     "arbiter/service/ports/journal.py": "a port: what is stored, what a journal can do, and its errors",
-    "arbiter/service/tournaments/driver.py": "one task, of which each method does a step",
     "arbiter/store/journal.py": "an adapter: the methods of one port, most of them one query",
     "arbiter/testing/simulation/plan.py": "all that a seed draws; the order of the draws matters",
     "clients/python/tests/test_bot.py": OF_THE_CLIENT,

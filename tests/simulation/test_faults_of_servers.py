@@ -263,17 +263,17 @@ def remembers_no_correction(patch: pytest.MonkeyPatch) -> None:
 
 def acknowledges_before_it_stores(patch: pytest.MonkeyPatch) -> None:
     """A server that acknowledges a correction at once: it is lost with the server."""
-    submit = TournamentDriver.submit
+    request = TournamentDriver.request
 
-    def hasty(self: TournamentDriver, command: do.Command) -> asyncio.Future[Refusal | None]:
-        answer = submit(self, command)
-        if not isinstance(command, do.AfterTheEnd) or answer.done():
-            return answer
-        soon: asyncio.Future[Refusal | None] = asyncio.get_running_loop().create_future()
-        soon.set_result(engine.decide(self.tournament, command, self.tournament.at).refusal)
-        return soon
+    async def hasty(self: TournamentDriver, command: do.Request) -> Refusal | None:
+        asked = asyncio.create_task(request(self, command))
+        await asyncio.sleep(0)
+        if not isinstance(command, do.AfterTheEnd) or asked.done():
+            return await asked
+        asked.add_done_callback(lambda task: task.cancelled() or task.exception())
+        return engine.decide(self.tournament, command, self.tournament.at).refusal
 
-    patch.setattr(TournamentDriver, "submit", hasty)
+    patch.setattr(TournamentDriver, "request", hasty)
 
 
 def ignores_what_others_decided(patch: pytest.MonkeyPatch) -> None:

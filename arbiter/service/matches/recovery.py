@@ -30,6 +30,7 @@ from arbiter.service.ports.journal import RETRY_MS, AppendBase, Journal, RecordU
 from arbiter.service.ports.log import Logger
 from arbiter.service.record.match_log import Loading, event_of, load_match
 from arbiter.service.record.published import published
+from arbiter.service.tasks import Tasks
 
 RETRY_S: Final = RETRY_MS / 1000
 
@@ -54,7 +55,7 @@ class Recovery:
         self._attendance = attendance
         self._live = decisions.live
         self._adoption_listeners = adoption_listeners
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks()
         self._unsure: set[str] = set()  # matches whose creation here failed, but that may be stored
         self._stopped = False
         self._log = log
@@ -106,9 +107,7 @@ class Recovery:
     async def stop(self) -> None:
         """Cancel all recoveries, and begin none any more: the next start reads the journal anyway."""
         self._stopped = True
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._tasks.cancel()
 
     async def _look_for(self, match_id: str) -> None:
         try:
@@ -216,7 +215,5 @@ class Recovery:
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         if self._stopped:
             work.close()
-            return
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        else:
+            self._tasks.start(work)

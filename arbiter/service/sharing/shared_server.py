@@ -7,11 +7,10 @@ once that is open, the turn begins again.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from arbiter.games.contract import Seat
 from arbiter.matches.commands import Interrupt, Interruption
@@ -29,6 +28,7 @@ from arbiter.service.sharing.following import Follower
 from arbiter.service.sharing.membership import Membership
 from arbiter.service.sharing.ordering import HeldBack
 from arbiter.service.sharing.whereabouts import Whereabouts
+from arbiter.service.tasks import Tasks
 
 ELSEWHERE_MS: Final = 3_000
 """The delay of a flag here if the player to move is on another server, or the player whose absence counts.
@@ -72,7 +72,7 @@ class Sharing:
         self._connections = connections
         self._clock = clock
         self._held_back = held_back
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks()
 
     # -- matches -----------------------------------------------------------------------------------------------------
 
@@ -145,7 +145,7 @@ class Sharing:
 
     def note_arrival(self, stream: PlayStream) -> None:
         """Record when a stream was opened; then its player left the servers that are gone."""
-        self._spawn(self._note_arrival(stream))
+        self._tasks.start(self._note_arrival(stream))
 
     async def _note_arrival(self, stream: PlayStream) -> None:
         with suppress(StoreFailed):  # the next heartbeat tries again
@@ -156,7 +156,7 @@ class Sharing:
 
         If it is by now another stream's, on whichever server, the player is still present.
         """
-        self._spawn(self._give_back(stream, hand_overs, left))
+        self._tasks.start(self._give_back(stream, hand_overs, left))
 
     async def _give_back(self, stream: PlayStream, hand_overs: HandOvers, left: Callable[[str], None]) -> None:
         with suppress(StoreFailed):  # the next heartbeat tries again
@@ -187,8 +187,3 @@ class Sharing:
 
     def noted(self, inform: Callable[[], None]) -> None:
         """Do nothing: the notice comes to all servers, and to this one."""
-
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)

@@ -12,6 +12,8 @@ from copy import copy
 from functools import partial
 from typing import Final
 
+from arbiter.errors import Reason, Refusal, shortened
+from arbiter.service.lookup import findable
 from arbiter.service.ports.journal import Append, Record, RecordDamaged, StoredRecord, StoreFailed, Subject
 from arbiter.service.ports.snapshots import Snapshot
 from arbiter.service.record import tournament_log
@@ -145,6 +147,42 @@ async def copy_for(dependencies: Dependencies, tournament: Tournament, command: 
     if games:
         put_back(twin, await recall(dependencies, twin, games))
     return twin
+
+
+class LogReader:
+    """Reads the logs of tournaments: one at a time, so that long ones do not fill the memory."""
+
+    def __init__(self, dependencies: Dependencies) -> None:
+        self._dependencies = dependencies
+        self._turn = asyncio.Lock()
+        self._reading: dict[str, asyncio.Task[tuple[StoredLog, int]]] = {}
+
+    async def read(self, tournament_id: str, *, folded: bool = True) -> tuple[StoredLog, int]:
+        """Return the log of a tournament, and the sequence number of its last record, as `read_log`.
+
+        Raises Refusal TOURNAMENT_NOT_FOUND, STORE_UNAVAILABLE, RECORD_DAMAGED.
+        """
+        found = None
+        if findable(tournament_id):
+            async with self._turn:
+                found = await read_log(self._dependencies, tournament_id, folded=folded)
+        if found is None:
+            name = shortened(tournament_id)
+            raise Refusal(Reason.TOURNAMENT_NOT_FOUND, f"there is no tournament {name!r} here", id=name)
+        return found
+
+    def read_soon(self, tournament_id: str) -> asyncio.Task[tuple[StoredLog, int]]:
+        """Return the task that reads a folded log, which is one for all who ask until it is read."""
+        reading = self._reading.get(tournament_id)
+        if reading is None:
+            reading = self._reading[tournament_id] = asyncio.create_task(self.read(tournament_id))
+            reading.add_done_callback(partial(self._has_read, tournament_id))
+        return reading
+
+    def _has_read(self, tournament_id: str, reading: asyncio.Task[tuple[StoredLog, int]]) -> None:
+        del self._reading[tournament_id]
+        if not reading.cancelled():
+            reading.exception()  # read it, so that asyncio does not log it if all callers have left
 
 
 class TournamentLog:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Final
 
 from arbiter.config import Limits
-from arbiter.errors import Reason, Refusal, limit_reached, shortened
+from arbiter.errors import Reason, Refusal, limit_reached
 from arbiter.matches.match import Match
 from arbiter.matches.match import Phase as MatchPhase
 from arbiter.service.lookup import findable
@@ -36,10 +36,11 @@ from arbiter.service.record import tournament_log
 from arbiter.service.record.published import Published
 from arbiter.service.record.tournament_log import Chain, StoredLog
 from arbiter.service.shielding import Shielded
+from arbiter.service.tasks import Tasks
 from arbiter.service.tournaments.driver import HAS_JUST_ENDED, TournamentDriver
 from arbiter.service.tournaments.ended import EndedTournaments
 from arbiter.service.tournaments.game_matches import abort, check, tournament_of
-from arbiter.service.tournaments.live_log import Listener, TournamentLog, copy_for, read_log
+from arbiter.service.tournaments.live_log import Listener, LogReader, TournamentLog, copy_for
 from arbiter.service.tournaments.specification import as_before, filled_in
 from arbiter.service.tournaments.tournament_ports import Dependencies
 from arbiter.tournaments import commands as do
@@ -66,12 +67,11 @@ class TournamentRegistry:
         self._drivers: dict[str, TournamentDriver] = {}
         self._ended = EndedTournaments()
         self._listeners = listeners
-        self._reading: dict[str, asyncio.Task[tuple[StoredLog, int]]] = {}
-        self._turn = asyncio.Lock()
+        self._logs = LogReader(dependencies)
         self._ruling = asyncio.Lock()  # one ruling after the end of a tournament at a time
         self._shielded = Shielded()
         self._aside: set[str] | None = None  # tournaments that were set aside at the start; None before it is over
-        self._aborting: set[asyncio.Task[None]] = set()
+        self._aborting = Tasks()
         self._stopped = False
         self._began = 0  # the last sequence number of the journal at the start
         self._log = dependencies.log
@@ -103,7 +103,7 @@ class TournamentRegistry:
         wrong: dict[str, str] = {}  # what contradicts the list, by tournament
         for tournament_id in unfinished:
             try:
-                log, last = await self._read(tournament_id)
+                log, last = await self._logs.read(tournament_id)
                 gap = await journal.last_gap(last)
                 if gap:
                     raise RecordDamaged(tournament_id, log.chain.revision, CUT.format(gap=gap), "tournament")
@@ -132,26 +132,22 @@ class TournamentRegistry:
     def match_revived(self, match: Match) -> None:
         """Abort a match that has become live again after the start, if its tournament goes on without it."""
         if self._aside is not None and self._is_left_over(match):
-            aborting = abort(self._dependencies.matches, match.id, tournament_of(match))
-            task = asyncio.create_task(aborting)
-            self._aborting.add(task)
-            task.add_done_callback(self._aborting.discard)
+            self._aborting.start(abort(self._dependencies.matches, match.id, tournament_of(match)))
 
     def _is_left_over(self, match: Match) -> bool:
         """Return whether a match's tournament goes on without it: a crash came before the match's end was stored."""
         if self._dependencies.others.page_only:
             return False  # they look too
         made_by = tournament_of(match)
+        if not made_by or made_by in (self._aside or ()):
+            return False
         driver = self._drivers.get(made_by)
-        return bool(made_by) and made_by not in (self._aside or ()) and (driver is None or not driver.expects(match))
+        return driver is None or not driver.matches.expects(match)
 
     async def stop(self) -> None:
         """Stop all drivers. After the next start, the tournaments continue from their logs."""
         self._stopped = True
-        for task in self._aborting:
-            task.cancel()
-        await asyncio.gather(*(driver.close() for driver in list(self._drivers.values())))
-        await asyncio.gather(*self._aborting, return_exceptions=True)
+        await asyncio.gather(self._aborting.cancel(), *(driver.close() for driver in self._drivers.values()))
 
     # -- commands ------------------------------------------------------------------------------------------------
 
@@ -232,7 +228,7 @@ class TournamentRegistry:
         """Rule on a game of a tournament that has ended, or correct it: it has no driver, and its log goes on."""
         async with self._ruling:
             while True:
-                log, _ = await self._read(tournament_id)
+                log, _ = await self._logs.read(tournament_id)
                 state = TournamentLog(self._dependencies, log, self._call_listeners)
                 await state.fetch([command])
                 refusal = state.decide(command).refusal
@@ -259,11 +255,11 @@ class TournamentRegistry:
             return  # every move comes here
         made_by = tournament_of(match)
         if made_by in self._drivers:
-            self._drivers[made_by].match_changed(match, published)
+            self._drivers[made_by].matches.changed(match, published)
         if match.phase is MatchPhase.ENDED:  # its players may be free for other tournaments now
             for driver in self._drivers.values():
                 if any(player in driver.tournament.entrants for player in match.players):
-                    driver.wake()
+                    driver.queue.wake()
 
     def log_grown(self, found: Sequence[StoredRecord]) -> None:
         """Inform tournaments of records of other servers, and start drivers for tournaments that they have created."""
@@ -289,7 +285,7 @@ class TournamentRegistry:
         ended = self._ended.get(tournament_id)
         if ended is not None:
             return ended
-        log, last = await asyncio.shield(self._read_soon(tournament_id))  # other callers may wait for it too
+        log, last = await asyncio.shield(self._logs.read_soon(tournament_id))  # other callers may wait for it too
         if (
             log.tournament.phase is not TournamentPhase.ENDED
             and last <= self._began
@@ -300,7 +296,7 @@ class TournamentRegistry:
 
     async def log(self, tournament_id: str) -> list[ev.Event]:
         """Return all events of a tournament. Raises as `get`."""
-        return (await self._read(tournament_id, folded=False))[0].events
+        return (await self._logs.read(tournament_id, folded=False))[0].events
 
     async def whole(self, tournament_id: str) -> Tournament:
         """Return a tournament with all its games, of which a ladder keeps only the newest in memory. Only for reading.
@@ -310,7 +306,7 @@ class TournamentRegistry:
         tournament = await self.get(tournament_id)
         if not tournament.old:
             return tournament
-        log, _ = await self._read(tournament_id, folded=False)
+        log, _ = await self._logs.read(tournament_id, folded=False)
         return log.tournament
 
     async def organiser(self, tournament_id: str) -> str:
@@ -327,31 +323,9 @@ class TournamentRegistry:
 
     # -- drivers -------------------------------------------------------------------------------------------------
 
-    async def _read(self, tournament_id: str, *, folded: bool = True) -> tuple[StoredLog, int]:
-        """Return the log of a tournament, and the sequence number of its last record. Raises Refusal.
-
-        folded: without the old games of a ladder, and only the events after its last snapshot.
-        """
-        found = None
-        if findable(tournament_id):
-            async with self._turn:  # one at a time, so that long ones do not fill the memory
-                found = await read_log(self._dependencies, tournament_id, folded=folded)
-        if found is None:
-            name = shortened(tournament_id)
-            raise Refusal(Reason.TOURNAMENT_NOT_FOUND, f"there is no tournament {name!r} here", id=name)
-        return found
-
-    def _read_soon(self, tournament_id: str) -> asyncio.Task[tuple[StoredLog, int]]:
-        """Return the task that reads a tournament's log; start it if there is none."""
-        reading = self._reading.get(tournament_id)
-        if reading is None:
-            reading = self._reading[tournament_id] = asyncio.create_task(self._read(tournament_id))
-            reading.add_done_callback(partial(self._has_read, tournament_id))
-        return reading
-
     def _take_up(self, tournament_id: str, revision: int) -> None:
         """Start a driver for a tournament that another server has created, and read its log up to a revision."""
-        self._read_soon(tournament_id).add_done_callback(partial(self._take_up_read, tournament_id, revision))
+        self._logs.read_soon(tournament_id).add_done_callback(partial(self._take_up_read, tournament_id, revision))
 
     def _take_up_read(self, tournament_id: str, revision: int, reading: asyncio.Task[tuple[StoredLog, int]]) -> None:
         if reading.cancelled() or reading.exception() is not None or self._stopped:
@@ -362,11 +336,6 @@ class TournamentRegistry:
         driver = self._drivers.get(tournament_id)
         if driver is not None:
             driver.log_grown(revision)
-
-    def _has_read(self, tournament_id: str, reading: asyncio.Task[tuple[StoredLog, int]]) -> None:
-        del self._reading[tournament_id]
-        if not reading.cancelled():
-            reading.exception()  # read it, so that asyncio does not log it if all callers have left
 
     def _admit(self, log: StoredLog) -> Tournament:
         """Start the driver of a tournament, or cache the tournament if it has ended; return its durable state.

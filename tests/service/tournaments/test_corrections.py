@@ -10,7 +10,7 @@ import pytest
 from arbiter.errors import Refusal
 from arbiter.service.ports.journal import Subject
 from arbiter.service.record.tournament_log import StoredLog
-from arbiter.service.tournaments import tournament_registry
+from arbiter.service.tournaments import live_log
 from arbiter.service.tournaments.departures import NOTE, follow_suspension
 from arbiter.service.tournaments.live_log import read_log
 from arbiter.service.tournaments.tournament_ports import Dependencies
@@ -126,7 +126,7 @@ async def test_a_ruling_elsewhere_is_not_lost_while_a_tournament_that_has_ended_
         return found
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tournament_registry, "read_log", read_slowly)
+        patch.setattr(live_log, "read_log", read_slowly)
         reading = asyncio.create_task(beside.get(tournament_id))
         await settle()
     ruled = await contest.act(tournament_id, do.Rule("org", "void", 1, Decision.VOID))

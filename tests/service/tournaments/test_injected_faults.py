@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import pytest
 
+from arbiter.errors import Refusal
 from arbiter.service.tournaments.driver import TournamentDriver
 from arbiter.service.tournaments.game_matches import abort
 from arbiter.testing.clock import run
 from arbiter.testing.random_tournaments import MANY_NO_SHOWS, drawn, restless
-from arbiter.tournaments import events as ev
+from arbiter.tournaments import commands as do
 from arbiter.tournaments.checker import violations
-from arbiter.tournaments.commands import Arrange
 from arbiter.tournaments.formats.gauntlet import Gauntlet
 from arbiter.tournaments.formats.pairer import FreePlayers
 from arbiter.tournaments.game_ends import GameResult
@@ -33,7 +33,7 @@ def seats_follow_from_the_turn(patch: pytest.MonkeyPatch) -> None:
     """A gauntlet in which the seat depends on the sum of turn and head, which is constant for each other player."""
     propose = Gauntlet.propose
 
-    def proposed(self: Gauntlet, tournament: Tournament, field: FreePlayers) -> Arrange | None:
+    def proposed(self: Gauntlet, tournament: Tournament, field: FreePlayers) -> do.Arrange | None:
         proposal = propose(self, tournament, field)
         if proposal is None:
             return None
@@ -74,16 +74,18 @@ def test_random_tournaments_find_it(
 
 def ends_without_waiting_for_its_matches(patch: pytest.MonkeyPatch) -> None:
     """A tournament that ends at once, and only then ends the running matches: one of them may just have ended."""
-    note = TournamentDriver._note_event
+    decide = TournamentDriver._decide
 
-    def noted(self: TournamentDriver, event: ev.Event) -> None:
-        note(self, event)
-        if isinstance(event, ev.Ended):
-            for match_id in self.games:
-                self._spawn(abort(self._dependencies.matches, match_id, self.id))
+    def decided(self: TournamentDriver, command: do.Command, at: int | None = None) -> Refusal | None:
+        running = list(self._newest.running.values())
+        refusal = decide(self, command, at)
+        if self._newest.end is not None:
+            for each in running:
+                self._tasks.start(abort(self._dependencies.matches, each.match, self.id))
+        return refusal
 
     patch.setattr(TournamentDriver, "_closing", lambda self, now: False)
-    patch.setattr(TournamentDriver, "_note_event", noted)
+    patch.setattr(TournamentDriver, "_decide", decided)
 
 
 def test_late_ends_of_matches_find_it(monkeypatch: pytest.MonkeyPatch) -> None:
