@@ -237,7 +237,7 @@ def test_a_tournament_of_engines_is_run_from_its_example(
     (tmp_path / "cup.toml").write_text(re.sub(r"(?m)^time = .*", 'time = "1h"', text))
     words = ["tournament", "run", str(tmp_path / "cup.toml"), "--directory", str(tmp_path / "runs"), "--no-sandbox"]
     ran = " ".join(Server(tmp_path, 1).arbiter(*words).split())
-    assert f"{games} of {games} games played" in ran
+    assert f" {games} games played" in ran
     assert "Every game ended by its rules" in ran
     with contextlib.closing(sqlite3.connect(tmp_path / "runs/run-1/arbiter.db")) as store:
         (created,) = store.execute("SELECT body FROM event WHERE subject = 'match' AND revision = 1").fetchone()
