@@ -19,6 +19,7 @@ def fails_once(name):
     before = Path(__file__).with_name(name)
     if not before.exists():
         before.touch()
+        print(f"this is {name}")
         raise LookupError(f"the first time of {name}")
 """
 PLUGINS = ("-p", "xdist.plugin", "-p", "tests.unsteady")
@@ -97,6 +98,7 @@ def test_an_unsteady_test_is_named_last_and_kept_and_does_not_fail_the_run(
     ]
     assert kept.read_text().startswith("test_planted.py::test_unsteady_0\n")
     assert "in fails_once" in kept.read_text() or "fails_once('u0')" in kept.read_text()
+    assert "--- Captured stdout call\nthis is u0\n" in kept.read_text()
 
 
 def test_a_test_that_ended_its_worker_is_played_again(project: Path) -> None:

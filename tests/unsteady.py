@@ -3,7 +3,7 @@
 As a plug-in of pytest (`-p tests.unsteady --failures FILE`) it writes the tests that failed to FILE, and lets pytest
 end with 0 if there was no other trouble. As a command (`python -m tests.unsteady FOLDER`), after all runs, it plays
 each test of the folder's files again, one at a time. A test that fails twice fails the command; so do more than `MOST`
-unsteady ones. The folder's parent then holds `unsteady.txt`, with the whole first error of each.
+unsteady ones. The folder's parent then holds `unsteady.txt`, with the whole first error of each, and what it wrote.
 
 An unsteady test is a bug all the same: mend it in the work in which it was seen.
 """
@@ -20,6 +20,8 @@ from typing import NamedTuple
 import pytest
 
 MOST = 5  #: unsteady tests that do not fail a run
+SAID = 200  #: lines of each output and log of a test that are kept with its error
+WROTE = "\n--- "  #: what begins each of them
 PLAYED_AGAIN = 40  #: failures that are played again; where there are more, no busy machine is the reason
 ENVIRONMENT = ("PYTHONPATH", "PYTHONSAFEPATH")  #: what makes a run use the compiled modules
 
@@ -42,7 +44,7 @@ class Failure(NamedTuple):
     @property
     def last_line(self) -> str:
         """Return the line of the error that says most: pytest's `E` line, or else the last one."""
-        lines = [line.strip() for line in self.error.splitlines() if line.strip()]
+        lines = [line.strip() for line in self.error.partition(WROTE)[0].splitlines() if line.strip()]
         raised = [line.removeprefix("E").strip() for line in lines if line.startswith("E ")]
         return (raised or lines[-1:] or ["no text"])[0]
 
@@ -70,7 +72,9 @@ class _Reports:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
-            self._errors.setdefault(report.nodeid, report.longreprtext or f"failed in its {report.when}")
+            said = [f"{WROTE}{title}\n" + "\n".join(text.splitlines()[-SAID:]) for title, text in report.sections]
+            error = report.longreprtext or f"failed in its {report.when}"
+            self._errors.setdefault(report.nodeid, "".join((error, *said)))
 
 
 @pytest.hookimpl(trylast=True)

@@ -26,10 +26,15 @@ from tests.store.test_shared_servers import Observer, Slow
 
 MATCHES = 3
 MOVES = 6
-SILENCE_S = 8  #: much more than a server may be silent towards the others, on a busy machine too
+GONE_MS = 4_000  #: a busy machine may keep a server silent towards the other one for more than the usual two seconds
+SILENCE_S = 8  #: much more than that
 CHARGED_MS = 2_500  #: more than any thought here
 PLAYERS = ("anna", "ben")
-SETTINGS: dict[str, Any] = {"limits__silence_ms": str(1_000 * SILENCE_S), "limits__ping_ms": "500"}
+SETTINGS: dict[str, Any] = {
+    "limits__silence_ms": str(1_000 * SILENCE_S),
+    "limits__ping_ms": "500",
+    "limits__server_silence_ms": str(GONE_MS),
+}
 
 
 class Thinker(Slow):
