@@ -25,9 +25,13 @@ PATIENT: Final = {"stall_ms": PATIENT_MS, "server_silence_ms": PATIENT_MS}
 """Limits with which a machine that is too busy to run a server interrupts no match and takes no server for gone."""
 
 
-def patient(limits: Limits | Mapping[str, Any]) -> Mapping[str, Any]:
+def patient(limits: Limits | Mapping[str, Any]) -> Limits | Mapping[str, Any]:
     """Return limits that are PATIENT, unless these are given."""
-    return {**PATIENT, **(limits.model_dump(exclude_unset=True) if isinstance(limits, Limits) else limits)}
+    if isinstance(limits, Limits):
+        return limits.model_copy(
+            update={name: ms for name, ms in PATIENT.items() if name not in limits.model_fields_set}
+        )
+    return {**PATIENT, **limits}
 
 
 class Served:
