@@ -12,12 +12,10 @@ from arbiter.matches.adjudication import AdjudicationRules
 from arbiter.matches.commands import ReportFault
 from arbiter.matches.events import Cause
 from arbiter.matches.match import with_position
-from arbiter.service.matches.live import DRAINING
 from arbiter.service.matches.match_registry import MatchRegistry
 from arbiter.service.observing.feed import Reached
 from arbiter.service.ports.journal import Filter, TournamentFilter
 from arbiter.service.record.published import Published
-from arbiter.service.tournaments.command_queue import CommandQueue
 from arbiter.testing import guarantees
 from arbiter.testing.clock import NOON_MS, settle, virtually
 from arbiter.testing.guarantees import Received
@@ -395,11 +393,3 @@ async def test_a_tournament_that_ended_long_ago_is_read_once_for_all_who_ask() -
     assert found[0].results == log.tournament.results
     with pytest.raises(Refusal):
         await tournaments.get("t-none")
-
-
-@virtually
-async def test_a_command_that_comes_while_its_server_stops_is_answered() -> None:
-    queue = CommandQueue()
-    waiting = queue.submit(do.Tick())
-    queue.close(lambda _: DRAINING)
-    assert (await waiting, await queue.submit(do.Tick())) == (DRAINING, DRAINING)
