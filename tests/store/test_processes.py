@@ -27,7 +27,7 @@ from arbiter.matches.signing import PublicKey, checking
 from arbiter.runtime.loop import PAGE_NICE
 from arbiter.runtime.loopback import free_port
 from arbiter.runtime.own_postgres import LONGEST_SOCKET, OwnPostgres, running
-from arbiter.testing.served import PATIENT
+from arbiter.testing.served import PATIENT_MS
 from tests.clients.toolchains import require
 from tests.documents import block
 from tests.e2e.evidence import ENDS_OF_AN_OUTAGE, events_of
@@ -134,8 +134,7 @@ async def test_the_process_that_has_the_page_alone_is_killed_and_no_player_notic
     own_postgres: None, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     require("chromium", why="a person plays in it")
-    for limit, most in PATIENT.items():
-        monkeypatch.setenv(f"ARBITER_LIMITS__{limit.upper()}", str(most))
+    monkeypatch.setenv("ARBITER_LIMITS__STALL_MS", str(PATIENT_MS))
     file = folder / "arbiter.toml"
     file.write_text(f'web = "127.0.0.1:{free_port()}"\nweb_process = true\npostgres = "{folder}/pg"\n')
     server = Server(folder, free_port(), store=None, options=("--config", str(file), "--bot", "random"))
