@@ -114,7 +114,7 @@ def _section(title: str, rows: Sequence[tuple[str, str]]) -> None:
     out.print(drawn, soft_wrap=False)
 
 
-RULES: Final = """Let a program ask the rules of a game. The commands show them to people, check and serve them.
+RULES: Final = """Let a program ask the rules of a game. For people there is `arbiter rules show GAME`.
 
 `arbiter rules GAME` reads one command per line from standard input and writes one line of answer for each: `new`,
 `set TEXT`, `play MOVE…`, `moves`, `outcome`, `claim`, `turn`, `board`, `perft N`. If the rules refuse a command, the

@@ -10,7 +10,7 @@ from arbiter_protos.v1 import match_pb2_grpc
 from arbiter.config import Limits
 from arbiter.rpc.move_stream import MoveStream
 from arbiter.rpc.observe import Observations
-from arbiter.rpc.servicing import Context, MessageWriter, call_of, translated
+from arbiter.rpc.servicing import Context, MessageWriter, call_of, in_portions
 from arbiter.rpc.unread import Unread
 from arbiter.service.gate.match_calls import MatchGate
 from arbiter.service.gate.paging import PageRequest
@@ -40,7 +40,7 @@ class MatchServicer(match_pb2_grpc.MatchServiceServicer):
     async def ListMatches(self, request: pb.ListMatchesRequest, context: Context) -> pb.ListMatchesResponse:
         page = PageRequest(request.page_size, request.page_token)
         found = await self._matches.list(call_of(context), wanted_of(request), page)
-        matches = await translated(map(listed_message, found.items))
+        matches = await in_portions(map(listed_message, found.items))
         return pb.ListMatchesResponse(matches=matches, next_page_token=found.next_token)
 
     # -- moves ---------------------------------------------------------------------------------------------------

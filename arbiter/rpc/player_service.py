@@ -5,7 +5,7 @@ from __future__ import annotations
 from arbiter_protos.v1 import player_pb2 as pb
 from arbiter_protos.v1 import player_pb2_grpc
 
-from arbiter.rpc.servicing import Context, call_of, translated
+from arbiter.rpc.servicing import Context, call_of, in_portions
 from arbiter.service.gate.account_calls import AccountGate
 from arbiter.service.gate.paging import PageRequest
 from arbiter.service.gate.player_calls import PlayerGate
@@ -43,7 +43,7 @@ class PlayerServicer(player_pb2_grpc.PlayerServiceServicer):
 
     async def ListPlayers(self, request: pb.ListPlayersRequest, context: Context) -> pb.ListPlayersResponse:
         page = await self._players.list(call_of(context), PageRequest(request.page_size, request.page_token))
-        players = await translated(map(player_message, page.items))
+        players = await in_portions(map(player_message, page.items))
         return pb.ListPlayersResponse(players=players, next_page_token=page.next_token)
 
     async def UpdateProfile(self, request: pb.UpdateProfileRequest, context: Context) -> pb.UpdateProfileResponse:
@@ -76,7 +76,7 @@ class PlayerServicer(player_pb2_grpc.PlayerServiceServicer):
     async def ListTokens(self, request: pb.ListTokensRequest, context: Context) -> pb.ListTokensResponse:
         asked = PageRequest(request.page_size, request.page_token)
         page = await self._players.list_tokens(call_of(context), request.player, asked)
-        tokens = await translated(map(token_message, page.items))
+        tokens = await in_portions(map(token_message, page.items))
         return pb.ListTokensResponse(tokens=tokens, next_page_token=page.next_token)
 
     async def RevokeToken(self, request: pb.RevokeTokenRequest, context: Context) -> pb.RevokeTokenResponse:
@@ -107,5 +107,5 @@ class PlayerServicer(player_pb2_grpc.PlayerServiceServicer):
     async def ListChallenges(self, request: pb.ListChallengesRequest, context: Context) -> pb.ListChallengesResponse:
         asked = PageRequest(request.page_size, request.page_token)
         page = await self._players.list_challenges(call_of(context), asked)
-        challenges = await translated(map(challenge_message, page.items))
+        challenges = await in_portions(map(challenge_message, page.items))
         return pb.ListChallengesResponse(challenges=challenges, next_page_token=page.next_token)

@@ -8,7 +8,7 @@ from arbiter_protos.v1 import rating_pb2 as pb
 from arbiter_protos.v1 import rating_pb2_grpc
 
 from arbiter.config import Limits
-from arbiter.rpc.servicing import Context, MessageWriter, call_of, translated
+from arbiter.rpc.servicing import Context, MessageWriter, call_of, in_portions
 from arbiter.rpc.unread import Unread
 from arbiter.service.gate.paging import PageRequest
 from arbiter.service.gate.rating_calls import RatingGate
@@ -34,7 +34,7 @@ class RatingServicer(rating_pb2_grpc.RatingServiceServicer):
     async def GetLeaderboard(self, request: pb.GetLeaderboardRequest, context: Context) -> pb.GetLeaderboardResponse:
         asked = PageRequest(request.page_size, request.page_token)
         page = await self._ratings.leaderboard(call_of(context), request.game, request.all_versions, asked)
-        return board_message(page, await translated(map(row_message, page.rows)))
+        return board_message(page, await in_portions(map(row_message, page.rows)))
 
     async def GetRating(self, request: pb.GetRatingRequest, context: Context) -> pb.GetRatingResponse:
         points = request.history_points

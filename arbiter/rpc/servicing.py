@@ -183,7 +183,7 @@ def _has_ended(reading: asyncio.Task[Any]) -> None:
         reading.exception()  # of a call that is over
 
 
-async def translated(rows: Iterable[M]) -> list[M]:
+async def in_portions(rows: Iterable[M]) -> list[M]:
     """Return the rows of a long answer, each of which is made when it is taken; other tasks run between portions."""
     messages = []
     for number, message in enumerate(rows, 1):

@@ -9,7 +9,7 @@ from arbiter_protos.v1 import tournament_pb2 as pb
 from arbiter_protos.v1 import tournament_pb2_grpc
 
 from arbiter.config import Limits
-from arbiter.rpc.servicing import Context, MessageWriter, call_of, translated
+from arbiter.rpc.servicing import Context, MessageWriter, call_of, in_portions
 from arbiter.rpc.unread import Unread
 from arbiter.service.gate.entries import EntryRequest
 from arbiter.service.gate.paging import PageRequest
@@ -140,17 +140,17 @@ class TournamentServicer(tournament_pb2_grpc.TournamentServiceServicer):
     async def ListTournaments(self, request: pb.ListTournamentsRequest, context: Context) -> pb.ListTournamentsResponse:
         page = PageRequest(request.page_size, request.page_token)
         found = await self._tournaments.list(call_of(context), wanted_of(request), page)
-        tournaments = await translated(map(summary_message, found.items))
+        tournaments = await in_portions(map(summary_message, found.items))
         return pb.ListTournamentsResponse(tournaments=tournaments, next_page_token=found.next_token)
 
     async def GetStandings(self, request: pb.GetStandingsRequest, context: Context) -> pb.GetStandingsResponse:
         found, table = await self._tournaments.standings(call_of(context), request.tournament_id, request.category)
-        rows = await translated(map(standings_row_message, table.rows))
+        rows = await in_portions(map(standings_row_message, table.rows))
         return standings_message(found, table, rows)
 
     async def GetSeries(self, request: pb.GetSeriesRequest, context: Context) -> pb.GetSeriesResponse:
         series = await self._series.get(call_of(context), request.tournament_id)
-        return series_message(series, await translated(map(partial(series_row_message, series), series.rows)))
+        return series_message(series, await in_portions(map(partial(series_row_message, series), series.rows)))
 
     async def ExportTournament(  # type: ignore[override]  # writes on its context
         self, request: pb.ExportTournamentRequest, context: Context
@@ -201,5 +201,5 @@ def _change(request: _Changing) -> Change:
 async def _whole(parts: tuple[pb.Tournament, Iterable[pb.Entrant]]) -> pb.Tournament:
     """Return a tournament with its entrants. Other tasks run while their messages are made."""
     tournament, entrants = parts
-    tournament.entrants.extend(await translated(entrants))
+    tournament.entrants.extend(await in_portions(entrants))
     return tournament

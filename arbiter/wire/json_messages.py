@@ -8,7 +8,7 @@ from typing import Final
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
-PART: Final = 2_048  #: bytes, for which a millisecond is needed
+PART: Final = 2_048  #: bytes that become JSON in about a millisecond
 
 
 class JsonBytes(bytes):

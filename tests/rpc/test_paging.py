@@ -9,7 +9,7 @@ from typing import Any
 from arbiter_protos.v1 import player_pb2 as pb
 
 from arbiter.errors import Reason
-from arbiter.rpc.servicing import PORTION, translated
+from arbiter.rpc.servicing import PORTION, in_portions
 from tests.rpc.calls import Stubs, refused
 
 Ask = Callable[[int, str], Awaitable[Any]]
@@ -81,7 +81,7 @@ async def test_challenges(stubs: Stubs) -> None:
 
 def test_the_rows_of_a_long_answer_become_messages_in_steps() -> None:
     made, steps = list[int](), list[int]()
-    work = translated(map(made.append, range(3 * PORTION + 1)))
+    work = in_portions(map(made.append, range(3 * PORTION + 1)))
     with suppress(StopIteration):
         while True:
             work.send(None)

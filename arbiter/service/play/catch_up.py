@@ -22,6 +22,7 @@ from arbiter.service.matches.match_registry import MatchRegistry
 from arbiter.service.play.session import ChallengeItem, EndedItem, Item, SeekItem, Session
 from arbiter.service.ports.directory import Challenge, Directory, Player
 from arbiter.service.ports.journal import MatchSummary, StoreFailed
+from arbiter.service.tasks import Tasks
 
 PAGE: Final = 200  #: results or challenges in one read
 
@@ -49,7 +50,7 @@ class CatchUp:
         self._first_items = first_items
         self._others = others
         self._most = limits.unacknowledged_results + limits.open_matches_of_player
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks()
         self._reads: dict[str, set[asyncio.Event]] = {}  # by player; set by a new result or challenge
         self._new_seeks: dict[int, list[Challenge]] = {}  # created during each read under way
 
@@ -98,9 +99,7 @@ class CatchUp:
     def acknowledge(self, session: Session, cursor: str) -> None:
         """Note which results the bot has seen. A cursor after the last result that this stream has sent is ignored."""
         if cursor.isascii() and cursor.isdigit() and len(cursor) <= 18 and int(cursor) <= session.last_result:
-            task = asyncio.create_task(self._acknowledge(session, int(cursor), session.received(int(cursor))))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._tasks.start(self._acknowledge(session, int(cursor), session.received(int(cursor))))
 
     async def _acknowledge(self, session: Session, cursor: int, received: Collection[int]) -> None:
         with suppress(StoreFailed):  # the results are sent again

@@ -11,6 +11,7 @@ from arbiter.matches.match import Match
 from arbiter.service.play.session import Extras, TurnListing
 from arbiter.service.ports.log import Logger
 from arbiter.service.ports.rules import RulesWorker
+from arbiter.service.tasks import Tasks
 
 
 class MoveLists:
@@ -20,14 +21,12 @@ class MoveLists:
         self._rules = rules
         self._limits = limits
         self._longest_ms = longest_ms
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks()
         self._log = log
 
     def request(self, match: Match, extras: Extras, then: Callable[[TurnListing | None], None]) -> None:
         """Call `then` with the legal moves of a match, or with None if they can't be listed in time."""
-        task = asyncio.create_task(self._list(match, extras, then))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks.start(self._list(match, extras, then))
 
     async def _list(self, match: Match, extras: Extras, then: Callable[[TurnListing | None], None]) -> None:
         listed = None
