@@ -230,7 +230,9 @@ class Writer:
             self._checkpoint_due.set()
 
     def _gather(self, group: list[Job]) -> None:
-        """Add what is queued to a group."""
+        """Add what is queued to a group. What the event loop queues just now comes whole."""
+        with self._gate:
+            pass
         while len(group) < self._largest and not self._ended:
             try:
                 job = self._jobs.get_nowait()

@@ -147,14 +147,21 @@ async def test_of_too_many_agents_the_one_without_a_match_goes_that_is_unused_fo
     from arbiter.agents import serving
 
     monkeypatch.setattr(serving, "MOST_AGENTS", 2)
+    waits = asyncio.Event()
+
+    async def progressed(*_: object) -> None:
+        waits.set()
+
     async with page() as found, AsyncExitStack() as agents:
         tokens = [await found.token(f"model{number}") for number in range(3)]
         first, second, third = [await agents.enter_async_context(found.agent(token)) for token in tokens]
-        await said(second, "overview")
-        waiting = asyncio.create_task(said(second, "wait", seconds=600))
+        waiting = asyncio.create_task(second.call_tool("wait", {"seconds": 600}, progress_callback=progressed))
+        await waits.wait()
         await said(first, "overview")
         assert (await said(third, "overview"))[1]["you"] == "model2"
-        assert (await waiting)[1]["nothing_yet"], "it does not wait for what it can't hear of"
+        told = (await waiting).structured_content
+        assert told is not None
+        assert told["nothing_yet"], "it does not wait for what it can't hear of"
         for agent, name in ((second, "model1"), (first, "model0")):
             assert (await said(agent, "overview"))[1]["you"] == name
         bot = asyncio.create_task(arb.play(RandomBot(1), found.server.address, token=tokens[2], tls=arb.NO_TLS))

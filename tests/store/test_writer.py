@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import queue
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -80,6 +81,28 @@ async def test_writes_of_one_turn_of_the_event_loop_share_a_transaction_while_th
     assert writer.queued() == 20
     await asyncio.gather(*asked)
     assert len(commits) == 1
+
+
+async def test_writes_of_one_turn_share_a_transaction_though_the_writer_wakes_at_the_first(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Queue(queue.SimpleQueue[Any]):
+        """Waits until the writer's thread has taken the first write."""
+
+        taken = False
+
+        def put(self, item: object, *_: object) -> None:
+            super().put(item)
+            while not self.taken:
+                self.taken = self.empty()
+
+    monkeypatch.setattr(queue, "SimpleQueue", Queue)
+    writer = Writer(engine, structlog.get_logger(), unlocked=False)
+    commits: list[int] = []
+    event.listen(engine, "commit", lambda connection: commits.append(1))
+    await asyncio.gather(*[writer.write(note(f"n{n}")) for n in range(20)])
+    assert len(commits) == 1
+    writer.close()
 
 
 async def test_a_write_that_fails_among_those_of_one_turn_fails_alone(engine: Engine, writer: Writer) -> None:
