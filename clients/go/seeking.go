@@ -213,13 +213,17 @@ func (s *seeker) make(ctx context.Context, place *place) error {
 	return nil
 }
 
+// withdraw withdraws a seek. If another player has just accepted it, it counts as open until the stream says so.
 func (s *seeker) withdraw(ctx context.Context, place *place) error {
 	s.mu.Lock()
 	open := place.challengeID
 	s.mu.Unlock()
 	err := s.client.DeclineChallenge(ctx, open, "")
 	var refusal *ArbiterError
-	if err != nil && !(errors.As(err, &refusal) && refusal.Reason == ReasonChallengeNotFound) { // accepted meanwhile
+	if errors.As(err, &refusal) && refusal.Reason == ReasonChallengeNotFound {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	s.mu.Lock()

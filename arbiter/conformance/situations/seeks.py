@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
 
-from arbiter_protos.v1 import player_pb2
+from arbiter_protos.v1 import play_pb2, player_pb2
 
 from arbiter.conformance.bot_match import BotMatch
 from arbiter.conformance.clauses import CLIENTS, clause
@@ -17,6 +19,9 @@ MATCHES = 2
 SEEKS = 3
 MOST_LISTED = 1_000  #: seeks
 SEEKS_S = 5.0  #: time limit from a bot's hello to its first seek
+SEEKS_AGAIN_S = 1.0  #: in which a bot that is wrong seeks once more
+LOOK_S = 0.05  #: between two looks at the open seeks
+LOOKS = 300  #: at most, until there are enough
 ALL_GAMES_S = 300.0
 
 
@@ -57,27 +62,99 @@ async def matches(testbed: Testbed) -> None:
 
 async def _accept(testbed: Testbed, agreed: dict[str, BotMatch]) -> None:
     """Accept every seek of the bot, without end, and play the matches."""
-    opponent, challenges = await testbed.opponent(), testbed.arbiter.challenges
     while True:
-        for seek in await challenges.open(opponent, "", MOST_LISTED):
-            if seek.challenger != testbed.player or seek.opponent:
-                continue
-            try:
-                made = await challenges.accept(opponent, seek.challenge_id)
-            except Refusal:  # the bot has withdrawn it meanwhile
-                continue
-            testbed.trace.note(f"accepts the seek {seek.challenge_id}: {made.id}")
-            match = agreed[made.id] = testbed.matches[made.id]
-            await match.arrive()
-            match.go_on()
-        await testbed.quiet(lambda: False, 0.05)
+        for seek in await _open(testbed):
+            with suppress(Refusal):  # the bot has withdrawn it meanwhile
+                match = await _accepted(testbed, seek)
+                agreed[match.id] = match
+                match.go_on()
+        await testbed.quiet(lambda: False, LOOK_S)
+
+
+async def _open(testbed: Testbed) -> list[str]:
+    """Return the ids of the bot's open seeks, the oldest first."""
+    challenges = await testbed.arbiter.challenges.open(await testbed.opponent(), "", MOST_LISTED)
+    return [each.challenge_id for each in challenges if each.challenger == testbed.player and not each.opponent]
+
+
+async def _accepted(testbed: Testbed, seek: str) -> BotMatch:
+    """Accept a seek, and arrive at its match. Raises Refusal."""
+    made = await testbed.arbiter.challenges.accept(await testbed.opponent(), seek)
+    testbed.trace.note(f"accepts the seek {seek}: {made.id}")
+    await testbed.matches[made.id].arrive()
+    return testbed.matches[made.id]
+
+
+@clause(
+    "seeks.taken",
+    "counts a seek that it could not withdraw until it is closed",
+    "A seek that another player accepts just before the client withdraws it counts as open until the stream says that it "
+    "is closed.",
+    CLIENTS,
+    slow=True,
+    cold=True,
+)
+async def taken(testbed: Testbed) -> None:
+    """Start the bot with --matches 2 and three times --seek; accept a seek, and the other one as it is withdrawn."""
+    game = testbed.game()
+    news = _News(testbed)
+    await testbed.start("--matches", str(MATCHES), *("--seek", game) * SEEKS)
+    await _has_sought(testbed)
+    for _ in range(LOOKS):
+        if len(seeks := await _open(testbed)) >= MATCHES:
+            break
+        await testbed.quiet(lambda: testbed.gone, LOOK_S)
+    else:
+        raise Failed(f"it has not sought {MATCHES} matches")
+    first = await _accepted(testbed, seeks[0])
+    with testbed.proxy.calls_held(lambda request: isinstance(request, player_pb2.DeclineChallengeRequest)):
+        news.tell(first.id)  # but not that its seek is closed: now it has one match left, and two seeks
+        await testbed.until(lambda: bool(_asked(testbed, "DeclineChallenge")), "the bot to withdraw a seek")
+        second = await _accepted(testbed, seeks[1])
+    news.tell(seeks[0])
+    if await testbed.quiet(lambda: _asked(testbed, "CreateSeek") > MATCHES, SEEKS_AGAIN_S):
+        raise Failed("it has one match left and one seek accepted, and seeks another match")
+    news.tell(seeks[1], second.id)
+    for match in (first, second):
+        await match.end()
+    await testbed.until(lambda: testbed.gone, f"the bot to end by itself after {MATCHES} matches", START_S)
+
+
+class _News:
+    """Holds back what the stream says of a match, and of the end of a seek, until it is to be told."""
+
+    def __init__(self, testbed: Testbed) -> None:
+        self._proxy = testbed.proxy
+        self._told: set[str] = set()
+        self._held: list[play_pb2.PlayItem] = []
+        self._proxy.down = self._down
+
+    def tell(self, *subjects: str) -> None:
+        """Say what is known, and what comes, of the matches or seeks with these ids."""
+        self._told.update(subjects)
+        held, self._held = self._held, []
+        self._proxy.live.send(*(told for item in held for told in self._down(item)))
+
+    def _down(self, item: play_pb2.PlayItem) -> Sequence[play_pb2.PlayItem]:
+        kind = item.WhichOneof("item")
+        body = getattr(item, kind) if kind else None
+        subject = getattr(body, "challenge_id", "") or getattr(body, "match_id", "")
+        if not subject or subject in self._told:
+            return (item,)
+        self._held.append(item)
+        return ()
+
+
+def _asked(testbed: Testbed, method: str) -> int:
+    """Return how often the bot has called a method."""
+    return sum(call.method.endswith(method) for call in testbed.trace.called)
 
 
 async def _has_sought(testbed: Testbed) -> None:
     """Wait for the bot's first seek. Raises NotApplicable if the bot ends or plays without one."""
 
     def sought() -> bool:
-        return any(call.method.endswith("CreateSeek") for call in testbed.trace.called)
+        return bool(_asked(testbed, "CreateSeek"))
 
     await testbed.quiet(lambda: sought() or testbed.gone or bool(testbed.trace.items("hello")), START_S)
     if not await testbed.quiet(lambda: sought() or testbed.gone, SEEKS_S) or not sought():
@@ -92,13 +169,9 @@ async def outage(testbed: Testbed) -> None:
     await testbed.start("--seek", testbed.game())
     await _has_sought(testbed)
     testbed.proxy.refuse_call = lambda request: None
-    before = len(testbed.trace.called)
+    before = _asked(testbed, "CreateSeek")
     testbed.cut()
-
-    def again() -> bool:
-        return any(call.method.endswith("CreateSeek") for call in testbed.trace.called[before:])
-
-    await testbed.until(again, "the bot to seek again", START_S)
+    await testbed.until(lambda: _asked(testbed, "CreateSeek") > before, "the bot to seek again", START_S)
 
 
 def _refused(name: str, what: str, terms: str) -> None:

@@ -115,14 +115,14 @@ void Policies::open(Seek& seek) {
   }
 }
 
-// Forgets a seek only once the server has said that it is no longer open.
+// Withdraws a seek. If another player has just accepted it, it counts as open until the stream says so.
 void Policies::withdraw(Seek& seek) {
   try {
     client_.decline_challenge(seek.id);
+    seek.id.clear();
   } catch (const ArbiterError& error) {
-    if (error.reason() != Reason::CHALLENGE_NOT_FOUND) throw;  // another player has accepted it meanwhile
+    if (error.reason() != Reason::CHALLENGE_NOT_FOUND) throw;
   }
-  seek.id.clear();
 }
 
 }  // namespace arbiter

@@ -149,12 +149,14 @@ class Seeker:
         return None
 
     async def _withdraw(self, place: Place) -> None:
+        """Withdraw a seek. If another player has just accepted it, it counts as open until the stream says so."""
         try:
             await self._client.decline_challenge(place.challenge_id)
         except ArbiterError as error:
-            if error.reason != Reason.CHALLENGE_NOT_FOUND:  # another player has accepted it meanwhile
+            if error.reason != Reason.CHALLENGE_NOT_FOUND:
                 raise
-        place.challenge_id = ""
+        else:
+            place.challenge_id = ""
 
 
 def _fits(seek: Challenge, terms: Terms) -> bool:

@@ -190,12 +190,16 @@ impl Seeker {
         Ok(None)
     }
 
+    /// Withdraws a seek. If another player has just accepted it, it counts as open until the stream says so.
     async fn withdraw(&self, place: &mut Place) -> Result<(), Error> {
         match self.client.decline_challenge(&place.challenge_id, "").await {
-            Err(failure) if failure.reason() != Some(Reason::ChallengeNotFound) => return Err(failure),
-            _ => place.challenge_id.clear(), // or somebody accepted it just now
+            Err(failure) if failure.reason() == Some(Reason::ChallengeNotFound) => Ok(()),
+            Err(failure) => Err(failure),
+            Ok(()) => {
+                place.challenge_id.clear();
+                Ok(())
+            }
         }
-        Ok(())
     }
 
     fn told(&self) -> MutexGuard<'_, Told> {

@@ -103,14 +103,15 @@ export class Seeker {
     }
   }
 
-  /** Withdraws the seeks for some terms; each is forgotten once the server has said that it is no longer open. */
+  /** Withdraws the seeks for some terms. One that another player has just accepted counts until the stream says so. */
   async #withdraw(unwanted: readonly Terms[]): Promise<void> {
     for (const terms of unwanted) {
-      await this.client.declineChallenge(this.#seeks.get(terms) ?? "").catch((error: unknown) => {
-        const accepted = error instanceof ArbiterError && error.reason === "CHALLENGE_NOT_FOUND";
-        if (!accepted) throw error;
-      });
-      this.#seeks.delete(terms);
+      try {
+        await this.client.declineChallenge(this.#seeks.get(terms) ?? "");
+        this.#seeks.delete(terms);
+      } catch (error) {
+        if (!(error instanceof ArbiterError && error.reason === "CHALLENGE_NOT_FOUND")) throw error;
+      }
     }
   }
 }

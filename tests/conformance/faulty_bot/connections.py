@@ -137,11 +137,26 @@ class IsSlow(Fault):
 class KeepsItsSeeksOpen(Fault):
     """Keeps its seeks open, however many matches it plays."""
 
-    fails = ("seeks.matches",)
+    fails = ("seeks.matches", "seeks.taken")
 
     def patch(self) -> None:
         replace(slots.MatchSlots, "left", property(lambda one: None))
         replace(slots.MatchSlots, "full", property(lambda one: False))
+
+
+class ForgetsAnAcceptedSeek(Fault):
+    """Forgets a seek that it withdraws too late, before the stream has said which match it became."""
+
+    fails = ("seeks.taken",)
+
+    def patch(self) -> None:
+        withdraw = seeking.Seeker._withdraw
+
+        async def forget(one: seeking.Seeker, place: seeking.Place) -> None:
+            await withdraw(one, place)
+            place.challenge_id = ""
+
+        replace(seeking.Seeker, "_withdraw", forget)
 
 
 class KeepsRefusedTerms(Fault):

@@ -252,6 +252,7 @@ final class Seeking {
         }
     }
 
+    /** Withdraws a seek. If another player has just accepted it, it counts as open until the stream says so. */
     private void withdraw(Place place) {
         String id;
         synchronized (this) {
@@ -263,9 +264,10 @@ final class Seeking {
         try {
             client.declineChallenge(id, "");
         } catch (ArbiterException error) {
-            if (error.reason() != Reason.CHALLENGE_NOT_FOUND) { // somebody accepted it just now
-                throw error;
+            if (error.reason() == Reason.CHALLENGE_NOT_FOUND) {
+                return;
             }
+            throw error;
         }
         synchronized (this) {
             if (place.challengeId.equals(id)) {
