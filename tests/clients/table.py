@@ -95,7 +95,7 @@ def column(outcomes: Sequence[ClauseResult]) -> tuple[str, ...]:
 
 def table(columns: Mapping[str, Sequence[str]]) -> str:
     """Return the table: a row for each chapter, a column for each language."""
-    head = ["| | " + " | ".join(columns) + " |", "| -- |" + " -- |" * len(columns)]
+    head = ["|  | " + " | ".join(columns) + " |", "| -- |" + " -- |" * len(columns)]
     rows = [
         f"| {title} | " + " | ".join(cells[n] for cells in columns.values()) + " |"
         for n, title in enumerate(CHAPTERS.values())
@@ -129,7 +129,7 @@ def main() -> int:
         print(f"{language.name}: {json.dumps(columns[language.name])}", file=sys.stderr)
     columns = {name: columns[name] for name in everything() if name in columns}
     before, after = page[: page.index(BEGIN) + len(BEGIN)], page[page.index(END) :]
-    PAGE.write_text(before + table(columns) + after, encoding="utf-8")
+    PAGE.write_text(f"{before}\n{table(columns)}\n{after}", encoding="utf-8")
     print("\n".join(failed), file=sys.stderr)
     return 1 if failed else 0
 
