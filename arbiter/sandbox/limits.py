@@ -16,7 +16,6 @@ from typing import Annotated, Final, NamedTuple
 from arbiter.options import Option, bounds_of
 
 MIB: Final = 1_048_576
-MAPPED: Final = 4  #: address space of one process, as a multiple of the bot's memory limit
 LOCKED: Final = 65_536  #: bytes of locked memory for each process
 QUEUED: Final = 65_536  #: bytes in message queues (mq_open)
 PLACES: Final = ("/tmp", "/dev/shm")  #: where a bot can write
@@ -60,11 +59,14 @@ def in_words(limit: str, value: int) -> str:
 
 
 def of_process(limits: ResourceLimits) -> list[tuple[int, int]]:
-    """Return the limits that the kernel enforces for each process: resource of setrlimit(2), and maximum."""
+    """Return the limits that the kernel enforces for each process: resource of setrlimit(2), and maximum.
+
+    Address space is not limited. Memory that a process maps and never uses costs nothing, and some engines, such as
+    Ethereal 12, map the stack of a new thread for each move and keep it.
+    """
     return [
         (resource.RLIMIT_NPROC, limits.processes),
         (resource.RLIMIT_NOFILE, limits.files),
-        (resource.RLIMIT_DATA, MAPPED * limits.memory_mb * MIB),
         (resource.RLIMIT_FSIZE, limits.tmp_mb * MIB),
         (resource.RLIMIT_MEMLOCK, LOCKED),
         (resource.RLIMIT_MSGQUEUE, QUEUED),
