@@ -251,6 +251,42 @@ def test_a_tournament_of_engines_is_run_from_its_example(
     assert all(asked in dialogue and answered in dialogue for dialogue in dialogues)
 
 
+SHORT_CLOCKS = """
+name = "Short clocks"
+format = "gauntlet"
+games = ["chess"]
+time = "1s+10ms"
+at_once = 2
+
+[options]
+cycles = 100
+
+[openings]
+plies = 6
+seed = "short clocks"
+
+[[bots]]
+name = "stockfish"
+uci = "stockfish"
+
+[[bots]]
+name = "ethereal"
+uci = "ethereal-chess"
+"""
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(0)  # five minutes or more
+def test_no_clock_runs_out_in_two_hundred_games_of_a_second_each(tmp_path: Path) -> None:
+    """On a quiet machine. Ethereal maps the stack of a new thread for each move."""
+    require(STOCKFISH, ETHEREAL, why="chess engines play on short clocks")
+    (tmp_path / "cup.toml").write_text(SHORT_CLOCKS)
+    words = ["tournament", "run", str(tmp_path / "cup.toml"), "--directory", str(tmp_path)]
+    ran = Server(tmp_path, 1).arbiter(*words, most_s=3_600)
+    assert "200 games and " in ran
+    assert "Every game ended by its rules" in ran
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
