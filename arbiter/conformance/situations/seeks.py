@@ -88,8 +88,8 @@ async def _accepted(testbed: Testbed, seek: str) -> BotMatch:
 @clause(
     "seeks.taken",
     "counts a seek that it could not withdraw until it is closed",
-    "A seek that another player accepts just before the client withdraws it counts as open until the stream says that it "
-    "is closed.",
+    "A seek that another player accepts just before the client withdraws it counts as open until the stream says that "
+    "it is closed.",
     CLIENTS,
     slow=True,
     cold=True,
