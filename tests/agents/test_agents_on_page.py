@@ -149,7 +149,7 @@ async def test_of_too_many_agents_the_one_without_a_match_goes_that_is_unused_fo
     monkeypatch.setattr(serving, "MOST_AGENTS", 2)
     waits = asyncio.Event()
 
-    async def progressed(*_: object) -> None:
+    async def progressed(progress: float, total: float | None, message: str | None) -> None:
         waits.set()
 
     async with page() as found, AsyncExitStack() as agents:

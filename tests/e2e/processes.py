@@ -106,10 +106,10 @@ class Server:
         with self.process.stdout:
             return self.process.wait()
 
-    def arbiter(self, *words: str, check: bool = True, most_s: float = 240.0) -> str:
+    def arbiter(self, *words: str, check: bool = True) -> str:
         """Run a command as a user of this server; return its output."""
         run = subprocess.run(
-            [BIN / "arbiter", *words], env=self.environment, capture_output=True, text=True, check=False, timeout=most_s
+            [BIN / "arbiter", *words], env=self.environment, capture_output=True, text=True, check=False, timeout=1_200
         )
         assert not check or run.returncode == 0, run.stderr
         return run.stdout
