@@ -80,8 +80,8 @@ def test_with_several_matches_a_line_goes_to_those_that_it_names_or_to_all(bot_l
     bot_log.ended("m1", 20)
     bot_log.wrote(b"m1 is over\n", 25)
     bot_log.keep(30)
-    assert kept(bot_log, "m1") == "both\n"
-    assert kept(bot_log, "m2") == "m2: better\nboth\nm1 is over\n"
+    assert kept(bot_log, "m1") == "both\nm1 is over\n"
+    assert kept(bot_log, "m2") == "m2: better\nboth\n"
 
 
 def test_a_match_that_ended_long_ago_is_forgotten_except_the_last(bot_log: BotLog) -> None:

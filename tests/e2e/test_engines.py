@@ -108,9 +108,9 @@ async def test_an_engine_thinks_in_its_opponents_time(caplog: pytest.LogCaptureF
         one, other = bots
         finished = await play_local_match(one, other, "chess", time_control="1h", position=position)
     assert finished.result.cause is arb.Cause.RULES, "and not by a fault; how long it could ponder decides how it ends"
-    assert "ponderer < ponderhit" in caplog.messages
-    assert "ponderer < go ponder depth 6" in caplog.messages
-    assert not any("ponder" in line for line in caplog.messages if line.startswith("other < "))
+    assert "ponderer in local < ponderhit" in caplog.messages
+    assert "ponderer in local < go ponder depth 6" in caplog.messages
+    assert not any("ponder" in line for line in caplog.messages if line.startswith("other in local < "))
 
 
 @pytest.mark.timeout(3_600)

@@ -2,8 +2,8 @@
 
 A line belongs to the matches of the bot that were under way when the line was read: from the creation of a match, as
 recorded, to its end. Between two matches it belongs to the earlier one, and before the first match to `start.log`. For
-a bot that plays one game at a time this is one match. If several are under way, the line does not say to which it
-belongs: a line that contains the ids of some of them belongs to these, any other line is saved with each.
+a bot that plays one game at a time this is one match. If several are under way, the line may not say to which it
+belongs: then it is saved with each. A line that contains the id of a match belongs to that match.
 
 Events of matches may arrive shortly after a line was read, so lines wait for `HOLD_MS` before they are saved. Of a bot
 that writes more than may wait, the first and the last lines of each `SLICE_MS` wait, so that no match is without any.
@@ -157,8 +157,8 @@ class BotLog:
         """Return the matches, by id, to which a line belongs that was read at a given time."""
         begun = [match for match in self._matches.values() if match.begun_ms <= at_ms]
         under_way = [match.match_id for match in begun if match.ended_ms is None or match.ended_ms > at_ms]
-        named = [match_id for match_id in under_way if match_id.encode() in line]
-        if under_way:
+        named = [match.match_id for match in begun if match.match_id.encode() in line]
+        if named or under_way:
             return named or under_way
         return [max(begun, key=lambda match: match.ended_ms or 0).match_id] if begun else [START]
 

@@ -84,7 +84,7 @@ async def test_the_dialogue_with_a_program_is_logged_if_it_is_asked_for(
         await stream.say(match=message.match())
         await stream.say(turn=message.turn(0))
         await stream.read("move")
-    for line in ("scribe < turn 0", "scribe < go", "scribe > move b1", "scribe > name scribe"):
+    for line in ("scribe in m1 < turn 0", "scribe in m1 < go", "scribe in m1 > move b1", "scribe > name scribe"):
         assert (line in caplog.messages) == dialogue
 
 
