@@ -17,6 +17,7 @@ from tests.refusals import refusing
 GAME = registry.game("chess960")
 
 
+@pytest.mark.long
 def test_the_start_positions_have_scharnagls_numbers() -> None:
     wanted = [library.Board.from_chess960_pos(number).fen() for number in range(960)]
     assert list(GAME.starts()) == wanted

@@ -88,6 +88,7 @@ async def scripted(request: pytest.FixtureRequest) -> AsyncIterator[ScriptedServ
         yield ScriptedServer(server)
 
 
+@pytest.mark.long
 async def test_a_leaderboard_is_current_after_every_game(scripted: ScriptedServer) -> None:
     async with await scripted.client("ann") as client:
         empty = await client.get_leaderboard(GAME)

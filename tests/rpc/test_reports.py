@@ -41,6 +41,7 @@ REPORT: Final = "\r\n".join(
 PLAYERS: Final = {"Carlsen, M": "ann", "2": "ben"}
 
 
+@pytest.mark.long
 async def test_a_tournament_goes_on_after_a_report(world: World) -> None:
     organiser = await world.client("org", Scope.ORGANISE)
     for name in ("ann", "ben", "cat", "dan", "eve"):

@@ -197,6 +197,7 @@ async def test_rules_are_ready_before_players_of_unfinished_matches_come_back(mo
         assert warm == [False, True]
 
 
+@pytest.mark.long
 async def test_workers_begin_before_the_store_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They take longer to start, and the first player may ask for legal moves while its clock runs."""
     begun: list[str] = []

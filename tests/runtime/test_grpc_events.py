@@ -149,6 +149,7 @@ if sys.platform == "linux":
         with asyncio.Runner(loop_factory=plain_loop) as runner:
             assert runner.run(policies(os.SCHED_OTHER)) == ({os.SCHED_OTHER}, os.SCHED_OTHER)
 
+    @pytest.mark.long
     def test_where_the_policy_may_not_be_set_the_server_runs_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
         def refuse(*_: object) -> None:
             raise PermissionError("Operation not permitted")

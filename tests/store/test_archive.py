@@ -308,6 +308,7 @@ async def test_a_damaged_match_stays_in_the_log(url: str, ring: Path, before: Re
     assert victim in in_log(url)
 
 
+@pytest.mark.long
 async def test_lost_keys_are_replaced_in_the_archive_too(
     url: str, ring: Path, before: Read, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -255,6 +255,7 @@ def test_a_damaged_page_is_named_and_never_served(sqlite: str, record: Path) -> 
     assert named >= 2
 
 
+@pytest.mark.long
 async def test_a_store_without_its_last_pages_is_not_served(sqlite: str, record: Path) -> None:
     _halve(record)
     with pytest.raises(

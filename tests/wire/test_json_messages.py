@@ -20,6 +20,7 @@ ENTRANT = tournament_pb2.Entrant(player="alice", version="1.2.3", rating=1_500)
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(message=ANSWERS, part=st.sampled_from((0, 20, 100)))
+@pytest.mark.long
 def test_the_json_is_the_same(monkeypatch: pytest.MonkeyPatch, message: Message, part: int) -> None:
     monkeypatch.setattr(json_messages, "PART", part)
     assert b"".join(json_parts(message)) == json_of(message)

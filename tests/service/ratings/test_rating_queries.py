@@ -193,6 +193,7 @@ async def test_a_history_has_the_ratings_of_each_time() -> None:
 
 
 @virtually
+@pytest.mark.long
 async def test_a_history_is_read_from_its_last_instant_on_while_nothing_before_has_changed() -> None:
     rated = RatedArbiter()
     journal = rated.server.journal

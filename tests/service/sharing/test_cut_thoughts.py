@@ -184,6 +184,7 @@ def test_a_player_goes_on_to_further_servers(stays: int, seeds: int) -> None:
         go(way)
 
 
+@pytest.mark.long
 def test_a_player_whose_server_has_died_goes_on_before_anybody_knows() -> None:
     for way in ways(3):
         if way.fates[0] is Fate.DIES:

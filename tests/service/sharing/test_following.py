@@ -283,6 +283,7 @@ async def most_open(server: InMemoryArbiter) -> Counter[str]:
 
 
 @virtually
+@pytest.mark.long
 async def test_tournaments_on_all_servers_give_a_player_no_more_matches_at_once_than_it_accepts() -> None:
     made = await servers(3)
     contest = Contest(4, server=made[2], most_matches=1)

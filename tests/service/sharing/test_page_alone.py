@@ -33,6 +33,7 @@ async def with_page(players: int = 1) -> tuple[list[InMemoryArbiter], InMemoryAr
 
 
 @virtually
+@pytest.mark.long
 async def test_no_time_runs_out_while_the_servers_with_players_are_away() -> None:
     [one], page = await with_page()
     await one.connect("alice")

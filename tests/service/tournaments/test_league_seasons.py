@@ -284,6 +284,7 @@ async def test_whoever_withdraws_between_the_placement_and_the_start_stays_away(
 
 @pytest.mark.parametrize("seed", range(4))
 @virtually
+@pytest.mark.long
 async def test_servers_that_die_around_the_start_of_a_season_place_everybody_once(seed: int) -> None:
     lots, contest = random.Random(seed), Contest(PLAYERS)
     first = await contest.open(league())

@@ -168,6 +168,7 @@ async def test_a_bot_that_comes_back_400_elo_better_is_rated_so_soon() -> None:
     assert sum(by_name) / 4 < -150
 
 
+@pytest.mark.long
 async def test_the_row_of_a_player_is_the_version_with_which_it_has_played_last() -> None:
     """Also if that is an older one again; the opponents of the other versions do not count for it."""
     run = ladder(5)
