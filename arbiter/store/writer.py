@@ -230,9 +230,9 @@ class Writer:
             self._checkpoint_due.set()
 
     def _gather(self, group: list[Job]) -> None:
-        """Add what is queued to a group. What the event loop queues just now comes whole."""
+        """Add what is queued to a group."""
         with self._gate:
-            pass
+            pass  # the event loop may be queuing its turn, of which no write is to be left for the next transaction
         while len(group) < self._largest and not self._ended:
             try:
                 job = self._jobs.get_nowait()

@@ -16,7 +16,7 @@ Servers
 - `in_memory`: `InMemoryArbiter` is a server without a network, `StreamReader` reads a player's stream of it, `items_of`
   waits for the items of a session, and takes them
 - `served`: `served` serves over gRPC in this process, and yields a `Served`; `memory_world` keeps its record in memory;
-  `patient` gives limits with which a server that a busy machine delays interrupts no match
+  `patient` gives limits for a busy machine: a server that is late interrupts no match
 - `memory`: the ports of a server in memory: `MemoryJournal`, `MemoryDirectory`, `MemoryReplicas`, `MemorySnapshots`,
   `MemoryBus` and its `MemoryBroker`, `CountingIds`, `NoKeys`, `OneKey`, `PlainRules`; `CallsBack` and `lose_basis` are
   for journals of your own

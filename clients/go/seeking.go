@@ -213,7 +213,7 @@ func (s *seeker) make(ctx context.Context, place *place) error {
 	return nil
 }
 
-// withdraw withdraws a seek. If another player has just accepted it, it counts as open until the stream says so.
+// withdraw withdraws a seek. If another player has just accepted it, it counts until the stream says it is closed.
 func (s *seeker) withdraw(ctx context.Context, place *place) error {
 	s.mu.Lock()
 	open := place.challengeID

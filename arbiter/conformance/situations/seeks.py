@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import suppress
 
 from arbiter_protos.v1 import play_pb2, player_pb2
 
@@ -19,9 +18,9 @@ MATCHES = 2
 SEEKS = 3
 MOST_LISTED = 1_000  #: seeks
 SEEKS_S = 5.0  #: time limit from a bot's hello to its first seek
-SEEKS_AGAIN_S = 1.0  #: in which a bot that is wrong seeks once more
+SEEKS_AGAIN_S = 1.0  #: time for a wrong bot to seek once more
 LOOK_S = 0.05  #: between two looks at the open seeks
-LOOKS = 300  #: at most, until there are enough
+LOOKS = 300  #: how often it looks at most, until there are enough
 ALL_GAMES_S = 300.0
 
 
@@ -64,10 +63,13 @@ async def _accept(testbed: Testbed, agreed: dict[str, BotMatch]) -> None:
     """Accept every seek of the bot, without end, and play the matches."""
     while True:
         for seek in await _open(testbed):
-            with suppress(Refusal):  # the bot has withdrawn it meanwhile
+            try:
                 match = await _accepted(testbed, seek)
-                agreed[match.id] = match
-                match.go_on()
+            except Refusal:  # the bot has withdrawn it meanwhile
+                continue
+            agreed[match.id] = match
+            await match.arrive()
+            match.go_on()
         await testbed.quiet(lambda: False, LOOK_S)
 
 
@@ -78,18 +80,17 @@ async def _open(testbed: Testbed) -> list[str]:
 
 
 async def _accepted(testbed: Testbed, seek: str) -> BotMatch:
-    """Accept a seek, and arrive at its match. Raises Refusal."""
+    """Accept a seek; return its match. Raises Refusal."""
     made = await testbed.arbiter.challenges.accept(await testbed.opponent(), seek)
     testbed.trace.note(f"accepts the seek {seek}: {made.id}")
-    await testbed.matches[made.id].arrive()
     return testbed.matches[made.id]
 
 
 @clause(
     "seeks.taken",
-    "counts a seek that it could not withdraw until it is closed",
-    "A seek that another player accepts just before the client withdraws it counts as open until the stream says that "
-    "it is closed.",
+    "counts a seek that was accepted just before it withdrew it",
+    "If another player accepts a seek just before the client withdraws it, the seek counts as open until the stream "
+    "says that it is closed.",
     CLIENTS,
     slow=True,
     cold=True,
@@ -97,7 +98,7 @@ async def _accepted(testbed: Testbed, seek: str) -> BotMatch:
 async def taken(testbed: Testbed) -> None:
     """Start the bot with --matches 2 and three times --seek; accept a seek, and the other one as it is withdrawn."""
     game = testbed.game()
-    news = _News(testbed)
+    held = _HeldItems(testbed)
     await testbed.start("--matches", str(MATCHES), *("--seek", game) * SEEKS)
     await _has_sought(testbed)
     for _ in range(LOOKS):
@@ -107,39 +108,40 @@ async def taken(testbed: Testbed) -> None:
     else:
         raise Failed(f"it has not sought {MATCHES} matches")
     first = await _accepted(testbed, seeks[0])
+    await first.arrive()
     with testbed.proxy.calls_held(lambda request: isinstance(request, player_pb2.DeclineChallengeRequest)):
-        news.tell(first.id)  # but not that its seek is closed: now it has one match left, and two seeks
+        held.release(first.id)  # but not that its seek is closed: now it has one match left, and two seeks
         await testbed.until(lambda: bool(_asked(testbed, "DeclineChallenge")), "the bot to withdraw a seek")
         second = await _accepted(testbed, seeks[1])
-    news.tell(seeks[0])
+    held.release(seeks[0])
     if await testbed.quiet(lambda: _asked(testbed, "CreateSeek") > MATCHES, SEEKS_AGAIN_S):
         raise Failed("it has one match left and one seek accepted, and seeks another match")
-    news.tell(seeks[1], second.id)
+    held.release(seeks[1], second.id)
     for match in (first, second):
         await match.end()
     await testbed.until(lambda: testbed.gone, f"the bot to end by itself after {MATCHES} matches", START_S)
 
 
-class _News:
-    """Holds back what the stream says of a match, and of the end of a seek, until it is to be told."""
+class _HeldItems:
+    """Holds back the items of the stream about each match, and about the end of each seek, until they are released."""
 
     def __init__(self, testbed: Testbed) -> None:
         self._proxy = testbed.proxy
-        self._told: set[str] = set()
+        self._released: set[str] = set()
         self._held: list[play_pb2.PlayItem] = []
         self._proxy.down = self._down
 
-    def tell(self, *subjects: str) -> None:
-        """Say what is known, and what comes, of the matches or seeks with these ids."""
-        self._told.update(subjects)
+    def release(self, *subjects: str) -> None:
+        """Send what is held, and all that comes, about the matches or seeks with these ids."""
+        self._released.update(subjects)
         held, self._held = self._held, []
-        self._proxy.live.send(*(told for item in held for told in self._down(item)))
+        self._proxy.live.send(*(each for item in held for each in self._down(item)))
 
     def _down(self, item: play_pb2.PlayItem) -> Sequence[play_pb2.PlayItem]:
         kind = item.WhichOneof("item")
         body = getattr(item, kind) if kind else None
         subject = getattr(body, "challenge_id", "") or getattr(body, "match_id", "")
-        if not subject or subject in self._told:
+        if not subject or subject in self._released:
             return (item,)
         self._held.append(item)
         return ()

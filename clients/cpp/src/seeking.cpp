@@ -115,7 +115,7 @@ void Policies::open(Seek& seek) {
   }
 }
 
-// Withdraws a seek. If another player has just accepted it, it counts as open until the stream says so.
+// Withdraws a seek. If another player has just accepted it, it counts until the stream says it is closed.
 void Policies::withdraw(Seek& seek) {
   try {
     client_.decline_challenge(seek.id);

@@ -149,7 +149,7 @@ class Seeker:
         return None
 
     async def _withdraw(self, place: Place) -> None:
-        """Withdraw a seek. If another player has just accepted it, it counts as open until the stream says so."""
+        """Withdraw a seek. If another player has just accepted it, it counts until the stream says it is closed."""
         try:
             await self._client.decline_challenge(place.challenge_id)
         except ArbiterError as error:

@@ -190,7 +190,7 @@ impl Seeker {
         Ok(None)
     }
 
-    /// Withdraws a seek. If another player has just accepted it, it counts as open until the stream says so.
+    /// Withdraws a seek. If another player has just accepted it, it counts until the stream says it is closed.
     async fn withdraw(&self, place: &mut Place) -> Result<(), Error> {
         match self.client.decline_challenge(&place.challenge_id, "").await {
             Err(failure) if failure.reason() == Some(Reason::ChallengeNotFound) => Ok(()),

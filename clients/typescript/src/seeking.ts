@@ -103,7 +103,7 @@ export class Seeker {
     }
   }
 
-  /** Withdraws the seeks for some terms. One that another player has just accepted counts until the stream says so. */
+  /** Withdraws the seeks for some terms. One that another player has just accepted counts until it is closed. */
   async #withdraw(unwanted: readonly Terms[]): Promise<void> {
     for (const terms of unwanted) {
       try {

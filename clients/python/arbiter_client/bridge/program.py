@@ -45,7 +45,7 @@ class Program:
         self._child = child
         self._language = language
         self._called = called
-        self._named = called  # in the log: with its match, while it plays one
+        self._log_name = called  # in the log: with its match, while it plays one
         self._answered = False
         self._reads: Callable[[str], Any] = language.choice  # what makes an answer of a line; None: not yet
         self._asked: asyncio.Future[Any] | None = None
@@ -113,7 +113,7 @@ class Program:
 
     async def begin(self, match: LiveMatch, limit_s: float) -> None:
         """Tell it of a match, and wait until it is prepared, if it says so in its language. Raises ProgramFailed."""
-        self._named = f"{self._called} in {match.match_id}"
+        self._log_name = f"{self._called} in {match.match_id}"
         lines = self._language.match(match)
         if not self._language.prepares:
             await self._write(lines)
@@ -162,7 +162,7 @@ class Program:
     async def end(self, outcome: str, reason: str) -> None:
         """Tell it how its match ended. Raises ProgramFailed."""
         await self._write(self._language.end(outcome, reason))
-        self._named = self._called
+        self._log_name = self._called
 
     async def close(self) -> None:
         """Ask it to end, and end it if it does not."""
@@ -218,7 +218,7 @@ class Program:
     async def _write(self, lines: Sequence[str]) -> None:
         if self._dialogue:
             for line in lines:
-                logger.info("%s < %s", self._named, line)
+                logger.info("%s < %s", self._log_name, line)
         try:
             self._pipes.write("".join(f"{line}\n" for line in lines).encode())
         except BrokenPipeError:
@@ -276,7 +276,7 @@ class Program:
         self._bytes += len(data) + 1
         line = data.decode(errors="replace").strip("\r\n\ufeff")
         if self._dialogue:
-            logger.info("%s > %s", self._named, line[:LONGEST_LOGGED])
+            logger.info("%s > %s", self._log_name, line[:LONGEST_LOGGED])
         asked = self._asked if self._asked is not None and not self._asked.done() else None
         try:
             if long:
@@ -312,7 +312,7 @@ class Program:
         self._misread = why
         self._skipped += 1
         if str(self._skipped).strip("0") == "1":
-            logger.warning("%s wrote a line that is skipped (so far %d): %s", self._named, self._skipped, why)
+            logger.warning("%s wrote a line that is skipped (so far %d): %s", self._log_name, self._skipped, why)
 
     async def _ended(self) -> str:
         """Return how a program that has closed its streams ended; one that still runs is ended."""

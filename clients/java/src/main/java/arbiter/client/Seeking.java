@@ -252,7 +252,7 @@ final class Seeking {
         }
     }
 
-    /** Withdraws a seek. If another player has just accepted it, it counts as open until the stream says so. */
+    /** Withdraws a seek. If another player has just accepted it, it counts until the stream says it is closed. */
     private void withdraw(Place place) {
         String id;
         synchronized (this) {
