@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import resource
 from pathlib import Path
 from typing import Annotated, Final, NamedTuple
@@ -21,14 +22,22 @@ QUEUED: Final = 65_536  #: bytes in message queues (mq_open)
 PLACES: Final = ("/tmp", "/dev/shm")  #: where a bot can write
 TICKS: Final = os.sysconf("SC_CLK_TCK")
 FILE: Final = 1_024  #: approximate memory overhead of a file, in bytes
-PAGE: Final = os.sysconf("SC_PAGE_SIZE")
+MAPPING: Final = 256  #: approximate memory overhead of a mapping, in bytes
+PIPE: Final = 65_536  #: bytes that a pipe holds; the filter of system calls allows no larger ones
+SOCKET: Final = 327_680  #: bytes that a socket holds at Linux's defaults: 208 KiB, and one message above them
+SHARED: Final = b" /dev/zero (deleted)"  #: how the kernel names shared memory without a file
+SHARED_MAPPING: Final = re.compile(rb"^(\w+)-(\w+) \S+ (\w+) \S+ (\d+) +/dev/zero \(deleted\)$", re.MULTILINE)
 
 
 class ResourceLimits(NamedTuple):
     """The resource limits of a bot, for all its processes together unless said otherwise."""
 
     memory_mb: Annotated[
-        int, Option("Memory of all its processes, with the files in its /tmp, in MiB.", (16, 1_048_576))
+        int,
+        Option(
+            "Memory of all its processes, with the files in its /tmp and what its pipes and sockets hold, in MiB.",
+            (16, 1_048_576),
+        ),
     ] = 1_024
     processes: Annotated[int, Option("Processes and threads.", (4, 100_000))] = 256
     files: Annotated[int, Option("Open files of a process.", (16, 1_000_000))] = 1_024
@@ -115,11 +124,11 @@ def descendants(process: int) -> list[int]:
 def usage(processes: list[int], place: int) -> Usage:
     """Return the usage of some processes together.
 
-    place: one of them, through which the bot's file systems are seen.
+    place: one of them, through which the bot's file systems and sockets are seen.
     """
     memory = tasks = files = 0
     cpu_s = 0.0
-    unnamed: dict[int, int] = {}
+    shared: dict[str, int] = {}
     for number in processes:
         with contextlib.suppress(OSError, ValueError, IndexError):  # the process has ended
             entry = Path("/proc", str(number))
@@ -127,54 +136,80 @@ def usage(processes: list[int], place: int) -> Usage:
             # its own time, and that of the ended children that it waited for
             cpu_s += sum(map(int, fields[11:15])) / TICKS
             tasks += int(fields[17])
-            memory += _own_pages(entry) * PAGE
-            files = max(files, _files(entry / "fd", unnamed))
+            # pages that are shared by a fork count for each process; page tables address pages that are empty too
+            memory += _kib(entry / "status", "RssAnon", "VmPTE") * 1_024 + _mappings(entry / "maps", shared)
+            opened = _files(entry / "fd", shared)
+            memory += opened * FILE
+            files = max(files, opened)
     taken, full = _written(place)
-    return Usage(memory + taken + sum(unnamed.values()), tasks, files, cpu_s, full)
+    return Usage(memory + taken + sum(shared.values()), tasks, files, cpu_s, full)
 
 
 def exact_memory(processes: list[int], place: int) -> int:
     """Return the bytes of memory of some processes. Shared pages count once. This is slow."""
-    unnamed: dict[int, int] = {}
+    shared: dict[str, int] = {}
     total = _written(place)[0]
     for number in processes:
         with contextlib.suppress(OSError, ValueError):
-            for line in Path(f"/proc/{number}/smaps_rollup").read_text().splitlines():
-                if line.startswith(("Pss_Anon:", "Pss_Shmem:")):
-                    total += int(line.split()[1]) * 1_024
-            _files(Path(f"/proc/{number}/fd"), unnamed)
-    return total + sum(unnamed.values())
+            entry = Path("/proc", str(number))
+            total += (_kib(entry / "smaps_rollup", "Pss_Anon") + _kib(entry / "status", "VmPTE")) * 1_024
+            total += _mappings(entry / "maps", shared) + _files(entry / "fd", shared) * FILE
+    return total + sum(shared.values())
 
 
-def _files(descriptors: Path, unnamed: dict[int, int]) -> int:
-    """Return how many files a process has open. Add the bytes of its in-memory files to the map, by inode."""
+def _kib(file: Path, *names: str) -> int:
+    """Return the sum of the numbers in the lines `NAME: NUMBER kB` of a file that it has."""
+    words = dict(line.split(":", 1) for line in file.read_text().splitlines() if ":" in line)
+    return sum(int(words[name].split()[0]) for name in names if name in words)
+
+
+def _files(descriptors: Path, shared: dict[str, int]) -> int:
+    """Return how many files a process has open. Add the bytes that its pipes may hold to the map, by name."""
     number = 0
     for descriptor in descriptors.iterdir():
         number += 1
         with contextlib.suppress(OSError):  # the file was closed meanwhile
-            if str(descriptor.readlink()).startswith("/memfd:"):
-                found = descriptor.stat()
-                unnamed[found.st_ino] = found.st_blocks * 512
+            name = str(descriptor.readlink())
+            if name.startswith("pipe:"):
+                shared[name] = PIPE
     return number
 
 
-def _own_pages(entry: Path) -> int:
-    """Return the pages of a process that do not belong to a file. Pages shared by a fork count for both processes."""
-    words = dict(line.split(":", 1) for line in (entry / "status").read_text().splitlines() if ":" in line)
-    return sum(int(words.get(name, "0 kB").split()[0]) for name in ("RssAnon", "RssShmem")) * 1_024 // PAGE
+def _mappings(table: Path, shared: dict[str, int]) -> int:
+    """Return the bytes that describe a process's mappings. Add shared memory without a file to the map, by inode.
+
+    That counts in its whole size: it remains when a process lets its pages go, and nothing tells which pages there are.
+    """
+    maps = table.read_bytes()
+    if SHARED in maps:
+        for start, end, offset, inode in SHARED_MAPPING.findall(maps):
+            size = int(offset, 16) + int(end, 16) - int(start, 16)
+            shared[inode.decode()] = max(size, shared.get(inode.decode(), 0))
+    return maps.count(b"\n") * MAPPING
 
 
 def _written(place: int) -> tuple[int, bool]:
-    """Return the bytes that a bot has written to files, and whether a file system is full."""
-    taken, full = 0, False
+    """Return the bytes of a bot's files and of what its sockets may hold, and whether a file system is full."""
     if _has_our_root(place):
-        return taken, full
+        return 0, False
+    taken, full = _in_sockets(Path(f"/proc/{place}/net")), False
     for folder in PLACES:
         with contextlib.suppress(OSError):
             found = os.statvfs(f"/proc/{place}/root{folder}")
             taken += (found.f_blocks - found.f_bfree) * found.f_frsize + (found.f_files - found.f_ffree) * FILE
             full = full or found.f_bavail == 0 or found.f_favail == 0
     return taken, full
+
+
+def _in_sockets(network: Path) -> int:
+    """Return the bytes that the sockets of a network namespace may hold; of TCP's, which grow, those that they do."""
+    total = 0
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        total = int((network / "sockstat").read_text().split()[2]) * SOCKET  # the first line is `sockets: used NUMBER`
+        for name in ("tcp", "tcp6"):
+            for line in (network / name).read_text().splitlines()[1:]:
+                total += sum(int(queue, 16) for queue in line.split()[4].split(":"))
+    return total
 
 
 def _has_our_root(process: int) -> bool:

@@ -100,6 +100,8 @@ FORBIDDEN: Final[dict[str, tuple[int, int]]] = {
     "nfsservctl": (180, 42),
     # Memory that belongs to no process, or that moves: limits do not count it
     "shmget": (29, 194),
+    "semget": (64, 190),
+    "msgget": (68, 186),
     "migrate_pages": (256, 238),
     "move_pages": (279, 239),
 }
@@ -112,16 +114,20 @@ ABSENT: Final[dict[str, tuple[int, int]]] = {
     "io_uring_register": (427, 427),
     "userfaultfd": (323, 282),
     "memfd_secret": (447, 447),
+    "memfd_create": (319, 279),
 }
 """Refused with ENOSYS, as on a kernel without them: libraries try these calls and have a fallback.
 
 clone3 has its flags in memory, where a filter cannot read them. The C library then uses clone, which is filtered below.
+A file of memfd_create that is on its way from process to process belongs to none, so that limits would not count it.
 """
 
 CLONE: Final = (56, 220)
 SOCKET: Final = (41, 198)
 IOCTL: Final = (16, 29)
 PERSONALITY: Final = (135, 92)
+FCNTL: Final = (72, 25)
+SETSOCKOPT: Final = (54, 208)
 
 NEW_NAMESPACES: Final = (
     0x7E020000  #: CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET of <linux/sched.h>
@@ -130,6 +136,9 @@ TERMINAL: Final = (0x5412, 0x541C, 0x5423)  #: TIOCSTI, TIOCLINUX, TIOCSETD: fak
 INET: Final = (2, 10)  #: AF_INET, AF_INET6
 NETLINK: Final = 16  #: AF_NETLINK: only NETLINK_ROUTE (0) is allowed, which lists the sandbox's own interfaces
 PROTOCOLS: Final = (0, 6, 17)  #: default, TCP, UDP
+SIZE_OF_PIPE: Final = 1_031  #: F_SETPIPE_SZ of <linux/fcntl.h>
+SOCKET_LEVEL: Final = 1  #: SOL_SOCKET of <sys/socket.h>
+BUFFERS: Final = (7, 8)  #: SO_SNDBUF, SO_RCVBUF of <sys/socket.h>
 AS_USUAL: Final = (0, 0xFFFFFFFF)  #: PER_LINUX, and the query for the current personality
 
 # <linux/bpf_common.h>, <linux/seccomp.h>
@@ -163,6 +172,8 @@ def program(machine: str) -> bytes:
     steps += _where(CLONE[column], [_argument(0), *_refused_if(_ANY_BIT, NEW_NAMESPACES, errno.EPERM)])
     steps += _where(IOCTL[column], [_argument(1), *_refused_if_any(TERMINAL, errno.EPERM)])
     steps += _where(PERSONALITY[column], [_argument(0), *_only(AS_USUAL, errno.EPERM)])
+    steps += _where(FCNTL[column], [_argument(1), *_refused_if(_EQUAL, SIZE_OF_PIPE, errno.EPERM)])
+    steps += _where(SETSOCKOPT[column], _buffers())
     steps += _where(SOCKET[column], _sockets())
     steps.append((_RETURN, 0, 0, _ALLOW))
     return b"".join(struct.pack("=HBBI", *step) for step in steps)
@@ -182,6 +193,12 @@ def _sockets() -> list[Step]:
         (_RETURN, 0, 0, _ERROR | errno.EAFNOSUPPORT),
         *internet,
     ]
+
+
+def _buffers() -> list[Step]:
+    """Return the filter for `setsockopt`: it says that a buffer has its new size, and leaves it as it is."""
+    sizes = [_argument(2), *_refused_if_any(BUFFERS, 0)]
+    return [_argument(1), (_EQUAL, 0, len(sizes), SOCKET_LEVEL), *sizes]
 
 
 def _argument(index: int) -> Step:

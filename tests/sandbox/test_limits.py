@@ -24,7 +24,7 @@ from tests.processes import descendants
 
 pytestmark = pytest.mark.long
 
-FEW = ResourceLimits(memory_mb=64, processes=24, files=64, tmp_mb=8, cpu_s=0)
+FEW = ResourceLimits(memory_mb=64, processes=24, files=256, tmp_mb=8, cpu_s=0)
 
 needs_bwrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is no bwrap")
 
@@ -57,6 +57,14 @@ for page in range(0, 200 << 20, 4096):
 while True:
     pass
 """,
+    "tables of pages that are empty": """
+import mmap
+empty = mmap.mmap(-1, 1 << 38, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ)
+for page in range(0, 1 << 38, 1 << 21):
+    empty[page]
+while True:
+    pass
+""",
     "memory of many processes": """
 import os, signal
 for _ in range(10):
@@ -65,13 +73,73 @@ for _ in range(10):
         signal.pause()
 signal.pause()
 """,
-    "files that have no name": """
-import os
-held = [os.memfd_create("x") for _ in range(50)]
-for number in held:
-    os.write(number, b"x" * (7 << 20))
+    "shared memory whose pages were let go": """
+import mmap
+shared = mmap.mmap(-1, 200 << 20)
+for page in range(0, 200 << 20, 4096):
+    shared[page] = 1
+    shared.madvise(mmap.MADV_DONTNEED, page, 4096)
 while True:
     pass
+""",
+    "descriptions of mappings": """
+import ctypes, mmap, os, signal
+for _ in range(20):
+    if os.fork() == 0:
+        library = ctypes.CDLL(None)
+        library.mmap.restype = ctypes.c_void_p
+        whole = ctypes.c_void_p(library.mmap(None, ctypes.c_long(1 << 30), 0, 0x22, -1, ctypes.c_long(0))).value
+        for page in range(0, 1 << 30, 8192):
+            library.mprotect(ctypes.c_void_p(whole + page), ctypes.c_long(4096), mmap.PROT_READ)
+        signal.pause()
+signal.pause()
+""",
+    "data in sockets": """
+import os, signal, socket
+for _ in range(20):
+    if os.fork() == 0:
+        held = [one for _ in range(60) for one in socket.socketpair()]
+        for one in held:
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 24)
+            if one.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) >= 1 << 20:
+                os.kill(os.getppid(), signal.SIGTERM)
+            one.setblocking(False)
+            try:
+                while True:
+                    one.send(b"x" * 65_536)
+            except BlockingIOError:
+                pass
+        signal.pause()
+signal.pause()
+""",
+    "data in connections": """
+import socket
+listener = socket.create_server(("127.0.0.1", 0))
+held = []
+while True:
+    held.append((socket.create_connection(listener.getsockname()), listener.accept()[0]))
+    for one in held[-1]:
+        one.setblocking(False)
+        try:
+            while True:
+                one.send(b"x" * 65_536)
+        except BlockingIOError:
+            pass
+""",
+    "data in pipes": """
+import fcntl, os, signal
+for _ in range(20):
+    if os.fork() == 0:
+        held = [os.pipe() for _ in range(100)]
+        for _, end in held:
+            try:
+                fcntl.fcntl(end, fcntl.F_SETPIPE_SZ, 1 << 20)
+                os.kill(os.getppid(), signal.SIGTERM)
+            except PermissionError:
+                pass
+            os.write(end, b"x" * 65_536)
+        signal.pause()
+signal.pause()
 """,
     "very many empty files": """
 import os
@@ -240,7 +308,7 @@ def test_files_of_this_machine_are_not_those_of_a_bot_whose_sandbox_is_not_made_
 
 
 def test_reached_limits_are_named() -> None:
-    assert Usage(processes=24, files=64, full=True).over(FEW) == ["processes", "files", "tmp_mb"]
+    assert Usage(processes=24, files=256, full=True).over(FEW) == ["processes", "files", "tmp_mb"]
     assert Usage(memory=64 * measure.MIB, cpu_s=9.0).over(FEW) == []
     assert Usage(memory=65 * measure.MIB, cpu_s=9.0).over(FEW._replace(cpu_s=8)) == ["memory_mb", "cpu_s"]
     assert in_words("memory_mb", 1_024) == "took more than 1,024 MiB of memory and was ended (memory_mb)"
