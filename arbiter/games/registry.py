@@ -13,15 +13,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from hashlib import sha256
-from importlib.metadata import EntryPoint, entry_points, version
-from importlib.resources import files
+from importlib import import_module
 from importlib.util import find_spec
 from pkgutil import get_data
+from typing import TYPE_CHECKING
 
 from arbiter.errors import Reason, Refusal, parameter_invalid, shortened
 from arbiter.games.contract import AnyGame, Value
 from arbiter.games.remote import RemoteGame
 from arbiter.plain_text import plain
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 SEED = ("circle-of-life", "elevation", "hop-it", "pods", "pondlife")
 """The games that the arbiter was made for: those of its demo, its conformance kit, and the clients' shared vectors."""
@@ -55,19 +58,21 @@ _CALL = re.compile(r"([a-z0-9_-]+)(?:\(([a-zA-Z0-9=,._-]*)\))?", re.ASCII)
 def _added() -> dict[str, list[EntryPoint]]:
     """Return what installed packages add, by the game's id, in the order of the packages' names.
 
-    To look through all packages takes 10 ms.
+    To look through all packages takes 10 ms, and the library for it 30: a process that needs the arbiter's own games
+    alone does without both.
     """
-    found = defaultdict[str, list[EntryPoint]](list)
+    from importlib.metadata import entry_points
+
+    found: defaultdict[str, list[EntryPoint]] = defaultdict(list)
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, _package(entry))):
         found[entry.name].append(entry)
     return found
 
 
 @cache
-def _places() -> dict[str, EntryPoint]:
-    """Return the import location of each game's class, by id; an installed package cannot replace a bundled game."""
-    bundled = {name: EntryPoint(name, place, GROUP) for name, place in BUNDLED.items()}
-    return bundled | {name: entries[-1] for name, entries in _added().items() if name not in bundled}
+def _others() -> dict[str, EntryPoint]:
+    """Return the games of installed packages, by id; a package cannot replace one of the arbiter's own."""
+    return {name: entries[-1] for name, entries in _added().items() if name not in BUNDLED}
 
 
 def _package(entry: EntryPoint) -> str:
@@ -91,9 +96,8 @@ _apart: dict[str, type[RemoteGame] | str] = {}  # the stand-ins of games whose r
 def plugins() -> dict[str, tuple[str, ...]]:
     """Return the ids of the games that are not the arbiter's own, by the package that adds them."""
     found = defaultdict[str, list[str]](list)
-    for name, entry in _places().items():
-        if name not in BUNDLED:
-            found[_package(entry)].append(name)
+    for name, entry in _others().items():
+        found[_package(entry)].append(name)
     return {package: tuple(games) for package, games in found.items()}
 
 
@@ -116,7 +120,7 @@ def is_apart(variant: str) -> bool:
 def faults() -> dict[str, str]:
     """Return the ids of the games whose rules can't be used, each with the reason."""
     found = dict[str, str]()
-    for name in _places():
+    for name in names():
         try:
             load(name)
         except Refusal as refusal:
@@ -129,15 +133,17 @@ def _load(name: str) -> type[AnyGame] | str:
     """Return the class of a game, or why a package's game can't be loaded."""
     if name in _apart:
         return _apart[name]
-    if name not in BUNDLED and len(packages := _adding(name)) > 1:
+    if name in BUNDLED:
+        module, _, kind_name = BUNDLED[name].partition(":")
+        own: type[AnyGame] = getattr(import_module(module), kind_name)
+        return own
+    if len(packages := _adding(name)) > 1:
         return f"the packages {' and '.join(packages)} add games of the same name"
     if not _NAME.fullmatch(name):
         return "the name of a game has letters from a to z, digits, _ and - alone"
     try:
-        kind: type[AnyGame] = _places()[name].load()
+        kind: type[AnyGame] = _others()[name].load()
     except Exception as error:
-        if name in BUNDLED:
-            raise
         return f"{type(error).__name__}: {error}"
     return kind
 
@@ -146,7 +152,7 @@ def load(name: str) -> type[AnyGame]:
     """Return the class of a game by its id. Raises Refusal GAME_UNKNOWN for one that can't be loaded."""
     found = _load(name)
     if isinstance(found, str):
-        allowed = ", ".join(each for each in _places() if each != name)
+        allowed = ", ".join(each for each in names() if each != name)
         message = f"the rules of {name} can't be used here: {shortened(plain(found), 300)}"
         raise Refusal(Reason.GAME_UNKNOWN, message, what=name, allowed=allowed)
     return found
@@ -154,12 +160,17 @@ def load(name: str) -> type[AnyGame]:
 
 def names() -> tuple[str, ...]:
     """Return the ids of all games, bundled ones first."""
-    return tuple(_places())
+    return (*BUNDLED, *_others())
+
+
+def _is_known(name: str) -> bool:
+    """Return whether there is a game, which need not load."""
+    return name in BUNDLED or name in _others()
 
 
 def classes() -> dict[str, type[AnyGame]]:
     """Return the game classes by id, bundled ones first; without the games of packages that can't be loaded."""
-    return {name: kind for name in _places() if not isinstance(kind := _load(name), str)}
+    return {name: kind for name in names() if not isinstance(kind := _load(name), str)}
 
 
 def game(variant: str) -> AnyGame:
@@ -174,7 +185,7 @@ def game(variant: str) -> AnyGame:
 @lru_cache(maxsize=256)
 def _build(variant: str) -> AnyGame:
     call = _CALL.fullmatch(variant)
-    if call is None or call[1] not in _places():
+    if call is None or not _is_known(call[1]):
         return _unknown(call[1] if call else variant)
     kind = load(call[1])
     if issubclass(kind, RemoteGame):
@@ -196,7 +207,7 @@ def _build(variant: str) -> AnyGame:
 def installed(variant: str) -> bool:
     """Return whether the rules of a variant's game can be used here."""
     name = variant.partition("(")[0]
-    return name in _places() and not isinstance(_load(name), str)
+    return _is_known(name) and not isinstance(_load(name), str)
 
 
 def seats(variant: str) -> tuple[str, str]:
@@ -240,18 +251,23 @@ def code(name: str) -> Code:
     names the libraries that the game stands on.
     Raises Refusal GAME_UNKNOWN.
     """
-    if name not in _places():
+    from importlib.metadata import version
+
+    if not _is_known(name):
         _unknown(name)
-    kind, dist = load(name), _places()[name].dist
+    kind = load(name)
     if issubclass(kind, RemoteGame):
         return Code(*kind.code)
     whole = sha256()
     for file, digest in _code_files(kind.__module__):
         whole.update(file.encode() + b"\0" + digest)
     stands_on = [f"{library} {version(library)}" for library in kind.libraries]
-    unknown = (_package(_places()[name]), "unknown")
-    own = (dist.name, dist.version) if dist else (OWN, version(OWN)) if name in BUNDLED else unknown
-    return Code(own[0], ", ".join((own[1], *stands_on)), whole.hexdigest())
+    if name in BUNDLED:
+        package, number = OWN, version(OWN)
+    else:
+        dist = _others()[name].dist
+        package, number = _package(_others()[name]), dist.version if dist else "unknown"
+    return Code(package, ", ".join((number, *stands_on)), whole.hexdigest())
 
 
 def _code_files(module: str) -> Sequence[tuple[str, bytes]]:
@@ -265,11 +281,13 @@ def _code_files(module: str) -> Sequence[tuple[str, bytes]]:
 
 @cache
 def _files(package: str) -> Sequence[tuple[str, bytes]]:
+    from importlib.resources import files
+
     found = sorted(files(package).iterdir(), key=lambda file: file.name)
     return [(file.name, sha256(file.read_bytes()).digest()) for file in found if file.name.endswith(".py")]
 
 
 def _unknown(what: str) -> AnyGame:
-    allowed = ", ".join(_places())
+    allowed = ", ".join(names())
     message = f"there is no game {what!r}: the games are {shortened(allowed, 300)}"
     raise Refusal(Reason.GAME_UNKNOWN, message, what=what, allowed=allowed)

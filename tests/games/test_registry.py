@@ -68,7 +68,7 @@ def fresh() -> Iterator[None]:
 @pytest.mark.usefixtures("fresh")
 def test_a_package_can_add_a_game_and_replace_none(monkeypatch: pytest.MonkeyPatch) -> None:
     installed = [EntryPoint(name, "arbiter.games.pods:Pods", registry.GROUP) for name in ("zebra", "hop-it", "ants")]
-    monkeypatch.setattr(registry, "entry_points", lambda *, group: installed if group == registry.GROUP else [])
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda *, group: installed if group == registry.GROUP else [])
     assert list(registry.classes()) == [*registry.BUNDLED, "ants", "zebra"]
     assert registry.game("zebra(size=4)").values == {"size": 4}
     assert registry.game("hop-it").facts.id == "hop-it"
@@ -91,7 +91,7 @@ class WithKomi(CircleOfLife):
 @pytest.mark.usefixtures("fresh")
 def test_names_have_underscores_and_values_are_decimals(monkeypatch: pytest.MonkeyPatch) -> None:
     installed = [EntryPoint("go_like", f"{__name__}:WithKomi", registry.GROUP)]
-    monkeypatch.setattr(registry, "entry_points", lambda *, group: installed)
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda *, group: installed)
     game = registry.game("go_like(komi=-0.5,board_size=13)")
     assert game.values == {"board_size": 13, "komi": Decimal("-0.5")}
     assert game.variant == "go_like(board_size=13,komi=-0.5)"
@@ -107,7 +107,7 @@ def test_a_name_that_two_packages_add_is_neither_and_one_that_nobody_can_write_i
 ) -> None:
     places = {"ants": ("arbiter.games.pods:Pods", "tests.web.plug_in:Row"), "Go 2": ("tests.web.plug_in:Row",)}
     added = [EntryPoint(name, place, registry.GROUP) for name, each in places.items() for place in each]
-    monkeypatch.setattr(registry, "entry_points", lambda *, group: added)
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda *, group: added)
     assert registry.faults() == {
         "Go 2": "the rules of Go 2 can't be used here: "
         "the name of a game has letters from a to z, digits, _ and - alone",
@@ -149,7 +149,7 @@ def test_a_game_may_be_one_module_in_no_package(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "lone_game.py").write_text(MY_GAME)
     monkeypatch.syspath_prepend(tmp_path)
     added = [EntryPoint("my-game", "lone_game:MyGame", registry.GROUP)]
-    monkeypatch.setattr(registry, "entry_points", lambda *, group: added)
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda *, group: added)
     assert registry.rules_text(registry.game("my-game")) == "It is played like Pods."
     before = registry.code("my-game")
     assert (before.package, before.version) == ("lone_game", "unknown")

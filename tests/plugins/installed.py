@@ -26,7 +26,7 @@ GAMES = {
 
 def forget_packages() -> None:
     """Have the registry look for packages of games again."""
-    for lookup in (registry._added, registry._places, registry._load, registry._build):
+    for lookup in (registry._added, registry._others, registry._load, registry._build):
         lookup.cache_clear()
 
 
@@ -50,7 +50,7 @@ def installed(folder: Path, *packages: tuple[str, ...]) -> Iterator[None]:
     entries: list[EntryPoint] = [entry for each in found for entry in each.entry_points]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", path)
-        patch.setattr(registry, "entry_points", lambda *, group: entries)
+        patch.setattr("importlib.metadata.entry_points", lambda *, group: entries)
         forget_packages()
         try:
             yield
