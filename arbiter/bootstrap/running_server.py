@@ -132,7 +132,7 @@ def api_servers(
 
     agents = AgentsOnPage(client_here, settings.limits.message_bytes)
     calls = Calls(
-        connect_application(servicers, settings.limits, log, meter, gate.turns.waiting),
+        connect_application(servicers, settings.limits, log, meter, gate.turns),
         SHARED if may_be_shared(settings.store) else agents,
     )
     return ApiServers(rpc, WebServer(gate, settings, certificate, calls, meter), agents, gate, client_here)

@@ -24,8 +24,9 @@ from arbiter.config import Limits
 from arbiter.errors import Refusal, RulesAwaited, failure_of
 from arbiter.rpc.connect_messages import BinaryCodec, BoundedGzip, Encoded, JsonCodec, Outgoing, connect_error
 from arbiter.rpc.grpc_server import SERVICE_DESCRIPTORS, Servicers
-from arbiter.rpc.servicing import PlainContext
-from arbiter.service.gate.turns import Waiting
+from arbiter.rpc.interceptor import CHARGED_STREAMS
+from arbiter.rpc.servicing import PlainContext, call_of
+from arbiter.service.gate.turns import Turns
 from arbiter.service.ports.log import Logger
 from arbiter.service.ports.meter import Meter
 from arbiter.wire.json_messages import PART, JsonBytes, json_parts
@@ -39,10 +40,10 @@ Behaviour = Callable[[Any, Any], Awaitable[Any]]
 Asgi = Callable[[Any, Any, Any], Awaitable[None]]
 
 
-def connect_application(servicers: Servicers, limits: Limits, log: Logger, meter: Meter, waiting: Waiting) -> Asgi:
-    """Return the services as an ASGI application. meter: counts refusals. waiting: the context of unary calls."""
+def connect_application(servicers: Servicers, limits: Limits, log: Logger, meter: Meter, turns: Turns) -> Asgi:
+    """Return the services as an ASGI application; the page's server runs its calls in turn. meter: counts refusals."""
     endpoints = {
-        f"/{service.full_name}/{method.name}": _endpoint(method, getattr(servicer, method.name), log, meter, waiting)
+        f"/{service.full_name}/{method.name}": _endpoint(method, getattr(servicer, method.name), log, meter, turns)
         for service, servicer in zip(SERVICE_DESCRIPTORS, servicers, strict=True)
         for method in service.methods
         if not method.client_streaming
@@ -115,9 +116,9 @@ class CallContext(PlainContext):
 
 
 def _endpoint(
-    method: MethodDescriptor, behaviour: Behaviour, log: Logger, meter: Meter, waiting: Waiting
+    method: MethodDescriptor, behaviour: Behaviour, log: Logger, meter: Meter, turns: Turns
 ) -> Endpoint[Any, Any]:
-    call = _Call(method, behaviour, log, meter, waiting)
+    call = _Call(method, behaviour, log, meter, turns)
     info: MethodInfo[Any, Any] = MethodInfo(
         name=method.name,
         service_name=method.containing_service.full_name,
@@ -134,28 +135,27 @@ def _endpoint(
 class _Call:
     """The calls of one method."""
 
-    def __init__(
-        self, method: MethodDescriptor, behaviour: Behaviour, log: Logger, meter: Meter, waiting: Waiting
-    ) -> None:
+    def __init__(self, method: MethodDescriptor, behaviour: Behaviour, log: Logger, meter: Meter, turns: Turns) -> None:
         self._name = method.full_name
+        self._charged = f"/{method.containing_service.full_name}/{method.name}" in CHARGED_STREAMS
         self._output = GetMessageClass(method.output_type)
         self._behaviour = behaviour
         self._log = log
         self._meter = meter
-        self._waiting = waiting
+        self._turns = turns
 
     async def unary(self, request: Any, given: RequestContext[Any, Any]) -> Any:
         """Return the answer."""
         context = CallContext(given)
         try:
-            return await self._outgoing(await self._answer(request, context, self._waiting()), context)
+            return await self._outgoing(await self._answer(request, context, self._turns.waiting()), context)
         finally:
             context.end()
 
     async def stream(self, request: Any, given: RequestContext[Any, Any]) -> AsyncIterator[Any]:
         """Yield the answers, each once the one before is written."""
         context = CallContext(given)
-        answering = asyncio.create_task(self._answer(request, context, nullcontext()))
+        answering = asyncio.create_task(self._written(request, context))
         answering.add_done_callback(lambda _: context.written.put_nowait(None))
         try:
             while (message := await context.written.get()) is not None:
@@ -166,6 +166,11 @@ class _Call:
             answering.cancel()
             await asyncio.gather(answering, return_exceptions=True)
             context.end()
+
+    async def _written(self, request: Any, context: Any) -> None:
+        """Have the answers of a stream written: a task of its own, which takes turns of its own."""
+        work = self._answer(request, context, nullcontext())
+        await self._turns.in_turn(call_of(context), work, charged=self._charged)
 
     async def _outgoing(self, answer: Any, context: CallContext) -> Outgoing:
         """Return an answer for the codec, which makes no long JSON: that takes several steps."""

@@ -68,7 +68,9 @@ def fresh() -> Iterator[None]:
 @pytest.mark.usefixtures("fresh")
 def test_a_package_can_add_a_game_and_replace_none(monkeypatch: pytest.MonkeyPatch) -> None:
     installed = [EntryPoint(name, "arbiter.games.pods:Pods", registry.GROUP) for name in ("zebra", "hop-it", "ants")]
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda *, group: installed if group == registry.GROUP else [])
+    monkeypatch.setattr(
+        "importlib.metadata.entry_points", lambda *, group: installed if group == registry.GROUP else []
+    )
     assert list(registry.classes()) == [*registry.BUNDLED, "ants", "zebra"]
     assert registry.game("zebra(size=4)").values == {"size": 4}
     assert registry.game("hop-it").facts.id == "hop-it"

@@ -35,6 +35,7 @@ from arbiter.service.players.accounts import Scope
 from arbiter.testing.served import Served, served
 from arbiter.wire import json_messages
 from arbiter.wire.json_messages import json_of
+from tests.rpc.test_turns import Noted
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -132,6 +133,13 @@ async def test_web_clients_play_a_match(client: Caller, request: pytest.FixtureR
     await client.call("Resign", match_pb2.ResignRequest(match_id=made.match_id, request_id="r"), "bob")
     await asyncio.wait_for(watching, 240)  # the stream of a match ends with the match
     assert revisions["alice"] == revisions["bob"] == list(range(1, len(revisions["bob"]) + 1))
+
+
+async def test_what_a_stream_does_takes_turns_as_over_grpc(client: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = await new_match(client, "in turn")
+    noted = Noted(monkeypatch)
+    assert [answer async for answer in client.stream("GetTranscript", _of(made), "eve")]
+    assert noted.run == ["page 127.0.0.1", "address 127.0.0.1"]  # whose token is not known yet
 
 
 async def test_a_caller_without_the_scope_play_does_not_count_as_present(client: Caller) -> None:
