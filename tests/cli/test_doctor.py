@@ -26,7 +26,7 @@ from arbiter.bootstrap import examination
 from arbiter.bootstrap.store import open_record
 from arbiter.config import Settings, load
 from arbiter.errors import Reason, Refusal
-from arbiter.games import registry
+from arbiter.games.registry import GROUP
 from arbiter.matches.events import Cause
 from arbiter.observability.metrics import Metrics, shown
 from arbiter.runtime import machine
@@ -577,7 +577,8 @@ def test_the_games_of_packages_are_loaded(arbiter: Arbiter, settings: Settings, 
     assert text == "the rules of dying can't be used here: their process ended during the call"
     assert advice.startswith("mend or remove the package plugin-0")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(registry, "entry_points", lambda *, group: [EntryPoint("go", "tests.web.plug_in:Row", group)])
+        entry = EntryPoint("go", "tests.web.plug_in:Row", GROUP)
+        patch.setattr("importlib.metadata.entry_points", lambda **_: [entry])
         code, rows = found(arbiter, "--store", settings.store)
     assert (code, rows["games"][:2]) == (
         1,

@@ -26,7 +26,7 @@ from tests.web.site import played, site
 def install(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     """Have exactly these packages of games: only `row` is known."""
     entries = [EntryPoint(name, "tests.web.plug_in:Row", registry.GROUP) for name in names]
-    monkeypatch.setattr(registry, "entry_points", lambda *, group: entries)
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda *, group: entries)
     forget_packages()
 
 

@@ -228,7 +228,7 @@ async def test_a_game_has_its_rules_and_a_figure_for_each_kind_of_move(page: Sit
 def plug_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Register the game of a package."""
     row = EntryPoint("row", "tests.web.plug_in:Row", registry.GROUP)
-    monkeypatch.setattr(registry, "entry_points", lambda *, group: [row] if group == registry.GROUP else [])
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda *, group: [row] if group == registry.GROUP else [])
     forget_packages()
     yield
     forget_packages()

@@ -39,8 +39,7 @@ class Attendance:
     def player_present(self, player: str) -> None:
         """Let a player's matches decide that it has arrived. A match that is being created does so once stored."""
         for live in self._live.of_player(player):
-            if live.durable is not None:  # before, its bot does not know that there is anything to get ready for
-                self._note_arrival(live, player)
+            self._note_arrival(live, player)
 
     def player_absent(self, player: str) -> None:
         """Let a player's matches decide that it has left."""
@@ -57,6 +56,8 @@ class Attendance:
 
     def _note_arrival(self, live: LiveMatch, player: str) -> None:
         """Let a match decide that a player has arrived, or let the arrival wait."""
+        if live.durable is None:
+            return  # it is not stored: its bot does not know that there is anything to get ready for
         match = live.newest
         in_ms = self._may_wait_ms(match) if self._is_premature(match, player) else 0
         if in_ms <= 0:

@@ -57,8 +57,6 @@ class Creation:
         Raises Refusal REQUEST_ID_REUSED, RATE_LIMITED, DRAINING, STORE_UNAVAILABLE, and for invalid values in the
         command.
         """
-        if self._live.draining:
-            raise DRAINING
         return await self._shielded.run(self._create(command, accepted or {}))
 
     async def made(self, command: Create) -> Match | None:
@@ -85,6 +83,8 @@ class Creation:
         await self._reader.revival.revive_of(*command.players)  # they count
         await self._check_label(command)
         self._check_limits(command.players)
+        if self._live.draining:  # perhaps only since the reads above: this match would be interrupted by nobody
+            raise DRAINING
         match_id = self._ids.new("m")
         events = creation.create(
             match_id, command, self._clock.now_ms(), code=registry.code(command.game.partition("(")[0])

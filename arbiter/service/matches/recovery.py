@@ -38,8 +38,7 @@ RETRY_S: Final = RETRY_MS / 1000
 class Recovery:
     """Brings live matches back to their stored state. `append_failed` is one of their failure listeners.
 
-    `adoption_listeners` are called with each match that has become live here in the state that another server has
-    stored.
+    `adoption_listeners` are called with each match that has become live here in the state that was read from the store.
     """
 
     def __init__(
@@ -93,14 +92,15 @@ class Recovery:
         """
         if self._live.draining or self._live.find(match.id) is not None or not match.game.installed:
             return match
-        live = self._live.enter(match)
-        if match.id in self._unsure:
-            await self._go_on(live)
-        else:
+        live, created_here = self._live.enter(match), match.id in self._unsure
+        if not created_here:
             self._decisions.watch(live)
             self.take_in(live)
-            for listener in self._adoption_listeners:
-                listener(live.newest)
+        for listener in self._adoption_listeners:
+            listener(live.newest)
+        if created_here:
+            await self._go_on(live)
+        else:
             self._attendance.note_present_players(live)
         return live.durable or match
 

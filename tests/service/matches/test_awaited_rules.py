@@ -50,7 +50,7 @@ def answer(late: bool = False, failed: bool = False) -> None:
 def _late(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Have a game whose rules are late."""
     entry = EntryPoint("heap", f"{__name__}:Late", registry.GROUP)
-    monkeypatch.setattr(registry, "entry_points", lambda *, group: [entry])
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda *, group: [entry])
     forget_packages()
     yield
     answer()

@@ -111,6 +111,27 @@ class TestDrain:
         assert (await server.arbiter.matches.match(match.id)).ply == 1
 
     @virtually
+    async def test_a_match_is_not_created_that_a_drain_no_longer_interrupts(self) -> None:
+        server = InMemoryArbiter()
+        read, known = server.journal.before_reading, asyncio.Event()
+
+        async def waits() -> None:
+            await known.wait()
+            await read()
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(server.journal, "before_reading", waits)
+            creating = asyncio.create_task(server.create(policy=AT_ONCE))
+            await settle()
+            draining = asyncio.create_task(server.arbiter.matches.drain())
+            await settle()
+            known.set()
+            with pytest.raises(Refusal, match="DRAINING"):
+                await creating
+            assert await draining
+        assert await server.journal.unfinished() == []
+
+    @virtually
     async def test_no_recovery_begins_after_a_drain(self) -> None:
         """The store is closed next; the log's news and failed appends may still come until then."""
         server = InMemoryArbiter()

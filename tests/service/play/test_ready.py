@@ -16,6 +16,7 @@ from arbiter.matches.record import read
 from arbiter.service.play.session import NoticeItem
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter, StreamReader
+from tests.refusals import refusing
 
 POLICY = Policy(ready_ms=10_000)
 
@@ -65,6 +66,43 @@ async def test_a_bot_that_connects_while_its_match_is_being_stored_is_waited_for
     alice.ready(match.id)
     await settle()
     assert await happened(server, match, Started) == [(Started, 2_000)]
+
+
+@virtually
+async def test_a_bot_is_waited_for_whose_opponent_leaves_while_the_match_is_being_stored() -> None:
+    server = InMemoryArbiter()
+    alice, bob = [await server.connect(name, says_ready=True) for name in ("alice", "bob")]
+    server.journal.hold = True
+    creating = asyncio.create_task(server.create(policy=POLICY))
+    await settle()
+    alice.leave()
+    await settle()
+    server.journal.release()
+    match = await creating
+    alice = await server.connect("alice", says_ready=True)
+    alice.ready(match.id)
+    await asyncio.sleep(2)
+    assert await happened(server, match, Started) == []
+    bob.ready(match.id)
+    await settle()
+    assert await happened(server, match, Started) == [(Started, 2_000)]
+
+
+@virtually
+async def test_the_bots_of_a_match_are_waited_for_that_was_stored_although_it_was_reported_as_failed() -> None:
+    server = InMemoryArbiter()
+    alice, bob = [await server.connect(name, says_ready=True) for name in ("alice", "bob")]
+    server.journal.lie = True
+    with refusing(Reason.STORE_UNAVAILABLE):
+        await server.create(policy=POLICY, request="r")
+    server.journal.lie = False
+    await asyncio.sleep(3)
+    match = await server.create(policy=POLICY, request="r")
+    assert await happened(server, match, Started) == []
+    for bot in (alice, bob):
+        bot.ready(match.id)
+    await settle()
+    assert await happened(server, match, Started) == [(Started, 3_000)]
 
 
 @virtually
