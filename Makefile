@@ -194,6 +194,7 @@ KILLS ?= 1000
 SEEDS ?= 2000
 MINUTES ?= 10
 PLAYERS ?= 500
+SEED ?= $(shell date +%s)
 SOAK := goldens simulation servers marked $(if $(NATIVE),compiled) kills seeds players minutes properties fuzzing clocks budget
 soak: $(if $(NATIVE),native,setup) ## run the long tests: make soak KILLS=1000 SEEDS=2000 MINUTES=10 PLAYERS=500; what has passed is left out
 	$(BIN)/python -m tests.needs
@@ -205,11 +206,11 @@ SOAKED_CODE = $(shell { git rev-parse HEAD; git diff HEAD; } | sha256sum | cut -
 soaked = @mkdir -p build/soak; [ "$$(cat build/soak/$(1) 2>/dev/null)" = "$(SOAKED_CODE)" ] || { echo "soak-$(1)"; \
   $(call timed,soak-$(1),$(2)); echo "$(SOAKED_CODE)" > build/soak/$(1); }
 soak-goldens:
-	$(call soaked,goldens,$(BIN)/python -m tests.generators.goldens tests/golden slow)
+	$(call soaked,goldens,$(if $(NATIVE),$(NATIVE):$(CURDIR)) $(BIN)/python -m tests.generators.goldens tests/golden slow)
 soak-simulation:
-	$(call soaked,simulation,$(BIN)/arbiter simulate --seed 1000 --seeds 1000000 --minutes $(MINUTES))
+	$(call soaked,simulation,$(BIN)/arbiter simulate --seed $(SEED) --seeds 1000000 --minutes $(MINUTES))
 soak-servers:
-	$(call soaked,servers,$(BIN)/arbiter simulate --replicas 3 --seed 1000 --seeds 1000000 --minutes $(MINUTES))
+	$(call soaked,servers,$(BIN)/arbiter simulate --replicas 3 --seed $(SEED) --seeds 1000000 --minutes $(MINUTES))
 soak-marked:
 	$(call soaked,marked,$(BIN)/pytest --soak -m "soak and not kills and not seeds and not players and not minutes" \
 	  --timeout 0)

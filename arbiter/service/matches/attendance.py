@@ -131,12 +131,16 @@ class Attendance:
     def begin_again(self, match: Match, player: str, late_ms: int, then: AnswerCallback) -> None:
         """Interrupt a turn that its player could not get for long. It begins again once the player is here.
 
-        So nobody is charged for what kept the turn from its player. If it is no longer that turn, nothing happens.
+        So nobody is charged for what kept the turn from its player. If it is no longer that turn, nothing happens. A
+        new match waits for its players again, from now on; whoever has created it notes those who are present.
         `then` gets the answer, as with `submit`, unless the match is interrupted anyway.
         """
         live = self._live.find(match.id)
         if live is None or live.failed or self._live.draining:
             return
         self._log.warning("turn_late", match=match.id, ply=match.ply, late_ms=late_ms)
-        self._decisions.submit(live, Interrupt(Interruption.RESTART, player, match.since), then)
-        self.note_present_players(live)
+        if match.phase is Phase.PENDING:
+            self._decisions.submit(live, Interrupt(Interruption.RESTART), then)
+        else:
+            self._decisions.submit(live, Interrupt(Interruption.RESTART, player, match.since), then)
+            self.note_present_players(live)

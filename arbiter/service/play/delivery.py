@@ -26,7 +26,7 @@ from arbiter.service.ports.replicas import HandOver
 from arbiter.service.record.match_log import end_of
 from arbiter.service.record.published import Published
 
-_BEGINS_TURN: Final = (Started, Moved, Resumed)
+_BEGINS_WAIT: Final = (Created, Started, Moved, Resumed)  #: for players to come, or for a move
 
 
 @dataclass(init=False, slots=True)
@@ -88,7 +88,7 @@ class Delivery:
             if session is not None and not kept:
                 self.offer_turn(session, match)
             return
-        begins = any(type(each.event) in _BEGINS_TURN for each in events)
+        begins = any(type(each.event) in _BEGINS_WAIT for each in events)
         kept = begins and events[0].decided_here and self._begins_again_as_stored_late(match)
         for player in match.holders:
             session, seat = self._sessions.get(player), seat_of(match, player)
@@ -112,15 +112,16 @@ class Delivery:
         """Let a turn begin again, once, if this server could store its beginning only late; return whether it does.
 
         Until it was stored, no server could tell the player of it, and it does not matter whether the player had a
-        stream.
+        stream. So does the wait for the players of a new match.
         """
-        if match.phase is not Phase.ACTIVE:
+        if match.phase not in (Phase.PENDING, Phase.ACTIVE):
             return False
         late_ms = self._clock.now_ms() - match.since
         match_id, ply = match.created.match, len(match.moves)
         if late_ms < self._late_ms or self._late.get(match_id) == ply:
             return False
-        self._late[match_id] = ply
+        if match.phase is Phase.ACTIVE:
+            self._late[match_id] = ply
         self._begin_again(match, match.created.players[match.turn - 1], late_ms)
         return True
 

@@ -7,6 +7,7 @@ import asyncio
 from arbiter.errors import Reason, Refusal
 from arbiter.matches import Receipt
 from arbiter.matches.commands import Resign
+from arbiter.matches.policy import Policy
 from arbiter.service.play.session import AnswerItem
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.in_memory import InMemoryArbiter
@@ -186,6 +187,20 @@ class TestStoreFailures:
         match = await server.create(policy=AT_ONCE, request="r")
         assert isinstance(await submit(server, "alice", match, "m1"), Receipt)
         assert (await kinds(server, match))[-1] == "moved"
+
+    @virtually
+    async def test_a_match_that_is_stored_late_waits_for_its_players_from_then_on(self) -> None:
+        server = InMemoryArbiter()
+        await server.connect("alice")
+        server.journal.hold = True
+        creating = asyncio.create_task(server.create(policy=Policy(no_show_ms=5_000)))
+        await asyncio.sleep(7)
+        server.journal.release()
+        match = await creating
+        await asyncio.sleep(4)
+        await server.connect("bob")
+        await settle()
+        assert await kinds(server, match) == ["created", "interrupted", "arrived", "arrived", "started"]
 
     @virtually
     async def test_an_end_that_was_stored_after_all(self) -> None:
