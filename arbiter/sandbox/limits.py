@@ -178,7 +178,8 @@ def _files(descriptors: Path, shared: dict[str, int]) -> int:
 def _mappings(table: Path, shared: dict[str, int]) -> int:
     """Return the bytes that describe a process's mappings. Add shared memory without a file to the map, by inode.
 
-    That counts in its whole size: it remains when a process lets its pages go, and nothing tells which pages there are.
+    That counts as far as it is mapped: it remains when a process lets its pages go, and nothing tells which pages there
+    are. Those beyond what is still mapped are not seen.
     """
     maps = table.read_bytes()
     if SHARED in maps:
