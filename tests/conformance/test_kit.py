@@ -138,6 +138,15 @@ def test_a_bot_may_take_a_refusal_that_comes_late_for_silence() -> None:
     assert (outcome.verdict, outcome.why) == (ClauseVerdict.PASSED, "")
 
 
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_a_bot_may_begin_at_the_second_address() -> None:
+    bot = shlex.join((*FAULTY_BOT, "BeginsAtTheSecondAddress"))
+    wanted = chosen(["reconnect.next-address", "reconnect.draining-address"])
+    outcomes = asyncio.run(Kit(bot, PATIENT, stages=1).run(wanted))
+    assert [(one.verdict, one.why) for one in outcomes] == [(ClauseVerdict.PASSED, "")] * 2
+
+
 def test_every_chapter_has_a_fault() -> None:
     found = {name.partition(".")[0] for fails in faults().values() for name in fails}
     assert found == {item.chapter for item in clauses()}

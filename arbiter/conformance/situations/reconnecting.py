@@ -341,17 +341,19 @@ async def silence(testbed: Testbed) -> None:
     cold=True,
 )
 async def next_address(testbed: Testbed) -> None:
-    """Start the bot with two addresses; once its move's answer is lost, reset all connections at the first for good."""
-    first, second = await testbed.start_at_two_addresses()
+    """Start the bot with two addresses; once its move's answer is lost, reset all connections at its own for good."""
+    own, other = await testbed.start_at_two_addresses()
+    before = other.taken
     match = await testbed.match()
     testbed.proxy.down = lambda item: [] if item.WhichOneof("item") == "answer" else [item]
     await match.move()
     await testbed.until(lambda: match.now.ply == 1, "the move to be played")
-    testbed.trace.note("resets every connection at the first address from now on")
-    first.refusing = True
+    testbed.trace.note("resets every connection at the bot's address from now on")
+    own.refusing = True
+    own.cut()
     await _said_again(testbed, [match])
-    if not second.taken:
-        raise Failed("it has not connected to the second address")
+    if other.taken == before:
+        raise Failed("it has not connected to the other address")
 
 
 @clause(
@@ -364,20 +366,20 @@ async def next_address(testbed: Testbed) -> None:
 )
 async def draining_address(testbed: Testbed) -> None:
     """Start the bot with two addresses; end its stream at each with DRAINING, and ask for a minute."""
-    first, second = await testbed.start_at_two_addresses()
+    own, other = await testbed.start_at_two_addresses()
     match = await testbed.match()
     await match.goes_on()
-    await _goes_on_elsewhere(testbed, match, first, "second")
-    await _goes_on_elsewhere(testbed, match, second, "first")
+    await _goes_on_elsewhere(testbed, match, own)
+    await _goes_on_elsewhere(testbed, match, other)
 
 
-async def _goes_on_elsewhere(testbed: Testbed, match: BotMatch, left: Network, name: str) -> None:
-    """End the stream with DRAINING; check that the bot has left a network for the address with a name."""
+async def _goes_on_elsewhere(testbed: Testbed, match: BotMatch, left: Network) -> None:
+    """End the stream with DRAINING; check that the bot has left a network for the other one."""
     before = len(testbed.trace.streams)
     testbed.proxy.end_stream(Reason.DRAINING, retry_after_ms=60_000)
-    await testbed.until(lambda: len(testbed.trace.streams) > before, f"the bot to go on at the {name} address")
+    await testbed.until(lambda: len(testbed.trace.streams) > before, "the bot to go on at the other address")
     stream = await testbed.connected(after_s=testbed.trace.streams[before].at_s)
     left.cut()
     await match.goes_on(2, START_S)
     if stream.opened.ended_s is not None:
-        raise Failed(f"its stream was not at the {name} address")
+        raise Failed("its stream was not at the other address")

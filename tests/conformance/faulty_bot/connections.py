@@ -224,6 +224,13 @@ class UsesOneAddress(Fault):
         os.environ["ARBITER_SERVER"] = os.environ["ARBITER_SERVER"].partition(",")[0]
 
 
+class BeginsAtTheSecondAddress(Fault):
+    """Tries the second address first, as a bot does on a busy machine that has given up the first one."""
+
+    def patch(self) -> None:
+        os.environ["ARBITER_SERVER"] = ",".join(reversed(os.environ["ARBITER_SERVER"].split(",")))
+
+
 class StaysWhereAServerStops(Fault):
     """Waits for a stopping server although there is another address."""
 
