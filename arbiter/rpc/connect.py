@@ -168,7 +168,7 @@ class _Call:
             context.end()
 
     async def _written(self, request: Any, context: Any) -> None:
-        """Have the answers of a stream written: a task of its own, which takes turns of its own."""
+        """Write the answers of a stream, in turns of its own."""
         work = self._answer(request, context, nullcontext())
         await self._turns.in_turn(call_of(context), work, charged=self._charged)
 

@@ -11,6 +11,7 @@ import contextlib
 import os
 import re
 import resource
+import stat
 from pathlib import Path
 from typing import Annotated, Final, NamedTuple
 
@@ -164,14 +165,14 @@ def _kib(file: Path, *names: str) -> int:
 
 
 def _files(descriptors: Path, shared: dict[str, int]) -> int:
-    """Return how many files a process has open. Add the bytes that its pipes may hold to the map, by name."""
+    """Return how many files a process has open. Add the bytes that its pipes may hold to the map, by file."""
     number = 0
     for descriptor in descriptors.iterdir():
         number += 1
         with contextlib.suppress(OSError):  # the file was closed meanwhile
-            name = str(descriptor.readlink())
-            if name.startswith("pipe:"):
-                shared[name] = PIPE
+            found = descriptor.stat()
+            if stat.S_ISFIFO(found.st_mode):
+                shared[f"{found.st_dev}:{found.st_ino}"] = PIPE
     return number
 
 

@@ -126,6 +126,16 @@ while True:
         except BlockingIOError:
             pass
 """,
+    "data in pipes that have names": """
+import os, signal
+for child in range(20):
+    if os.fork() == 0:
+        for number in range(100):
+            os.mkfifo(f"/tmp/{child}-{number}")
+            os.write(os.open(f"/tmp/{child}-{number}", os.O_RDWR), b"x" * 65_536)
+        signal.pause()
+signal.pause()
+""",
     "data in pipes": """
 import fcntl, os, signal
 for _ in range(20):

@@ -112,7 +112,7 @@ class Delivery:
         """Let a turn begin again, once, if this server could store its beginning only late; return whether it does.
 
         Until it was stored, no server could tell the player of it, and it does not matter whether the player had a
-        stream. So does the wait for the players of a new match.
+        stream. The wait for the players of a new match begins again in the same way.
         """
         if match.phase not in (Phase.PENDING, Phase.ACTIVE):
             return False
