@@ -148,14 +148,14 @@ class Guard:
             if inside:
                 self._note_in(self._over(inside))
 
-    def _over(self, inside: Sequence[int]) -> list[str]:
+    def _over(self, inside: list[int]) -> list[str]:
         """Return the limits that the bot has reached. Memory above the limit is measured a second time, exactly."""
         place = inside[0]
         if self._cgroup is not None:
-            seen = usage(list(inside), place)._replace(memory=0, processes=0, cpu_s=self._cgroup.cpu_s())
+            seen = usage(inside, place, in_group=True)._replace(processes=0, cpu_s=self._cgroup.cpu_s())
             return [*seen.over(self._limits), *self._cgroup.hits()]
-        hit = usage(list(inside), place).over(self._limits)
-        if "memory_mb" in hit and exact_memory(list(inside), place) <= self._limits.memory_mb * MIB:
+        hit = usage(inside, place).over(self._limits)
+        if "memory_mb" in hit and exact_memory(inside, place) <= self._limits.memory_mb * MIB:
             hit.remove("memory_mb")
         return hit
 

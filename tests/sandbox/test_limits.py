@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -305,7 +306,23 @@ async def test_what_a_sandbox_was_being_made_for_ends_with_it(tmp_path: Path) ->
 def test_shared_memory_is_counted_once(tmp_path: Path) -> None:
     mine = os.getpid()
     assert measure.exact_memory([mine], mine) > 0
-    assert measure.usage([mine], mine).processes >= 1
+
+
+def test_usage_is_what_the_kernel_says_of_the_processes() -> None:
+    held = bytearray(os.urandom(32 * measure.MIB))
+    pipes = [os.pipe() for _ in range(8)]
+    mine = os.getpid()
+    before = sum(os.times()[:4])
+    seen = measure.usage([mine], mine)
+    assert before - 0.1 <= seen.cpu_s <= sum(os.times()[:4]) + 0.1
+    anonymous = re.findall(r"RssAnon:\s*(\d+) kB", Path("/proc/self/status").read_text())
+    assert len(held) < int(anonymous[0]) * 1_024 <= seen.memory - len(pipes) * measure.PIPE
+    assert seen.processes >= 1
+    assert seen.files >= 2 * len(pipes)
+    assert measure.usage([mine], mine, in_group=True)._replace(cpu_s=0.0) == seen._replace(memory=0, cpu_s=0.0)
+    for ends in pipes:
+        for end in ends:
+            os.close(end)
 
 
 def test_files_of_this_machine_are_not_those_of_a_bot_whose_sandbox_is_not_made_yet() -> None:
