@@ -1,8 +1,9 @@
 """Two bots play each other in this process, with nothing in between but the rules of the game.
 
 `arbiter.bench.tournament` measures this beside a tournament. Random bots get their legal moves; engines are asked by
-the bridge of the Python client, as by `arbiter bot run`. With a store, each move is stored before the next one is asked
-for, as an arbiter has to: this shows what remains of the rate before an arbiter does anything else.
+the bridge of the Python client, as by `arbiter bot run`, and told of each new game, at which most forget all that they
+know. With a store, each move is stored before the next one is asked for, as an arbiter has to: this shows what remains
+of the rate before an arbiter does anything else.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from __future__ import annotations
 import asyncio
 import shlex
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from arbiter_client.bot import Move
 from arbiter_client.bridge.child import starting
@@ -34,8 +35,13 @@ START_S: Final = 60.0  #: for an engine to introduce itself
 LIMIT_S: Final = 60.0  #: for a move
 WARM_UP_S: Final = 1.0
 
-Ask = Callable[[Any, tuple[str, ...]], Awaitable[str]]
-"""Returns a move, by the position and the moves before it."""
+
+class Player(NamedTuple):
+    """Who plays: `ask` returns a move, by the position and the moves before it; `begin` announces a game."""
+
+    ask: Callable[[Any, tuple[str, ...]], Awaitable[str]]
+    begin: Callable[[], Awaitable[None]]
+
 
 RECORD: Final = b'{"move":"%s","ply":%d,"said":"' + b"0" * 500 + b'"}'  #: about as long as an arbiter's
 
@@ -44,13 +50,19 @@ class Pair:
     """Two bots that play one game after the other. journal: where each move is stored."""
 
     def __init__(
-        self, game: AnyGame, asks: tuple[Ask, Ask], plies: int, opening: int, seed: int, journal: Journal | None = None
+        self,
+        game: AnyGame,
+        players: Sequence[Player],
+        plies: int,
+        opening: int,
+        seed: int,
+        journal: Journal | None = None,
     ) -> None:
         self.moves = self.games = 0
         self._journal = journal
         self._name = f"pair-{seed}"
         self._game = game
-        self._asks = asks
+        self._players = players
         self._plies = plies
         self._opening = opening
         self._random = Random(seed)
@@ -60,11 +72,13 @@ class Pair:
         game = self._game
         while True:
             position, played = game.initial(), tuple[str, ...]()
+            for player in self._players:
+                await player.begin()
             while position.outcome is None and len(played) < self._plies:
                 if len(played) < self._opening:
                     move = self._random.choice(game.moves(position))
                 else:
-                    move = await self._asks[len(played) % 2](position, played)
+                    move = await self._players[len(played) % 2].ask(position, played)
                 position, played = game.play(position, move), (*played, move)
                 if self._journal is not None:
                     revision, body = len(played), RECORD % (move.encode(), len(played))
@@ -75,24 +89,26 @@ class Pair:
             await asyncio.sleep(0)
 
 
-def random_bot(game: AnyGame, seed: int) -> Ask:
+def random_bot(game: AnyGame, seed: int) -> Player:
     """Return a bot that plays at random."""
     random = Random(seed)
 
     async def ask(position: Any, _played: tuple[str, ...]) -> str:
         return random.choice(game.moves(position))
 
-    return ask
+    async def begin() -> None:
+        pass
+
+    return Player(ask, begin)
 
 
-async def engine(command: str) -> tuple[Program, Ask]:
+async def engine(command: str) -> tuple[Program, Player]:
     """Start an engine that searches one node a move."""
     program, *words = shlex.split(command)
     running = await Program.start(
         starting([found(program) or program, *words]), Uci({}, Search(nodes=1)), START_S, program
     )
     match = LiveMatch("direct", "chess", 1, "")
-    await running.begin(match, START_S)
 
     async def ask(_position: Any, played: tuple[str, ...]) -> str:
         match.moves = played
@@ -100,7 +116,7 @@ async def engine(command: str) -> tuple[Program, Ask]:
         assert isinstance(choice, Move)
         return choice.text
 
-    return running, ask
+    return running, Player(ask, lambda: running.begin(match, START_S))
 
 
 def _turn(match: LiveMatch, ply: int) -> Turn:
@@ -142,15 +158,15 @@ async def _measured(
 ) -> dict[str, float]:
     game, programs, pairs = registry.game(variant), list[Program](), list[Pair]()
     for number in range(at_once):
-        asks = list[Ask]()
+        players = list[Player]()
         for seed in (2 * number, 2 * number + 1):
             if uci:
-                program, ask = await engine(uci)
+                program, player = await engine(uci)
                 programs.append(program)
-                asks.append(ask)
+                players.append(player)
             else:
-                asks.append(random_bot(game, seed))
-        pairs.append(Pair(game, (asks[0], asks[1]), plies, OPENING if uci else 0, number, journal))
+                players.append(random_bot(game, seed))
+        pairs.append(Pair(game, players, plies, OPENING if uci else 0, number, journal))
     playing = [asyncio.create_task(pair.play()) for pair in pairs]
     await asyncio.sleep(min(WARM_UP_S, seconds))
     moves, games = (sum(counts) for counts in zip(*((pair.moves, pair.games) for pair in pairs), strict=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import sqlite3
 import subprocess
 import sys
@@ -17,7 +18,9 @@ from arbiter.bench.direct import measure
 from arbiter.bench.plans import TournamentPlan
 from arbiter.bench.tournament import PARTS, SERVER, Played, fit, specification, spent_by_part
 from arbiter.cli.tournament_spec import read_all
+from tests.clients.toolchains import require
 
+STOCKFISH = "/usr/games/stockfish"  #: where Debian puts it
 SPIN = "import time\nwhile time.process_time() < 0.2: pass\nprint(flush=True)\ninput()"
 
 
@@ -62,6 +65,16 @@ def test_bots_play_directly_as_long_as_is_asked() -> None:
     assert found["moves"] >= 20 * found["games"] - 40
     assert found["games"] > 0
     assert found["spent"] > 0
+
+
+@pytest.mark.toolchain
+def test_engines_are_told_of_each_game_that_they_play_directly(tmp_path: Path) -> None:
+    require(STOCKFISH, why="it plays itself")
+    heard = tmp_path / "heard"
+    command = shlex.join(("sh", "-c", f"tee -a {heard} | {STOCKFISH}"))
+    found = asyncio.run(measure("chess", command, 1, 6, 0.5))
+    assert found["games"] > 0
+    assert heard.read_text().count("ucinewgame\n") >= 2 * found["games"]
 
 
 def test_bots_that_play_directly_may_store_each_move(tmp_path: Path) -> None:
