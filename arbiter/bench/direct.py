@@ -9,6 +9,7 @@ of the rate before an arbiter does anything else.
 from __future__ import annotations
 
 import asyncio
+import logging
 import shlex
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -189,6 +190,7 @@ async def _measured(
 
 
 if __name__ == "__main__":
+    logging.getLogger("arbiter_client").setLevel(logging.ERROR)  # at the end engines answer when nobody asks any more
     plan = order()
     assert plan is not None
     answer(**asyncio.run(measure(**plan)))
