@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
@@ -13,8 +13,10 @@ import arbiter_client as arb
 import uvicorn
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE, TransportSecuritySettings
-from starlette.types import ASGIApp
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.requests import ClientDisconnect
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from arbiter.agents import tools
 from arbiter.agents.presence import Presence, keep
@@ -24,9 +26,11 @@ IDLE_S: Final = 600.0  #: how long a player without requests and without a match
 GONE_S: Final = 3_600.0  #: how long one with matches does; then it counts as absent, as the matches' policy says
 MOST_AGENTS: int = 200  #: players at once
 SWEEP_S: Final = 5.0
+MOST_BYTES: Final = 65_536  #: of a request, which is JSON: four million bytes of it take two seconds to read
 
 NO_TOKEN: Final = "Send the header `Authorization: Bearer TOKEN` with a token of your player that may play."
 FULL: Final = "This server has as many agents as it may have: try again later."
+POST_ALONE: Final = PlainTextResponse("Agents send each request by POST.", 405, {"allow": "POST"})
 
 
 OpenClient = Callable[[str, str], arb.Client]
@@ -137,7 +141,7 @@ def _address(context: Context[Any, Any]) -> str:
 
 @asynccontextmanager
 async def application(
-    open_client: OpenClient, hosts: Sequence[str] | None, most_bytes: int = DEFAULT_MAX_REQUEST_BODY_SIZE
+    open_client: OpenClient, hosts: Sequence[str] | None, most_bytes: int = MOST_BYTES
 ) -> AsyncIterator[ASGIApp]:
     """Have an application that serves agents at the path /mcp by streamable HTTP.
 
@@ -157,10 +161,36 @@ async def application(
     sweeping = asyncio.create_task(agents.sweep())
     try:
         async with app.router.lifespan_context(app):
-            yield app
+            yield _posts(app)
     finally:
         sweeping.cancel()
         await agents.close()
+
+
+def _posts(app: ASGIApp) -> ASGIApp:
+    """Return an application that gets only requests by POST which have arrived whole.
+
+    The library would hold a stream of news for anybody, and log an error for whoever leaves too early.
+    """
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] != "POST":
+            return await POST_ALONE(scope, receive, send)
+        whole = False
+
+        async def received() -> Message:
+            nonlocal whole
+            message = await receive()
+            if message["type"] == "http.disconnect" and not whole:
+                raise ClientDisconnect
+            whole = whole or not message.get("more_body", False)
+            return message
+
+        with suppress(ClientDisconnect):
+            await app(scope, received, send)
+        return None
+
+    return answer
 
 
 async def serve_http(server: str, tls: arb.Tls | None, host: str, port: int, hosts: list[str]) -> None:

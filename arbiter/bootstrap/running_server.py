@@ -130,7 +130,7 @@ def api_servers(
     from arbiter.web.application import Calls
     from arbiter.web.http_server import WebServer
 
-    agents = AgentsOnPage(client_here, settings.limits.message_bytes)
+    agents = AgentsOnPage(client_here, settings.limits.json_bytes)
     calls = Calls(
         connect_application(servicers, settings.limits, log, meter, gate.turns),
         SHARED if may_be_shared(settings.store) else agents,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from types import SimpleNamespace
@@ -129,9 +130,34 @@ async def test_a_page_of_another_site_reaches_no_agent() -> None:
 
 
 async def test_a_large_request_is_refused_unread() -> None:
-    async with page(limits={"message_bytes": 1_024}) as found, httpx.AsyncClient() as visitor:
+    """It is JSON, and four million bytes of that, which anybody may send, would stop the server for two seconds."""
+    async with page(limits={"json_bytes": 1_024}) as found, httpx.AsyncClient() as visitor:
         answer = await visitor.post(f"{found.address}/mcp", content=b"{" * 5_000)
         assert answer.status_code == 413
+
+
+async def test_a_visitor_holds_no_stream_without_a_request() -> None:
+    """A stream of news from the server would bring none: each request of an agent has its answer."""
+    async with page() as found, httpx.AsyncClient() as visitor:
+        for more in ({}, {"Last-Event-ID": "1"}):
+            answer = await visitor.get(f"{found.address}/mcp", headers={"Accept": "text/event-stream", **more})
+            assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+
+
+async def test_an_agent_that_leaves_in_the_middle_of_a_request_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
+    begun = b"POST /mcp HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\naccept: application/json, "
+    begun += b"text/event-stream\r\ncontent-length: 9\r\n\r\n{"
+    async with page() as found, httpx.AsyncClient() as visitor:
+        assert (await visitor.post(f"{found.address}/mcp", json={})).status_code == 400  # the libraries are loaded
+        with caplog.at_level(logging.WARNING):
+            host, port = found.address.removeprefix("http://").split(":")
+            reader, writer = await asyncio.open_connection(host, int(port))
+            writer.write(begun)
+            writer.write_eof()
+            assert await reader.read() == b""
+            writer.close()
+            assert (await visitor.get(f"{found.address}/keys.json")).status_code == 200
+    assert [record.message for record in caplog.records] == []
 
 
 async def test_servers_that_may_share_the_address_say_where_agents_go() -> None:
