@@ -68,14 +68,19 @@ class _Application(ConnectASGIApplication[None]):
 
 
 class _InTime:
-    """Accepts only the content types of Connect, and ends a call whose client neither sends nor reads for too long."""
+    """Accepts only the content types of Connect, and ends a call whose client neither sends nor reads for too long.
+
+    The library would fail at a header that is not UTF-8: it gets such bytes as replacement characters.
+    """
 
     def __init__(self, app: Any, patience_s: float) -> None:
         self._app = app
         self._patience_s = patience_s
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if _kind(dict(scope["headers"]).get(b"content-type", b"").decode("latin-1")) not in CONTENT_TYPES:
+        given = [(name, value.decode(errors="replace").encode()) for name, value in scope["headers"]]
+        kinds = [_kind(value.decode()) for name, value in given if name == b"content-type"]
+        if len(kinds) != 1 or kinds[0] not in CONTENT_TYPES:
             headers = [(b"accept-post", ", ".join(sorted(CONTENT_TYPES)).encode())]
             await send({"type": "http.response.start", "status": 415, "headers": headers})
             await send({"type": "http.response.body", "body": b""})
@@ -94,7 +99,7 @@ class _InTime:
                 await send(message)
 
         with suppress(TimeoutError):  # the answer is incomplete, so the server closes the connection
-            await self._app(scope, receive_in_time, send_in_time)
+            await self._app({**scope, "headers": given}, receive_in_time, send_in_time)
 
 
 class CallContext(PlainContext):

@@ -71,6 +71,7 @@ async def test_an_incomplete_request_times_out(
     assert [record.message for record in caplog.records] == []
 
 
+SHORT = CALL + b"connection: close\r\ncontent-length: 2\r\n"
 UPGRADE = b"GET /keys.json HTTP/1.1\r\nhost: a\r\nconnection: upgrade, close\r\nupgrade: "
 
 
@@ -81,8 +82,16 @@ UPGRADE = b"GET /keys.json HTTP/1.1\r\nhost: a\r\nconnection: upgrade, close\r\n
         (b"GET / HTTP/1.1\r\nhost : a\r\n\r\n", b"400"),
         (UPGRADE + b"websocket\r\n\r\n", b"200"),
         (UPGRADE + b"h2c\r\n\r\n", b"200"),
+        (b"POST /sign-in HTTP/1.1\r\nhost: a\r\norigin: http://[\r\ncontent-length: 0\r\n\r\n", b"403"),
+        (SHORT + b"origin: http://[\r\n\r\n{}", b"403"),
+        (SHORT + b"authorization: Bearer \xff\r\n\r\n{}", b"200"),
+        (SHORT + b"content-encoding: \xff\r\n\r\n{}", b"501"),
+        (SHORT.replace(b"content-type", b"content-type: application/grpc\r\ncontent-type") + b"\r\n{}", b"415"),
     ],
-    ids=["TLS", "a wrong header", "WebSocket", "HTTP/2"],
+    ids=[
+        *("TLS", "a wrong header", "WebSocket", "HTTP/2", "a form of no site", "a call of no site"),
+        *("a token that is no text", "an encoding that is no text", "two types"),
+    ],
 )
 async def test_nothing_that_a_visitor_sends_fills_the_log(
     sent: bytes, status: bytes, caplog: pytest.LogCaptureFixture
