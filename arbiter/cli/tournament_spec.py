@@ -32,8 +32,8 @@ from arbiter.workers.syzygy import table_folder
 
 SANDBOX: Final = "sandbox"  #: the table of each bot's resource limits
 HYPOTHESES: Final = ("elo0", "elo1")  #: of a trial
-ELO_PARTS: Final = 100  #: of a hypothesis with decimals
-MOST_HYPOTHESIS: Final = 10_000  #: Elo
+ELO_PARTS: Final = (10, 100)  #: of a hypothesis with one decimal or two
+MOST_PARTS: Final = 1_000  #: of a hypothesis
 ADJUDICATION: Final = "adjudication"
 TABLES: Final = "syzygy"  #: the folder of the tables, in that section
 _invalid: Final = partial(parameter_invalid, of="a tournament")
@@ -103,21 +103,31 @@ def _location(path: Path, text: str, refusal: Refusal) -> str:
 def with_decimals(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of a specification with whole hypotheses of a trial: `elo1 = 1.75` is 175 of 100 parts.
 
-    Raises Refusal PARAMETER_INVALID for one with more than two decimals, and for one beside `elo_parts`.
+    Raises Refusal PARAMETER_INVALID for one with too many digits, and for one beside `elo_parts`.
     """
     options = values.get("options")
     if not isinstance(options, dict) or not any(isinstance(options.get(name), float) for name in HYPOTHESES):
         return dict(values)
     if "elo_parts" in options:
         raise _invalid(options["elo_parts"], "options.elo_parts", "nothing beside a hypothesis with decimals")
-    read = options | {"elo_parts": ELO_PARTS}
-    for name in HYPOTHESES:
-        given = options.get(name, getattr(Options(), name))
-        parts = given * ELO_PARTS if isinstance(given, int | float) and abs(given) < MOST_HYPOTHESIS else 0.5
-        if abs(parts - round(parts)) > 1e-6:
-            raise _invalid(given, f"options.{name}", "a number with at most two decimals")
-        read[name] = round(parts)
-    return {**values, "options": read}
+    given = {name: options.get(name, getattr(Options(), name)) for name in HYPOTHESES}
+    for parts in ELO_PARTS:
+        whole = {name: _in_parts(elo, parts) for name, elo in given.items()}
+        wrong = [name for name, number in whole.items() if number is None]
+        if not wrong:
+            return {**values, "options": options | whole | {"elo_parts": parts}}
+    raise _invalid(
+        given[wrong[0]],
+        f"options.{wrong[0]}",
+        "a whole number, or one with one decimal from -100 to 100, or, if a hypothesis has two, from -10 to 10",
+    )
+
+
+def _in_parts(elo: object, parts: int) -> int | None:
+    """Return a hypothesis in parts of a point; None if it is no whole number of them, or too many."""
+    if not isinstance(elo, int | float) or not abs(elo) * parts <= MOST_PARTS:
+        return None
+    return round(elo * parts) if abs(elo * parts - round(elo * parts)) < 1e-6 else None
 
 
 def _with_tables(values: dict[str, Any], folder: Path) -> tuple[dict[str, Any], Path | None]:

@@ -183,7 +183,7 @@ class Options:
     ] = 10_000
     normalised: Annotated[
         bool,
-        Option("`elo0` and `elo1` are normalised Elo, as in fastchess.", formats=(Format.TRIAL,)),
+        Option("`elo0` and `elo1` are normalised Elo, as in fastchess, from -200 to 200.", formats=(Format.TRIAL,)),
     ] = False
     elo_parts: Annotated[
         int,

@@ -343,7 +343,8 @@ def test_fields_are_found_by_their_names() -> None:
     ("written", "read"),
     [
         ("elo0 = 0.5\nelo1 = 1.75", (50, 175, 100)),
-        ("elo1 = 2.5", (0, 250, 100)),
+        ("elo1 = 2.5", (0, 25, 10)),
+        ("elo0 = -5\nelo1 = 20.5", (-50, 205, 10)),
         ("elo0 = -1.75\nelo1 = 0", (-175, 0, 100)),
         ("elo0 = 1\nelo1 = 3", (1, 3, 1)),
     ],
@@ -356,9 +357,11 @@ def test_hypotheses_of_a_trial_may_have_decimals(tmp_path: Path, written: str, r
 @pytest.mark.parametrize(
     ("written", "field", "allowed"),
     [
-        ("elo1 = 1.755", "elo1", "at most two decimals"),
-        ("elo1 = inf", "elo1", "at most two decimals"),
-        ("elo1 = 20.5", "elo1", "from -1000 to 1000"),
+        ("elo1 = 1.755", "elo1", "if a hypothesis has two"),
+        ("elo1 = inf", "elo1", "with one decimal from -100 to 100"),
+        ("elo0 = 0.25\nelo1 = 20", "elo1", "if a hypothesis has two, from -10 to 10"),
+        ("elo1 = 250.0\nnormalised = true", "elo1", "with one decimal from -100 to 100"),
+        ("elo1 = 250\nnormalised = true", "elo1", "from -200 to 200, normalised"),
         ("elo1 = 1.5\nelo_parts = 10", "elo_parts", "nothing beside a hypothesis with decimals"),
     ],
 )

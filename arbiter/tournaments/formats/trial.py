@@ -26,6 +26,7 @@ from arbiter.tournaments.openings import few
 from arbiter.tournaments.spec import Options, Spec, TieBreak
 from arbiter.tournaments.tournament import Tournament
 
+MOST_NORMALISED: Final = 200  #: normalised Elo of a hypothesis; from 232 on, `sprt` finds no likeliest distribution
 MOST_MISSED: Final = 3  #: how often it waits for players who do not come, before it ends
 
 
@@ -39,10 +40,14 @@ class Trial(Pairer):
     tie_breaks = (TieBreak.WINS,)
 
     def invalid_option(self, options: Options) -> InvalidOption | None:
-        """Return elo0 if it is not below elo1."""
-        if options.elo0 < options.elo1:
-            return None
-        return InvalidOption(str(options.elo0), "elo0", f"less than options.elo1, which is {options.elo1}")
+        """Return elo0 if it is not below elo1, or a normalised hypothesis that is too far from 0."""
+        if options.elo0 >= options.elo1:
+            return InvalidOption(str(options.elo0), "elo0", f"less than options.elo1, which is {options.elo1}")
+        for name, parts in (("elo0", options.elo0), ("elo1", options.elo1)):
+            elo = parts / options.elo_parts
+            if options.normalised and abs(elo) > MOST_NORMALISED:
+                return InvalidOption(f"{elo:g}", name, f"from -{MOST_NORMALISED} to {MOST_NORMALISED}, normalised")
+        return None
 
     def caution(self, spec: Spec) -> str:
         """Return a warning if there are few different openings."""
