@@ -102,7 +102,7 @@ class BotTable(NamedTuple):
         int,
         Option(
             "It offers and accepts a draw after this many of its moves in a row with a score within `draw_score` of "
-            "0, without a capture or a pawn move between them.",
+            "0; a capture or a pawn move begins a new count.",
             (0, MOST_MOVES),
         ),
     ] = 0

@@ -44,6 +44,12 @@ def test_a_clock_becomes_the_words_of_an_engine(time_control: str, seat: int, go
     assert bridge.Uci().question(question(time_control, seat, left)) == ["position startpos", go]
 
 
+def test_an_opponent_with_other_time_has_an_increment_of_its_own() -> None:
+    asked = question("10s+500ms", seat=2)
+    asked.turn.match.match_time_control = "30s+2s:10s+500ms"
+    assert bridge.Uci().question(asked)[1] == "go wtime 8000 btime 9980 winc 2000 binc 500"
+
+
 @pytest.mark.parametrize(
     ("search", "go"),
     [
@@ -109,6 +115,29 @@ def test_an_option_that_an_engine_lacks_is_named_with_those_that_it_has() -> Non
     said, _ = uci.introduction("option name Hash type spin default 16", bridge.Introduction())
     with pytest.raises(bridge.AnswerMalformed, match="the option 'Hsah'; it has Hash"):
         uci.introduction("uciok", said)
+
+
+@pytest.mark.parametrize(
+    ("kind", "taken", "refused", "said"),
+    [
+        ("spin default 16 min 1 max 1024", ("1", "1024"), ("0", "1025", "much", "nan"), "from 1 to 1024"),
+        ("spin default 16", ("-99999999999",), ("much",), "a number"),
+        ("check default false", ("true", "false"), ("on", ""), "true or false"),
+        ("button", ("true",), ("false",), "true"),
+        ("combo default Fail High var Always var Fail High", ("fail high", "Always"), ("High",), "Always or Fail High"),
+        ("string default <empty>", ("", "/a path", "<empty>"), (), ""),
+        ("matrix", ("1 2",), (), ""),
+    ],
+)
+def test_a_value_that_an_option_does_not_take_is_refused_with_those_that_it_takes(
+    kind: str, taken: tuple[str, ...], refused: tuple[str, ...], said: str
+) -> None:
+    line = f"option name Skill Level type {kind}"
+    for value in taken:
+        bridge.Uci({"skill level": value}).introduction(line, bridge.Introduction())
+    for value in refused:
+        with pytest.raises(bridge.AnswerMalformed, match=rf"expected {said} in place of '{value}'"):
+            bridge.Uci({"skill level": value}).introduction(line, bridge.Introduction())
 
 
 CLOCK = "10s+500ms"
@@ -221,6 +250,10 @@ def test_an_engine_that_can_not_ponder_is_not_asked_to() -> None:
             ["info multipv 1 score cp 0 pv a2a3", "info multipv 2 score cp -90 pv e2e4", "bestmove a2a3"],
             arb.Move("a2a3", 500, ("a2a3",), arb.Searched(0)),
         ),
+        (
+            ["info score cp 0 pv a2a3", "info string score cp 300", "bestmove a2a3"],
+            arb.Move("a2a3", 500, ("a2a3",), arb.Searched(0)),
+        ),
         (["bestmove (none)"], arb.Resign()),
     ],
 )
@@ -249,8 +282,8 @@ def played(uci: bridge.Uci, scores: list[str], quiet: int = 20, number: int = 50
         position = f"4k3/8/8/8/8/8/4P3/4K3 w - - {quiet} {number + turn}"
         uci.question(question("10s", position=position))
         if score:
-            uci.choice(f"info score {score} pv e2e4")
-        found.append(uci.choice("bestmove e2e4"))
+            uci.choice(f"info score {score} pv e1d1")
+        found.append(uci.choice("bestmove e1d1"))
     return found
 
 
@@ -276,8 +309,8 @@ def test_an_engine_resigns_after_so_many_moves_with_a_lost_score(scores: list[st
         (["cp 10", "cp -11", "cp 0"], 20, 40, False),
         (["cp 10", "", "cp 0"], 20, 40, False),
         (["cp 10", "cp -10", "cp 0"], 20, 37, False),  # the last of them is move 39
-        (["cp 10", "cp -10", "cp 0"], 1, 40, False),  # a piece was captured, or a pawn moved, since its last move
-        (["cp 10", "cp -10", "cp 0"], 2, 40, True),
+        (["cp 10", "cp -10", "cp 0"], 0, 40, False),  # its opponent has captured a piece, or moved a pawn
+        (["cp 10", "cp -10", "cp 0"], 1, 40, True),  # its own moves say whether it has
     ],
 )
 def test_an_engine_offers_and_accepts_a_draw_after_so_many_quiet_moves_with_a_level_score(
@@ -289,6 +322,28 @@ def test_an_engine_offers_and_accepts_a_draw_after_so_many_quiet_moves_with_a_le
     assert isinstance(last, arb.OfferDraw) == offers == uci.agrees
     uci.match(question("10s").turn.match)
     assert not uci.agrees, "that was another match"
+
+
+@pytest.mark.parametrize(
+    ("moves", "offers"),
+    [
+        (("e1f1", "e1f1", "e1f1", "e1f1"), 2),  # the first of these moves too counts where it is no quiet one
+        (("e2e4", "e1f1", "e1f1", "e1f1"), 2),
+        (("e1f1", "e2e3", "e1f1", "e1f1"), 1),
+        (("e1f1", "e1f1", "e2d3", "e1f1"), 0),  # en passant is a pawn's move
+        (("e1f1", "e1f1", "h1h8", "e1f1"), 0),  # a capture
+        (("e1f1", "e1f1", "e1h1", "e1f1"), 2),  # castling in Chess960
+    ],
+)
+def test_an_engines_own_capture_or_pawn_move_begins_a_new_count(moves: tuple[str, ...], offers: int) -> None:
+    """As fastchess does: it sets the count to 0, and then counts that move."""
+    uci = bridge.Uci(concessions=bridge.Concessions(draw_moves=3, draw_score=10))
+    found = []
+    for move in moves:
+        uci.question(question("10s", position="4k2q/8/8/8/8/8/4P3/4K2R w - - 9 50"))
+        uci.choice("info score cp 0")
+        found.append(uci.choice(f"bestmove {move}"))
+    assert sum(isinstance(choice, arb.OfferDraw) for choice in found) == offers
 
 
 @given(

@@ -28,7 +28,7 @@ WHITE: Final = 1  #: the seat that moves first
 SCALE: Final = 400.0  #: centipawns for a score of 10 to 1, as in the Elo formula: a pawn is worth about 100 Elo
 MOST: Final = 10_000  #: centipawns; no score counts for more
 FEN_BLANKS: Final = 5  #: in a position
-SIDES: Final = 2
+RANKS: Final = 8
 UNTIMED_MS: Final = 1_000  #: of a move without a clock and without a limit of its own
 PART: Final = 40  #: of the main time that one move takes, where periods come after it
 
@@ -36,7 +36,9 @@ _SCORE: Final = re.compile(r"\bscore (cp|mate) (-?\d{1,9})\b")
 _FIRST: Final = re.compile(r"multipv 1(?= |$)")
 _BOUND: Final = re.compile(r"\b(?:lowerbound|upperbound)\b")
 _NUMBER: Final = re.compile(r"\b(depth|nodes|time) (\d{1,15})\b")
-_OPTION: Final = re.compile(r"option name (.+?) type ")
+_OPTION: Final = re.compile(r"option name (.+?) type (\w+)(.*)")
+_LIMIT: Final = re.compile(r"\b(min|max) (-?[0-9]+)")
+_MOVE: Final = re.compile(r"[a-h][1-8][a-h][1-8]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ class Concessions:
 
     It resigns once its score was at most -`resign_score` in `resign_moves` successive moves of its own. From move
     `draw_from` on, a draw is all right once its score was within `draw_score` of 0 in `draw_moves` successive moves of
-    its own, with no capture and no move of a pawn between them. A number of moves of 0: never.
+    its own; a capture or a pawn's move begins a new count, with itself. A number of moves of 0: never.
     """
 
     resign_moves: int = 0
@@ -92,6 +94,7 @@ class Uci(Language):
         self._concessions = concessions or Concessions()
         self._info = ""  # its last line with a score
         self._knows_960 = False
+        self._board = ""  # of its position, as in FEN
         self._late = False  # draws are all right by the number of the move
         self._lost = self._level = 0  # successive moves with such a score
 
@@ -109,7 +112,11 @@ class Uci(Language):
         if words[:2] == ["id", "name"]:
             return replace(so_far, version=_version(words[2:])), False
         if (offered := _OPTION.match(line)) is not None:
-            return replace(so_far, options=(*so_far.options, offered[1])), False
+            name, kind, more = offered.groups()
+            for value in (value for wanted, value in self._options.items() if wanted.casefold() == name.casefold()):
+                if takes := _others(value, kind, more):
+                    raise AnswerMalformed(line, f"{takes} in place of {quoted(value)}")
+            return replace(so_far, options=(*so_far.options, name)), False
         if words == ["uciok"]:
             known = {name.casefold() for name in so_far.options}
             for name in self._options:
@@ -192,19 +199,23 @@ class Uci(Language):
         if left is None or len(turn.clocks) != 2:
             return f"movetime {UNTIMED_MS}"
         control, each = turn.match.time_control, each_move_ms(turn.match.time_control)
+        controls = (turn.match.match_time_control or control).split(":")
         mine, theirs = turn.clocks[turn.seat - 1], turn.clocks[2 - turn.seat]
         if "/move" in control:
             return f"movetime {max(1, left)}"
         if "x" in control:
             return f"movetime {max(1, min(left, each + mine.remaining_ms // PART))}"
-        more = 0 if control.endswith(("d", "b")) else each  # UCI has no words for a delay
-        times = (left, theirs.remaining_ms) if turn.seat == WHITE else (theirs.remaining_ms, left)
-        clocks = f"wtime {max(1, times[0])} btime {max(1, times[1])} winc {more} binc {more}"
+        white, black = (left, theirs.remaining_ms) if turn.seat == WHITE else (theirs.remaining_ms, left)
+        more = f"winc {_increment_ms(controls[0])} binc {_increment_ms(controls[-1])}"
+        clocks = f"wtime {max(1, white)} btime {max(1, black)} {more}"
         return f"{clocks} movestogo {mine.moves_left}" if mine.moves_left else clocks
 
     def choice(self, line: str) -> Choice | None:
         """Read `bestmove`, with the score and the line of the last `info`; every other line is a remark."""
-        if line.split(None, 1)[:1] == ["info"]:
+        first = line.split(None, 2)[:2]
+        if first[:1] == ["info"]:
+            if first[1:] == ["string"]:
+                return None
             bound = "bound" in line and _BOUND.search(line)  # most lines have none
             if _SCORE.search(line) and not bound and ("multipv" not in line or _FIRST.search(line)):
                 self._info = line
@@ -227,9 +238,9 @@ class Uci(Language):
         raise AnswerMalformed(line, "bestmove MOVE")
 
     def _look(self, position: str) -> None:
-        """Read in a FEN how many plies ago a piece was captured or a pawn moved, and the number of the move."""
-        *_, quiet, number = position.split() if position.count(" ") == FEN_BLANKS else ("", "0", "0")
-        if not quiet.isdecimal() or int(quiet) < SIDES:
+        """Read in a FEN whether the last move captured a piece or moved a pawn, and the number of the move."""
+        self._board, *_, quiet, number = position.split() if position.count(" ") == FEN_BLANKS else ("", "0", "0")
+        if quiet == "0":
             self._level = 0
         self._late = number.isdecimal() and int(number) >= self._concessions.draw_from
 
@@ -237,6 +248,8 @@ class Uci(Language):
         """Count a score in centipawns; return the move, with an offer of a draw if one is all right; or resign."""
         says = self._concessions
         self._lost = self._lost + 1 if score is not None and score <= -says.resign_score else 0
+        if says.draw_moves and _is_loud(move.text, self._board):
+            self._level = 0
         self._level = self._level + 1 if score is not None and abs(score) <= says.draw_score else 0
         self.agrees = bool(says.draw_moves) and self._late and self._level >= says.draw_moves
         if says.resign_moves and self._lost >= says.resign_moves:
@@ -256,6 +269,33 @@ class Uci(Language):
 
 def _is_960(match: LiveMatch) -> bool:
     return match.game.partition("(")[0] == chess960.GAME
+
+
+def _others(value: str, kind: str, more: str) -> str:
+    """Return what an option of a kind takes, if it does not take a value; '' if it does. more: its line's end."""
+    if kind == "spin":
+        limits = dict(_LIMIT.findall(more))
+        try:
+            fits = float(limits.get("min", value)) <= float(value) <= float(limits.get("max", value))
+        except ValueError:
+            fits = False
+        return "" if fits else f"from {limits['min']} to {limits['max']}" if len(limits) > 1 else "a number"
+    words = {"check": ["true", "false"], "button": ["true"], "combo": more.split(" var ")[1:]}.get(kind, [])
+    return "" if not words or value.casefold() in map(str.casefold, words) else " or ".join(words)
+
+
+def _increment_ms(control: str) -> int:
+    """Return the increment of a time control; UCI has no words for a delay."""
+    return 0 if control.endswith(("d", "b")) else each_move_ms(control)
+
+
+def _is_loud(move: str, board: str) -> bool:
+    """Return whether a move captures a piece or moves a pawn, by the board of a FEN and the squares of the move."""
+    ranks = re.sub("[1-8]", lambda free: "." * int(free[0]), board).split("/")
+    if _MOVE.match(move) is None or len(ranks) != RANKS:
+        return False
+    mover, taken = (ranks[RANKS - int(at[1])]["abcdefgh".index(at[0])] for at in (move[:2], move[2:4]))
+    return mover in "Pp" or (taken != "." and taken.isupper() != mover.isupper())
 
 
 def _version(name: list[str]) -> str:
