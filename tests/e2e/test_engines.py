@@ -280,6 +280,7 @@ uci = "ethereal-chess"
 def test_no_clock_runs_out_in_two_hundred_games_of_a_second_each(tmp_path: Path) -> None:
     """On a quiet machine. Ethereal maps the stack of a new thread for each move."""
     require(STOCKFISH, ETHEREAL, why="chess engines play on short clocks")
+    tmp_path.chmod(0o755)  # what root starts in a sandbox runs as another user
     (tmp_path / "cup.toml").write_text(SHORT_CLOCKS)
     words = ["tournament", "run", str(tmp_path / "cup.toml"), "--directory", str(tmp_path)]
     ran = Server(tmp_path, 1).arbiter(*words)

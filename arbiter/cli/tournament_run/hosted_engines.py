@@ -18,7 +18,8 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import fields
-from typing import Any, Final, NoReturn
+from functools import partial
+from typing import Any, Final, NoReturn, cast
 
 import arbiter_client as arb
 import structlog
@@ -37,9 +38,49 @@ END: Final = b"\0"  #: after the log of a bot that has ended by itself
 AT_ONCE: Final = 10_000  #: choices under way: an engine of its own makes each, and the organiser says how many games
 IDLE: Final = 10_000  #: engines that wait for a next game: no more than have played at the same time
 PATIENCE_S: Final = 10.0
+MOST_WAITING: Final = 1_048_576  #: bytes of a bot's log that the run has not read yet
 
-_BOT_LOG: ContextVar[socket.socket | None] = ContextVar("bot_log", default=None)
-"""Where the log of the bot that plays in this task goes."""
+
+class LogToRun(asyncio.Protocol):
+    """Sends the log of a bot to the run. What exceeds `MOST_WAITING` is left out, and the log says how much that is.
+
+    closed: called when the run has closed its end.
+    """
+
+    def __init__(self, closed: Callable[[], object]) -> None:
+        self._transport = asyncio.WriteTransport()
+        self._closed = closed
+        self._left_out = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin to send."""
+        self._transport = cast("asyncio.WriteTransport", transport)  # uvloop's transport is no subclass
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        """Say that nobody reads."""
+        self._closed()
+
+    def say(self, text: bytes) -> None:
+        """Send something, soon."""
+        if self._transport.get_write_buffer_size() + len(text) > MOST_WAITING:
+            self._left_out += len(text)
+        else:
+            self._transport.write(self._note() + text)
+
+    def end(self, last: bytes = b"") -> None:
+        """Send the rest, and then no more."""
+        self._transport.write(self._note() + last)
+        self._transport.close()
+
+    def _note(self) -> bytes:
+        """Return a line that says how much has been left out here, if anything has."""
+        note = f"[arbiter] {self._left_out} bytes are left out here\n".encode() if self._left_out else b""
+        self._left_out = 0
+        return note
+
+
+_LOG: ContextVar[LogToRun | None] = ContextVar("log", default=None)
+"""The log of the bot that plays in this task."""
 
 
 @asynccontextmanager
@@ -76,21 +117,20 @@ async def _play(
     job: Mapping[str, Any], spawner: socket.socket, bot_log: socket.socket, running: RunningServer, log: Any
 ) -> None:
     """Play an engine until the run has closed its end of the bot's log."""
-    _BOT_LOG.set(bot_log)
-    with spawner, bot_log:
-        bot_log.setblocking(False)
-        task = asyncio.current_task()
-        assert task is not None
-        asyncio.get_running_loop().add_reader(bot_log, task.cancel)
+    task, last = asyncio.current_task(), b""
+    assert task is not None
+    with spawner:
+        _, sent = await asyncio.get_running_loop().create_connection(partial(LogToRun, task.cancel), sock=bot_log)
+        _LOG.set(sent)
         try:
             await _until_it_fails(job, spawner, running)
         except (arb.ClientError, bridge.ProgramFailed) as error:
-            _say(bot_log, f"{shlex.join(job['command'])}: {error}\n".encode())
+            last = f"{shlex.join(job['command'])}: {error}\n".encode() + END
         except Exception as error:
             log.error("engine_failed", player=job["name"], exc_info=error)
+            last = END
         finally:
-            asyncio.get_running_loop().remove_reader(bot_log)
-        _say(bot_log, END)
+            sent.end(last)
 
 
 async def _until_it_fails(job: Mapping[str, Any], spawner: socket.socket, running: RunningServer) -> NoReturn:
@@ -155,12 +195,6 @@ def _logging() -> Iterator[None]:
 class _ToRun(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Send a line to the run."""
-        bot_log = _BOT_LOG.get()
-        if bot_log is not None:
-            _say(bot_log, f"{self.format(record)}\n".encode(errors="replace"))
-
-
-def _say(bot_log: socket.socket, text: bytes) -> None:
-    """Send something to the run; what it does not read in time is dropped."""
-    with contextlib.suppress(OSError):
-        bot_log.send(text)
+        log = _LOG.get()
+        if log is not None:
+            log.say(f"{self.format(record)}\n".encode(errors="replace"))
