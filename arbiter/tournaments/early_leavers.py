@@ -4,8 +4,9 @@ This is the usual rule of federations for over-the-board chess. If a player has 
 they stay in the table, for ratings and the record, but the others have no points from them. If it has completed half or
 more, the games that are left are lost, and all count. Otherwise the players whom it had met while it was there would be
 compared with those who won without play. A player has completed a game if it has played it, or won it because the other
-was not there. A player that does not come to its games, and does not withdraw, has not left. Nor has a disqualified
-one: then the organiser says what becomes of the results.
+was not there; a ruling, or another player's disqualification, does not take that away. A player that does not come to
+its games, and does not withdraw, has not left. Nor has a disqualified one: then the organiser says what becomes of the
+results.
 
 Points, tie-breaks and places follow this rule. Ratings and the counts of games have every game. The player itself comes
 after all who have stayed or completed half of their games, in the order of what it has scored.
@@ -34,5 +35,11 @@ def early_leavers(tournament: Tournament) -> frozenset[str]:
 
 def _completed(tournament: Tournament, player: str) -> int:
     games = (game for meeting in tournament.meetings_of[player] for game in meeting.games)
-    ended = [(game, tournament.results[game.number]) for game in games if game.number in tournament.results]
-    return sum(each.played or each.half_points(1 if game.seat1 == player else 2) != LOSS for game, each in ended)
+    ended = [game for game in games if game.number in tournament.results]
+    return sum(
+        any(
+            each.played or each.half_points(1 if game.seat1 == player else 2) != LOSS
+            for each in (tournament.as_played[game.number], tournament.results[game.number])
+        )
+        for game in ended
+    )

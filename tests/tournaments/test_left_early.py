@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
+from arbiter.tournaments import commands as do
+from arbiter.tournaments import engine
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.checker import violations
+from arbiter.tournaments.corrections import Disqualify, Results
+from arbiter.tournaments.evolution import apply
 from arbiter.tournaments.game_ends import Winner
 from arbiter.tournaments.meetings import ScheduledGame
 from arbiter.tournaments.spec import Format
@@ -55,6 +61,17 @@ def test_who_has_completed_half_of_its_games_has_not_left_early() -> None:
     assert not [each for each in rows if each.left_early]
     assert [each.points for each in rows] == [each.game_points for each in rows]
     assert {each.player: each.points for each in rows}["p000"] == 4
+
+
+@pytest.mark.parametrize("results", Results)
+def test_a_game_that_was_played_is_completed_though_its_opponent_is_disqualified(results: Results) -> None:
+    tournament, _ = leaving(2)
+    first = tournament.meetings_of["p000"][0]
+    [cheat] = {*first.players} - {"p000"}
+    for event in engine.decide(tournament, do.Correct("org", "out", Disqualify(cheat, True, results)), 0).events:
+        apply(tournament, event)
+    assert tournament.disqualified
+    assert not [each for each in standings(tournament).rows if each.left_early]
 
 
 def test_an_option_keeps_the_games_of_who_leaves_early() -> None:
