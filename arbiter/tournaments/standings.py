@@ -13,9 +13,9 @@
 A won meeting or game counts one point, a drawn one half a point; `arbiter.tournaments.game_ends` says what the end of a
 game means, `arbiter.tournaments.counting_result` which result of it counts after an organiser's decisions. A player that is disqualified from the start comes after all others. Points that the organiser gives or takes are added to a player's points, but not
 to what tie-breaks and pairings count. Players that are level in everything share a place, unless lots were drawn. In a
-Swiss a pairing-allocated bye counts as a won
-meeting, and a requested bye as a drawn one; a round before a late entry or after a withdrawal counts as lost. A
-meeting is a forfeit if none of its games was played.
+Swiss a pairing-allocated bye counts as a won meeting, and a requested bye as a drawn one; a round before a late entry or
+after a withdrawal counts as lost. A meeting is a forfeit if none of its games was played. If all of them are void, it is
+a round without points that neither player missed.
 
 A ladder's validation games, of a player against itself, do not count. This module does not compute the fit that rates
 the players; the caller passes it in. Players that share a place appear in seed order.
@@ -354,6 +354,8 @@ def _meeting(tournament: Tournament, meeting: Meeting, player: str) -> Encounter
     if not tournament.decided(meeting):
         return Encounter(meeting.round, opponent, 0, EncounterKind.OPEN)
     results = [(game, tournament.results[game.number]) for game in meeting.games]
+    if all(result.void for _, result in results):
+        return Encounter(meeting.round, kind=EncounterKind.ALLOCATED)
     played = [(game, result) for game, result in results if result.played]
     second = [result.winner == 2 for game, result in played if game.seat2 == player]
     score = tournament.meeting_points(meeting, player)

@@ -35,7 +35,7 @@ How rounds count that were not played, in a Swiss (Articles 15.3 and 16):
 | rule | here |
 | --- | --- |
 | 16.1.1 requested bye | a half-point bye, a zero-point bye, and every round before a late entry or after a withdrawal |
-| 16.1.2 voluntary unplayed round (VUR) | a requested bye, or a loss by forfeit |
+| 16.1.2 voluntary unplayed round (VUR) | a requested bye, or a loss by forfeit, but not a void meeting |
 | 16.3.1 opponents' unplayed rounds | count as many points as they were awarded |
 | 16.3.2 their requested byes after which only VURs come | count as draws |
 | 16.4 own unplayed rounds | as played against a dummy who has the player's own points, with the result that was awarded; but its points "shall not exceed" those of the next two rows |
@@ -81,7 +81,7 @@ class EncounterKind(Enum):
 
     PLAYED = auto()
     FORFEIT = auto()  #: won or lost without play, against an opponent; both lost if both were absent
-    ALLOCATED = auto()  #: a bye for the player that pairing left over
+    ALLOCATED = auto()  #: a bye for the player that pairing left over, or a void meeting
     REQUESTED = auto()  #: a requested bye, or a missed round
     OPEN = auto()  #: not over yet: it does not count, but the player did not miss the round
 

@@ -17,10 +17,11 @@ from arbiter.tournaments.engine import TournamentDecision
 from arbiter.tournaments.events import Decision
 from arbiter.tournaments.evolution import replay
 from arbiter.tournaments.meetings import ScheduledGame
-from arbiter.tournaments.spec import Format, Options, Spec
+from arbiter.tournaments.spec import Format, Options, Spec, TieBreak
 from arbiter.tournaments.standings import rated_games, standings
 from arbiter.tournaments.tournament import TournamentPhase
 from arbiter.web.tournament_tables import crosstable
+from tests.tournaments import test_standings
 
 RULED = (Format.ROUND_ROBIN, Format.GAUNTLET, Format.SWISS, Format.ARENA, Format.LADDER)
 
@@ -83,6 +84,27 @@ def test_a_void_game_is_not_counted(format_: Format) -> None:
     if format_ is Format.ROUND_ROBIN:
         assert cross == [[None, None], [None, None]], "their only game"
     assert violations(run.log) == []
+
+
+def test_a_void_game_ends_no_streak_of_an_arena() -> None:
+    run = test_standings.run_of(test_standings.spec_of(Format.ARENA, duration_ms=2_000), 2, test_standings.better)
+    games = len(run.play().results)
+    for void in range(1, 3):
+        rule(run, 2 * void, Decision.VOID)
+        best = standings(run.tournament).rows[0]
+        assert (best.wins, best.arena_points) == (games - void, 4 * (games - void) - 4)
+    assert violations(run.log) == []
+
+
+def test_a_void_meeting_of_a_swiss_is_an_unplayed_round_and_nobody_s_own_will() -> None:
+    order = (TieBreak.BUCHHOLZ, TieBreak.BUCHHOLZ_CUT_1)
+    run = test_standings.run_of(test_standings.spec_of(Format.SWISS, order=order, rounds=3), 6, test_standings.better)
+    run.play()
+    last = next(meeting for meeting in run.tournament.of_round(3) if "p000" in meeting.players)
+    rule(run, last.games[0].number, Decision.VOID)
+    row = next(row for row in standings(run.tournament).rows if row.player == "p000")
+    # Two points, against players with 1 and 2; the dummy of three rounds has 1½, and is not cut before the 1.
+    assert (row.points, row.values) == (4, (18, 14))
 
 
 def test_a_swiss_pairs_by_results_with_rulings_and_the_checker_agrees() -> None:

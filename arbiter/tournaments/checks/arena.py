@@ -144,13 +144,14 @@ def _better(
 def _score(history: EarlierRounds, player: str) -> int:
     """Return a player's arena points: 2 for a win, 1 for a draw, twice that right after two wins in a row.
 
-    A game to which neither player came is lost by both.
+    A game to which neither player came is lost by both. A void one does not count.
     """
     score, row = 0, 0
     for game in (game for meeting in history.meetings_of[player] for game in meeting.games):
-        if game.number not in history.results:
+        both = history.points(game.number)
+        if both is None:
             continue
-        points = (history.points(game.number) or (0, 0))[0 if player == game.seat1 else 1]
+        points = both[0 if player == game.seat1 else 1]
         score += points * (2 if row > 1 else 1)
         row = row + 1 if points == 2 else 0
     return score

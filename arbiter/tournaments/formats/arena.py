@@ -108,7 +108,7 @@ def _too_soon(tournament: Tournament, field: FreePlayers) -> frozenset[frozenset
 def arena_scores(tournament: Tournament, players: Iterable[str]) -> dict[str, int]:
     """Return the arena points of some players: 2 for a win, 1 for a draw, doubled from the third win in a row on.
 
-    A player's games count in the order of their numbers. A streak ends with a game that is not won.
+    A player's games count in the order of their numbers. A streak ends with a game that counts and is not won.
     """
     return {player: _score(tournament, player) for player in players}
 
@@ -118,7 +118,7 @@ def _score(tournament: Tournament, player: str) -> int:
     for meeting in tournament.meetings_of.get(player, ()):
         for game in meeting.games if meeting.first != meeting.second else ():
             result = tournament.results.get(game.number)
-            if result is not None:
+            if result is not None and not result.void:
                 points = result.half_points(1 if game.seat1 == player else 2)
                 score += 2 * points if streak >= 2 else points
                 streak = streak + 1 if points == WIN else 0
