@@ -358,15 +358,9 @@ def _meeting(tournament: Tournament, meeting: Meeting, player: str) -> Encounter
         return Encounter(meeting.round, kind=EncounterKind.ALLOCATED)
     played = [(game, result) for game, result in results if result.played]
     second = [result.winner == 2 for game, result in played if game.seat2 == player]
-    score = tournament.meeting_points(meeting, player)
-    return Encounter(
-        meeting.round,
-        opponent,
-        score,
-        EncounterKind.PLAYED if played else EncounterKind.FORFEIT,
-        len(second),
-        sum(second),
-    )
+    kind = EncounterKind.PLAYED if played else EncounterKind.FORFEIT
+    points = tournament.meeting_points(meeting, player)
+    return Encounter(meeting.round, opponent, points, kind, len(second), sum(second))
 
 
 def _rounds(tournament: Tournament, player: str) -> Iterator[Encounter]:
