@@ -11,11 +11,12 @@
 | all others | games | points, tie-breaks |
 
 A won meeting or game counts one point, a drawn one half a point; `arbiter.tournaments.game_ends` says what the end of a
-game means, `arbiter.tournaments.counting_result` which result of it counts after an organiser's decisions. A player that is disqualified from the start comes after all others. Points that the organiser gives or takes are added to a player's points, but not
-to what tie-breaks and pairings count. Players that are level in everything share a place, unless lots were drawn. In a
-Swiss a pairing-allocated bye counts as a won meeting, and a requested bye as a drawn one; a round before a late entry or
-after a withdrawal counts as lost. A meeting is a forfeit if none of its games was played. If all of them are void, it is
-a round without points that neither player missed.
+game means, `arbiter.tournaments.counting_result` which result of it counts after an organiser's decisions. A player
+that is disqualified from the start comes after all others. Points that the organiser gives or takes are added to a
+player's points, but not to what tie-breaks and pairings count. Players that are level in everything share a place,
+unless lots were drawn. In a Swiss a pairing-allocated bye counts as a won meeting, and a requested bye as a drawn one;
+a round before a late entry or after a withdrawal counts as lost. A meeting is a forfeit if none of its games was
+played. If all of them are void, it is a round without points that neither player missed.
 
 A ladder's validation games, of a player against itself, do not count. This module does not compute the fit that rates
 the players; the caller passes it in. Players that share a place appear in seed order.
