@@ -33,6 +33,19 @@ def test_a_turn_puts_up_the_whole_match(game: str, size: str, komi: str) -> None
     assert untimed == [*board, "time_settings 0 10 1", "3 genmove w"]
 
 
+@pytest.mark.parametrize(
+    ("time_control", "moves_left", "said"),
+    [("5s/move+40s", 0, "6 1"), ("10s+3x30s", 0, "31 1"), ("40/50s", 12, "44 12"), ("40s+5s", 0, "44 0")],
+)
+def test_time_for_some_moves_is_told_as_such(time_control: str, moves_left: int, said: str) -> None:
+    clocks = (arb.Clock(40_000, 45_000, 0, moves_left), arb.Clock(8_000, 8_000, 0, 0))
+    match = arb.LiveMatch("m1", "go", 1, "bob", time_control)
+    turn = arb.Turn("go", 1, 0, "", (), clocks, 0, 0, "", False, "bob", (), None, (), 44_980, 1, match)
+    *_, settings, left, _ = GTP.question(bridge.Question(turn, None, 44_980, None))
+    assert left == f"time_left b {said}"
+    assert settings == ("time_settings 44 0 0" if said == "44 0" else f"time_settings 0 {said}")
+
+
 def test_a_match_from_a_position_is_put_up_stone_by_stone() -> None:
     start = "........./........./........./........./....s..../...S...../........./........./s........ 2 0 0"
     match = arb.LiveMatch("m1", "go", 1, "bob", "none", moves=("b2",), start_position=start)

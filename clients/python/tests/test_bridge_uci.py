@@ -35,6 +35,7 @@ def question(
         ("10s+1sd", 1, "go wtime 9980 btime 8000 winc 0 binc 0"),
         ("40/10s", 1, "go wtime 9980 btime 8000 winc 0 binc 0 movestogo 12"),
         ("10s/move", 1, "go movetime 9980"),
+        ("300ms/move+10s", 1, "go movetime 550"),
         ("10s+3x2s", 1, "go movetime 2250"),
         ("none", 1, "go movetime 1000"),
     ],
@@ -201,7 +202,7 @@ def test_an_engine_stops_pondering_at_the_end_of_its_match() -> None:
         ("10s", "wtime 8980 btime 8000 winc 0 binc 0"),
         ("10s+2sd", "wtime 9980 btime 8000 winc 0 binc 0"),
         ("40/10s", "wtime 8980 btime 8000 winc 0 binc 0 movestogo 11"),
-        ("2s/move", "movetime 9980"),
+        ("2s/move", "movetime 2250"),
         ("none", "movetime 1000"),
     ],
 )

@@ -79,8 +79,10 @@ class Gtp(Language):
         if question.left_ms is None:
             lines.append(f"time_settings 0 {UNTIMED_S} 1")
         else:
-            left = question.left_ms // 1_000
-            lines += [f"time_settings {left} 0 0", f"time_left {colour} {left} 0"]
+            left = (question.move_ms or question.left_ms) // 1_000
+            stones = question.moves_left or int(question.move_ms is not None)
+            settings = f"0 {left} {stones}" if stones else f"{left} 0 0"
+            lines += [f"time_settings {settings}", f"time_left {colour} {left} {stones}"]
         return [*lines, f"{GENMOVE} genmove {colour}"]
 
     def choice(self, line: str) -> Choice | None:

@@ -14,6 +14,7 @@ VERSION: Final = 1
 """The version of both languages. A program ignores what a newer version has added."""
 
 
+PART: Final = 40  #: of the main time or the bank that one move takes, where each move has time of its own
 QUOTED: Final = 80  #: characters of a line that a message quotes
 
 
@@ -82,6 +83,14 @@ class Question:
         by_seat = self.turn.match.match_time_control.split(":")
         theirs = by_seat[2 - self.turn.seat] if len(by_seat) == 2 else by_seat[0]
         return each_move_ms(self.turn.match.time_control), each_move_ms(theirs)
+
+    @property
+    def move_ms(self) -> int | None:
+        """The time for this move where each move has time of its own: that, and a part of the rest; None elsewhere."""
+        turn, control = self.turn, self.turn.match.time_control
+        if self.left_ms is None or not turn.clocks or not ("/move" in control or "x" in control):
+            return None
+        return max(1, min(self.left_ms, each_move_ms(control) + turn.clocks[turn.seat - 1].remaining_ms // PART))
 
     @property
     def moves_left(self) -> int:

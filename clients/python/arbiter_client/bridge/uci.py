@@ -30,7 +30,6 @@ MOST: Final = 10_000  #: centipawns; no score counts for more
 FEN_BLANKS: Final = 5  #: in a position
 RANKS: Final = 8
 UNTIMED_MS: Final = 1_000  #: of a move without a clock and without a limit of its own
-PART: Final = 40  #: of the main time that one move takes, where periods come after it
 
 _SCORE: Final = re.compile(r"\bscore (cp|mate) (-?\d{1,9})\b")
 _FIRST: Final = re.compile(r"multipv 1(?= |$)")
@@ -198,13 +197,10 @@ class Uci(Language):
             return " ".join(fixed)
         if left is None or len(turn.clocks) != 2:
             return f"movetime {UNTIMED_MS}"
-        control, each = turn.match.time_control, each_move_ms(turn.match.time_control)
-        controls = (turn.match.match_time_control or control).split(":")
+        controls = (turn.match.match_time_control or turn.match.time_control).split(":")
         mine, theirs = turn.clocks[turn.seat - 1], turn.clocks[2 - turn.seat]
-        if "/move" in control:
-            return f"movetime {max(1, left)}"
-        if "x" in control:
-            return f"movetime {max(1, min(left, each + mine.remaining_ms // PART))}"
+        if (move_ms := question.move_ms) is not None:
+            return f"movetime {move_ms}"
         white, black = (left, theirs.remaining_ms) if turn.seat == WHITE else (theirs.remaining_ms, left)
         more = f"winc {_increment_ms(controls[0])} binc {_increment_ms(controls[-1])}"
         clocks = f"wtime {max(1, white)} btime {max(1, black)} {more}"
