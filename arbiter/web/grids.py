@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
@@ -12,6 +11,7 @@ from markupsafe import Markup
 from arbiter.matches.match import Match
 from arbiter.web.boards import Shown, board, sprite
 from arbiter.web.states import shown_at, state_of
+from arbiter.web.visits import beside
 
 MOST: Final = 12  #: boards side by side
 
@@ -32,7 +32,7 @@ async def grid(matches: Sequence[Match], now_ms: int, label: str = "") -> BoardG
     """Return live boards of some matches. `label`: that of the matches to add when they begin, '' for all."""
     found = []
     for match in matches:
-        position = await asyncio.to_thread(shown_at, match, match.ply)
+        position = await beside(shown_at, match, match.ply)
         found.append((match, board_of(match, position), state_of(match, now_ms)))
     states = [{"match": match.id, **state} for match, _, state in found]
     begun = label if len(found) < MOST else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
@@ -39,6 +38,7 @@ from arbiter.web.states import (
     state_of,
     written_line,
 )
+from arbiter.web.visits import beside
 
 CHUNK: Final = 40  #: positions in one answer to the script of a replay
 
@@ -96,7 +96,7 @@ class MatchPages(Handlers):
         match = await self._gate.matches.get(call_of(request), request.path_params["match"])
         first = number(request.query_params.get("from", ""), match.ply, match.ply)
         last = min(first + CHUNK - 1, match.ply)
-        found = await asyncio.to_thread(shown_line, match, first, last)
+        found = await beside(shown_line, match, first, last)
         kept = {"cache-control": "private, max-age=3600"} if match.result is not None else {}
         return JSONResponse({"from": first, "plies": [position.json() for position in found]}, headers=kept)
 
@@ -104,12 +104,12 @@ class MatchPages(Handlers):
         """Return a position of a match as an SVG file."""
         match = await self._gate.matches.get(call_of(request), request.path_params["match"])
         ply = number(request.query_params.get("ply", ""), match.ply, match.ply)
-        return picture(await asyncio.to_thread(_picture, match, ply))
+        return picture(await beside(_picture, match, ply))
 
     async def animation(self, request: Request) -> Response:
         """Return a match as an animated SVG file."""
         match = await self._gate.matches.get(call_of(request), request.path_params["match"])
-        return picture(await asyncio.to_thread(_animation, self._templates.named(match)))
+        return picture(await beside(_animation, self._templates.named(match)))
 
     async def transcript(self, request: Request) -> Response:
         """Return the record of a match as JSON Lines, with its signature once it has ended."""
@@ -126,7 +126,7 @@ class MatchPages(Handlers):
         return state_of(match, self._gate.server.facts().now_ms)
 
     async def _position(self, match: Match, ply: int) -> Shown:
-        return await asyncio.to_thread(shown_at, match, ply)
+        return await beside(shown_at, match, ply)
 
     def _file(self, request: Request) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         return self._gate.matches.transcript(call_of(request), request.path_params["match"])
@@ -147,7 +147,7 @@ class MatchPages(Handlers):
                     event = orjson.loads(line)
                     if event.get("kind") == "moved":
                         ledgers[event["ply"]] = event["ledger"]["charged"], event["ledger"]["credited"]
-        names = await asyncio.to_thread(_names, match)
+        names = await beside(_names, match)
         found = []
         for ply, (move, seat) in enumerate(zip(match.moves, match.turns, strict=True)):
             spent_ms, credited_ms = ledgers.get(ply, (None, None))

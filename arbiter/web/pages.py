@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
@@ -25,6 +24,7 @@ from arbiter.web.rating_pages import places
 from arbiter.web.rendering import Handlers, Templates
 from arbiter.web.rule_pages import rules_page
 from arbiter.web.tournament_pages import PHASES
+from arbiter.web.visits import beside
 
 SHORT: Final = 10  #: rows of each list on the front page
 
@@ -69,7 +69,7 @@ class Pages(Handlers):
         names = tuple(facts.id for facts in self._gate.games.list(call, PageRequest(0, "")).items)
         drawn = self._drawn.get(names)
         if drawn is None:  # it takes 50 ms, and for each game of a package a question to its process
-            drawn = await asyncio.to_thread(self._starts, call, names)
+            drawn = await beside(self._starts, call, names)
             self._drawn = {names: drawn}
         games, symbols = drawn
         return await self._page(request, "games.html", games=games, symbols=symbols)
@@ -91,7 +91,7 @@ class Pages(Handlers):
             variants = dict.fromkeys(played)
             return await self._page(request, "missing_game.html", game=name, page=found, variants=variants)
         start = shown(game, game.initial())
-        rules = await asyncio.to_thread(rules_page, game, self._gate.games.rules_text(game))
+        rules = await beside(rules_page, game, self._gate.games.rules_text(game))
         return await self._page(
             request,
             "game.html",

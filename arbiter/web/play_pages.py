@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -24,6 +23,7 @@ from arbiter.web.choices import choices
 from arbiter.web.forms import fields, local
 from arbiter.web.rendering import Handlers
 from arbiter.web.states import claim_of, number, positions
+from arbiter.web.visits import beside
 
 MOST_BOTS: Final = 50  #: bots in the list of opponents
 MOST_OFFERS: Final = 100  #: challenges and seeks that are shown
@@ -84,7 +84,7 @@ class PlayPages(Handlers):
             return "", ""
         if not moves and not start:
             return game.variant, ""
-        line = await asyncio.to_thread(positions, game, start, moves)
+        line = await beside(positions, game, start, moves)
         return game.variant, game.text(line[-1])
 
     async def challenge(self, request: Request) -> Response:
@@ -173,7 +173,7 @@ class PlayPages(Handlers):
         match = await self._gate.matches.get(call, match_id)
         ply = number(request.query_params.get("ply", ""), match.ply, match.ply)
         found = await self._choices(call, match.game, MatchAt(match_id, ply))
-        claim = await asyncio.to_thread(claim_of, match) if ply == match.ply else ""
+        claim = await beside(claim_of, match) if ply == match.ply else ""
         return JSONResponse({"ply": ply, "claim": claim, **found})
 
     async def of_line(self, request: Request) -> Response:
@@ -181,12 +181,12 @@ class PlayPages(Handlers):
         call, name = call_of(request), request.path_params["game"]
         game, moves = self._gate.games.get(call, name), request.query_params.get("moves", "").split()
         found = await self._choices(call, game, LineAt(name, "", moves))
-        position = await asyncio.to_thread(_end_of, game, moves)
+        position = await beside(_end_of, game, moves)
         return JSONResponse({"ply": len(moves), "claim": "", **position, **found})
 
     async def _choices(self, call: Call, game: AnyGame, at: At) -> dict[str, Any]:
         async with self._gate.games.legal_moves(call, at, with_steps=True) as found:
-            return await asyncio.to_thread(_read, game, found.chunks)
+            return await beside(_read, game, found.chunks)
 
 
 def _read(game: AnyGame, chunks: Iterable[Sequence[Any]]) -> dict[str, Any]:

@@ -10,7 +10,6 @@ report of a Swiss or a round robin
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -30,6 +29,7 @@ from arbiter.tournaments.tournament import Tournament
 from arbiter.web.callers import call_of
 from arbiter.web.states import number
 from arbiter.web.tournament_tables import crosstable
+from arbiter.web.visits import beside
 
 MOST_IN_FILE: Final = 300  #: players; a crosstable has the square of them
 MOST_GAMES: Final = 20_000  #: of a ladder whose files have all games; reading these takes seconds
@@ -203,7 +203,7 @@ class TableFiles:
         category = request.query_params.get("category", "") if path["table"] == "standings" else ""
         _, table = await self._gate.tournaments.standings(call, path["tournament"], category)
         round_ = number(request.query_params.get("round", ""), 0, LARGEST_ROUND)
-        text = await asyncio.to_thread(_text, form, path["table"], copied(tournament), table, round_)
+        text = await beside(_text, form, path["table"], copied(tournament), table, round_)
         return _answer(path["table"], form, text)
 
     async def _report(self, request: Request) -> Response:
@@ -213,7 +213,7 @@ class TableFiles:
         if not trf_report.is_reported(tournament):
             raise HTTPException(404, "there are reports of a Swiss and of a round robin, from their start on")
         _, table = await self._gate.tournaments.standings(call, name)
-        text = await asyncio.to_thread(_report_text, copied(tournament), table)
+        text = await beside(_report_text, copied(tournament), table)
         return Response(
             text, media_type="text/plain", headers={"content-disposition": 'inline; filename="tournament.trf"'}
         )

@@ -7,6 +7,8 @@ Players' streams run in the same event loop. So that no visitor can stop play:
   `LONGEST_WAIT_MS`; the refusal comes as late.
 - until their answers begin, `AT_ONCE` requests are handled at once, `OF_ADDRESS` of one address. Others wait, and are
   refused likewise. A request of an agent waits for its turn among them, and is then no longer one of them.
+- what takes long runs in threads (`beside`), `THREADS` at once, one of them for one address: threads take the
+  interpreter from the event loop. Their time counts as requests too.
 - all requests together get `limits.page_percent` of the event loop's time, all of it where no player is: after a step
   that has taken longer than is left of it, the next step of any request waits.
 """
@@ -15,7 +17,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import Final
+from collections.abc import Callable
+from contextvars import ContextVar
+from time import thread_time
+from typing import Any, Final, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
 from starlette.responses import PlainTextResponse
@@ -36,6 +41,42 @@ LONGEST_WAIT_MS: Final = 2_000
 REFUSAL_S: Final = 0.000_5  #: of the event loop, which a refusal counts for
 AT_ONCE: Final = 16
 OF_ADDRESS: Final = 8
+THREADS: Final = 2
+
+T = TypeVar("T")
+
+
+class _Threads(NamedTuple):
+    """The threads of a request: places of its address and of all, and what is told the seconds that one has taken."""
+
+    own: asyncio.Semaphore
+    all: asyncio.Semaphore
+    charge: Charge
+
+
+_threads: ContextVar[_Threads | None] = ContextVar("threads", default=None)
+
+
+async def beside(work: Callable[..., T], *given: Any) -> T:
+    """Return what a function that takes long returns: it runs in a thread, when it is the turn of this request."""
+    threads = _threads.get()
+    if threads is None:
+        return await asyncio.to_thread(work, *given)
+    used_s = 0.0
+
+    def timed() -> T:
+        nonlocal used_s
+        began = thread_time()
+        try:
+            return work(*given)
+        finally:
+            used_s = thread_time() - began
+
+    async with threads.own, threads.all:
+        try:
+            return await asyncio.to_thread(timed)
+        finally:
+            threads.charge(used_s)
 
 
 class PageTime:
@@ -71,6 +112,8 @@ class Visits:
         self._requests = TokenBuckets(BURST_S * self._rate, BURST_S * SECOND_MS, "requests from one address")
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._slots_of: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()  # those in use
+        self._threads = asyncio.Semaphore(THREADS)
+        self._threads_of: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()  # those in use
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on when it is its turn."""
@@ -91,9 +134,20 @@ class Visits:
 
         if scope["path"] == AGENTS:
             slots.close()  # the answer may begin minutes later: an agent waits for its turn
+        of_address = TimeCharge(WORK_MS, lambda requests: self._requests.owe(address, _now_ms(), requests))
+
+        def charge(seconds: float) -> None:
+            self._time.charge(seconds)
+            of_address(seconds)
+
+        own = self._threads_of.setdefault(address, asyncio.Semaphore(1))
+        threads = _threads.set(_Threads(own, self._threads, of_address))
         with slots:
-            work = self._app(scope, receive, answering)
-            await self._background.run(work, f"page {address}", self._charging(address), self._time.turn, CALL_S)
+            try:
+                work = self._app(scope, receive, answering)
+                await self._background.run(work, f"page {address}", charge, self._time.turn, CALL_S)
+            finally:
+                _threads.reset(threads)
 
     async def _refused(self, refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
         self._meter.refused(refusal)
@@ -121,20 +175,6 @@ class Visits:
                 message = f"the page handles {AT_ONCE} requests at once, {OF_ADDRESS} from one address: try again soon"
                 raise limit_reached(message, OF_ADDRESS, LONGEST_WAIT_MS) from None
             return taken.pop_all()
-
-    def _charging(self, address: str) -> Charge:
-        """Return what is told the seconds that a request has used of the event loop, step by step."""
-
-        def more(requests: int) -> None:
-            self._requests.owe(address, _now_ms(), requests)
-
-        of_address = TimeCharge(WORK_MS, more)
-
-        def charge(seconds: float) -> None:
-            self._time.charge(seconds)
-            of_address(seconds)
-
-        return charge
 
 
 async def _sleep_ms(wait_ms: int) -> None:

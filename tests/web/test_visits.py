@@ -25,7 +25,8 @@ from arbiter.service.ports.meter import NO_METER
 from arbiter.testing.served import served
 from arbiter.web import rendering, visits
 from arbiter.web.assets import assets
-from arbiter.web.visits import PageTime, Visits
+from arbiter.web.visits import PageTime, Visits, beside
+from tests.processes import WAIT_S
 from tests.web.site import Site, played, site
 
 
@@ -51,7 +52,8 @@ class Frozen:
 
         monkeypatch.setattr(visits, "_now_ms", lambda: self.now_ms)
         monkeypatch.setattr(visits, "_sleep_ms", sleep_ms)
-        monkeypatch.setattr(background, "thread_time", lambda: self.work_s)
+        for module in (background, visits):
+            monkeypatch.setattr(module, "thread_time", lambda: self.work_s)
 
 
 @pytest.fixture
@@ -114,6 +116,39 @@ async def test_long_requests_count_as_several(frozen: Frozen) -> None:
             assert (await visitor.get("/")).status_code == 200
     counted, each = 20 + 10 * (frozen.now_ms - 1_000) / 1_000, 11  # the request, and ten times 10 ms of work
     assert 39 * each <= counted <= 41 * each
+
+
+async def test_threads_count_as_the_event_loop_does_and_few_run_at_once(frozen: Frozen) -> None:
+    """They take the interpreter from it: six of them that drew games of 900 moves stopped the server for seconds."""
+    under_way, most = list[str](), 0
+    begun, go_on = threading.Semaphore(0), threading.Event()
+
+    def draw(address: str) -> None:
+        nonlocal most
+        under_way.append(address)
+        most = max(most, len(under_way), 9 * (len(set(under_way)) < len(under_way)))
+        frozen.work_s += 0.1
+        begun.release()
+        go_on.wait(WAIT_S)
+        under_way.remove(address)
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await beside(draw, scope["client"][0])
+        await PlainTextResponse("done")(scope, receive, send)
+
+    drawing = visits_of(app, Limits(page_requests_a_second=10, page_percent=100))
+    async with contextlib.AsyncExitStack() as stack:
+        visitors = [await stack.enter_async_context(browser(drawing, f"192.0.2.{n % 3}")) for n in range(6)]
+        answers = [asyncio.create_task(visitor.get("/")) for visitor in visitors]
+        for _ in range(visits.THREADS):
+            await asyncio.to_thread(begun.acquire)
+        go_on.set()
+        assert {answer.status_code for answer in await asyncio.gather(*answers)} == {200}
+        assert most == visits.THREADS
+        began = frozen.now_ms
+        await visitors[0].get("/")
+        assert frozen.now_ms > began, "it has to wait for what its address has used"
+    assert await beside(int, "7") == 7, "outside of a visit"
 
 
 async def test_all_addresses_together_get_their_part_of_the_time(frozen: Frozen) -> None:
