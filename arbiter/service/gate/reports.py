@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
@@ -12,6 +11,7 @@ from arbiter.plain_text import plain
 from arbiter.service.gate.admission import Admission, Call
 from arbiter.service.gate.rights import Action, Relation
 from arbiter.service.gate.tournament_calls import Change, check_organises, relation_to
+from arbiter.service.one_thread import OneThread
 from arbiter.service.players.accounts import Accounts, check_plays
 from arbiter.service.ports.journal import StoreFailed
 from arbiter.service.tournaments.tournament_registry import TournamentRegistry
@@ -39,6 +39,7 @@ class ReportGate:
         self._admission = admission
         self._tournaments = tournaments
         self._accounts = accounts
+        self._reading = OneThread()
 
     async def go_on(self, call: Call, change: Change, report: str, players: Mapping[str, str]) -> Tournament:
         """Start a tournament with what a report says. players: who is who here, by name or number in the report.
@@ -50,7 +51,7 @@ class ReportGate:
         check_request_id(change.request_id)
         tournament = await self._tournaments.get(change.tournament_id)
         check_organises(caller, Action.GO_ON_FROM_REPORT, relation_to(caller, tournament, Relation.OWN), tournament)
-        read = await asyncio.to_thread(_read, report)
+        read = await self._reading.run(_read, report)
         if len(read.report.players) > MOST_REPORTED:
             raise argument_invalid(len(read.report.players), "report", f"{MOST_REPORTED} players at most")
         self._admission.charge(caller, len(read.report.players))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -22,6 +21,7 @@ from arbiter.service.gate.open_streams import OpenStreams
 from arbiter.service.gate.paging import Page, PageRequest, number_of, page_of, size_of
 from arbiter.service.gate.rights import Action, Relation, allowed, check_relation
 from arbiter.service.gate.use_cases import UseCases
+from arbiter.service.one_thread import OneThread
 from arbiter.service.players.accounts import NO_TOKEN, Caller, check_plays
 from arbiter.service.ports.journal import StoreFailed, TournamentFilter, TournamentSummary
 from arbiter.service.tournaments.deciding import Decided, Deciding, with_seed
@@ -92,7 +92,7 @@ class TournamentGate:
         self._limits = limits
         self._tables = use_cases.tables
         self._deciding = Deciding(use_cases.tournaments, self._tables)
-        self._reading = asyncio.Lock()
+        self._reading = OneThread()
         self._cautions: OrderedDict[str, tuple[str, ...]] = OrderedDict()
 
     async def create(self, call: Call, request_id: str, read: Callable[[], Spec]) -> NewTournament:
@@ -103,21 +103,19 @@ class TournamentGate:
         """
         caller = await self._admission.caller(call, Action.CREATE_TOURNAMENT)
         check_request_id(request_id)
-        async with self._reading:
-            spec = await asyncio.to_thread(read)
+        spec = await self._reading.run(read)
         made = await self._tournaments.create(spec, caller.player, request_id)
         return NewTournament(made, await self.cautions(made))
 
     async def cautions(self, tournament: Tournament) -> tuple[str, ...]:
         """Return what the organiser of a tournament should know before its start."""
         spec = tournament.spec
-        async with self._reading:
-            if tournament.id not in self._cautions:  # looking for repeated openings takes long
-                caution = await asyncio.to_thread(formats.of(spec).caution, spec)
-                self._cautions[tournament.id] = (caution,) if caution else ()
-                if len(self._cautions) > CAUTIONS_KEPT:
-                    self._cautions.popitem(last=False)
-            known = self._cautions[tournament.id]
+        known = self._cautions.get(tournament.id)
+        if known is None:  # looking for repeated openings takes long
+            caution = await self._reading.run(formats.of(spec).caution, spec)
+            self._cautions[tournament.id] = known = (caution,) if caution else ()
+            if len(self._cautions) > CAUTIONS_KEPT:
+                self._cautions.popitem(last=False)
         return (*known, *_of_field(tournament))
 
     # -- players -------------------------------------------------------------------------------------------------

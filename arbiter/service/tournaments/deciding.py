@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from arbiter.service.one_thread import OneThread
 from arbiter.service.tournaments.standings_cache import StandingsCache
 from arbiter.service.tournaments.tournament_registry import TournamentRegistry
 from arbiter.tournaments import formats
@@ -42,7 +42,7 @@ class Deciding:
     def __init__(self, tournaments: TournamentRegistry, tables: StandingsCache) -> None:
         self._tournaments = tournaments
         self._tables = tables
-        self._pairing = asyncio.Lock()  # one comparison of pairings at a time: it may take seconds
+        self._pairing = OneThread()  # one comparison of pairings at a time: it may take seconds
 
     async def decide(self, tournament: Tournament, wanted: Rule | Correct, *, preview: bool) -> Decided:
         """Make a decision, or with `preview` only try it; return what it changes. Raises as `TournamentRegistry.act`.
@@ -63,17 +63,15 @@ class Deciding:
             return await self._paired(Decided(tournament, changes), after, what, tried)
         if after.decided_at == before.decided_at:
             return Decided(tournament, changes)
-        async with self._pairing:
-            return Decided(tournament, changes, await asyncio.to_thread(later_pairings, before, after, what))
+        return Decided(tournament, changes, await self._pairing.run(later_pairings, before, after, what))
 
     async def _paired(self, decided: Decided, after: Tournament, what: OfPairing, tried: Sequence[Event]) -> Decided:
         """Add the round of a decision on pairings, and the rules that it breaks. tried: the decision, in a preview."""
         log: list[Event] = []
         if not isinstance(what, Forbid | Hold):
             log = [*await self._tournaments.log(after.id), *tried]
-        async with self._pairing:
-            paired = await asyncio.to_thread(next_pairs, after, what)
-            breaks = await asyncio.to_thread(_broken, log, after, what, paired)
+        paired = await self._pairing.run(next_pairs, after, what)
+        breaks = await self._pairing.run(_broken, log, after, what, paired)
         return decided._replace(paired=paired, breaks=breaks)
 
 
