@@ -56,6 +56,14 @@ CHARGED_STREAMS: Final = frozenset({"/arbiter.v1.GameService/LegalMoves"})
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 
 
+class _NotThere(Exception):
+    """A call is for a method that this server does not have."""
+
+
+async def _not_there(_request: Any, _context: Any) -> None:
+    raise _NotThere
+
+
 class RefusalInterceptor(grpc.aio.ServerInterceptor):
     """Wraps every handler, so that servicers simply raise, and all but play takes its turns."""
 
@@ -82,7 +90,8 @@ class RefusalInterceptor(grpc.aio.ServerInterceptor):
         handler = await continuation(handler_call_details)
         method = handler_call_details.method
         if handler is None:
-            return None
+            call = _Call(_not_there, str(method), self._unread, self._turns, self._log, self._meter)
+            return grpc.stream_stream_rpc_method_handler(call.stream)
         for kind in ("unary_unary", "stream_unary", "unary_stream", "stream_stream"):
             behaviour = getattr(handler, kind)
             if behaviour is not None:
@@ -197,13 +206,13 @@ class _Call:
             error = error.refusal()
         if isinstance(error, grpc.aio.InternalError):  # a write failed; if the client has left, gRPC cancels
             await asyncio.sleep(GONE_S)  # this call during the sleep
-        if isinstance(error, Refusal) and error.reason not in ENDED_BY_US:
+        if isinstance(error, _NotThere) or (isinstance(error, Refusal) and error.reason not in ENDED_BY_US):
             error.__traceback__ = None  # what the call has used is free while it waits
             await self._turns.in_turn(call_of(context), self._refuse(error, context))
         else:
             await self._tell(error, context)
 
-    async def _refuse(self, refusal: Refusal, context: Any) -> None:
+    async def _refuse(self, refusal: Exception, context: Any) -> None:
         """End a call with a refusal when its caller may hear of it."""
         await self._turns.refusing(call_of(context))
         await self._tell(refusal, context)
@@ -215,6 +224,8 @@ class _Call:
             if isinstance(error, Refusal):
                 self._meter.refused(error)
                 await context.abort_with_status(refusal_status(error))
+            if isinstance(error, _NotThere):
+                await context.abort(grpc.StatusCode.UNIMPLEMENTED, "this server has no such method")
             self._log.error("call_failed", method=self._method, exc_info=error)
             await context.abort(grpc.StatusCode.INTERNAL, failure_of(error))
         except grpc.aio.InternalError:  # the status can't be sent, since the client has left: gRPC learns of it

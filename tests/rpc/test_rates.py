@@ -188,6 +188,10 @@ async def test_refusals_of_every_call_wait_for_their_turn(monkeypatch: pytest.Mo
         refused_stream = open_stream(iter([play_pb2.PlayRequest(acts=[hello])]), metadata=stubs.alice)
         await refused(refused_stream, Reason.VERSION_UNSUPPORTED)
         assert waits == [0, 60]
+        waits.clear()
+        nothing = stubs.served.channel.unary_unary("/arbiter.v1.MatchService/Nothing")
+        assert await nothing(b"", metadata=stubs.alice).code() is grpc.StatusCode.UNIMPLEMENTED
+        assert waits == [70]
 
 
 async def test_a_call_whose_budget_has_refilled_while_it_waited_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
