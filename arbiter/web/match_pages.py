@@ -118,7 +118,7 @@ class MatchPages(Handlers):
     async def text(self, request: Request) -> Response:
         """Return a match as text: players, result, moves."""
         match = await self._gate.matches.get(call_of(request), request.path_params["match"])
-        return PlainTextResponse(_story(self._templates.named(match)))
+        return PlainTextResponse(await beside(_story, self._templates.named(match)))
 
     # -- parts ---------------------------------------------------------------------------------------------------
 

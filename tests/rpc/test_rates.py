@@ -189,7 +189,7 @@ async def test_refusals_of_every_call_wait_for_their_turn(monkeypatch: pytest.Mo
         await refused(refused_stream, Reason.VERSION_UNSUPPORTED)
         assert waits == [0, 60]
         waits.clear()
-        nothing = stubs.served.channel.unary_unary("/arbiter.v1.MatchService/Nothing")
+        nothing: Any = stubs.served.channel.unary_unary("/arbiter.v1.MatchService/Nothing")
         assert await nothing(b"", metadata=stubs.alice).code() is grpc.StatusCode.UNIMPLEMENTED
         assert waits == [70]
 

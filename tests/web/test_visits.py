@@ -18,12 +18,13 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from arbiter.config import Limits
+from arbiter.matches.match import Match
 from arbiter.runtime.loopback import free_port
 from arbiter.service import background
 from arbiter.service.background import Background
 from arbiter.service.ports.meter import NO_METER
 from arbiter.testing.served import served
-from arbiter.web import rendering, visits
+from arbiter.web import match_pages, rendering, visits
 from arbiter.web.assets import assets
 from arbiter.web.visits import PageTime, Visits, beside
 from tests.processes import WAIT_S
@@ -302,3 +303,21 @@ async def test_templates_are_compiled_beside_the_event_loop(tmp_path: Path, monk
             assert (await page.get(path)).status_code == 200
     assert {"front.html", "match.html", "leaderboard.html", "base.html"} <= set(compiled)
     assert not any(compiled.values()), compiled
+
+
+async def test_the_moves_of_a_match_are_written_beside_the_event_loop(
+    page: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of a game of chess of 500 moves take 30 ms."""
+    threads: list[threading.Thread] = []
+    story = match_pages._story
+
+    def noted(match: Match) -> str:
+        threads.append(threading.current_thread())
+        return story(match)
+
+    monkeypatch.setattr(match_pages, "_story", noted)
+    match = await played(page.server, "hop-it", 2)
+    assert (await page.get(f"/matches/{match.id}/moves.txt")).status_code == 200
+    assert len(threads) == 1
+    assert threading.main_thread() not in threads
