@@ -193,16 +193,22 @@ def _chosen(plan: BudgetPlan, attacks: Sequence[AttackPlan], by_many: Sequence[A
 def _visits(plan: BudgetPlan, server_process: ServerProcess, match_id: str, many: int) -> Iterator[AttackPlan]:
     """Yield the attacks without a token: on the page, and by calls."""
     addresses = [f"127.0.0.{1 + n}" for n in range(many)]
-    paths = ["/static/page.css", "/nothing", "/sign-in", "/keys.json", "/", f"/matches/{match_id}"]
+    of_match = ("", "/animation.svg", "/picture.svg", "/moves.txt", "/plies")
+    paths = ["/static/page.css", "/nothing", "/sign-in", "/keys.json", "/"]
+    paths += [f"/matches/{match_id}{file}" for file in of_match]
     everything = {"page": server_process.page, "paths": paths, "addresses": addresses}
-    yield AttackPlan(
-        "asking",
-        f"asks for games without a token, {plan.calling} times at once",
-        CALLERS,
-        {"address": server_process.address, "tokens": [""] * many, "match_ids": [match_id] * many}
-        | {"method": "ListGames", "at_once": plan.calling},
-        of_player=False,
-    )
+    of = {"address": server_process.address, "tokens": [""] * many, "match_ids": [match_id] * many}
+    for name, method, what in (
+        ("asking", "ListGames", "asks for games"),
+        ("missing", "Nothing", "calls what is not there"),
+    ):
+        yield AttackPlan(
+            name,
+            f"{what} without a token, {plan.calling} times at once",
+            CALLERS,
+            of | {"method": method, "at_once": plan.calling},
+            of_player=False,
+        )
     yield AttackPlan(
         "styling",
         "asks for the style sheet on 8 connections",

@@ -1,13 +1,13 @@
 """A benchmark process: players who make calls all the time, as many at once as they may, within their rates.
 
 Plan: `address`, `tokens` (one of each player; '' for a caller without one), `method` ("GetPlayer"; "ListGames";
-"ListMatches": the largest pages; "GetMatch": of a match; "Play": streams that it opens far too often; "SubmitMove":
-moves in a match that does not exist; "SubmitMoves": the same on a stream; "Repeat": one move of a match of its own
-again and again; "Acts": acts on a Play stream; "PlayMoves": the boards of a long game; "LegalMoves": moves with their
-steps), `match_ids` (one for each player), and how many calls each makes `at_once`. Each caller has an address of its
-own. It sends an answer once it has begun, and to each later order: `bytes` of the answers, `calls` that were answered
-and `refused` ones. After a refusal for its rate a caller waits as long as that says, except with those of `IMPATIENT`:
-with these it calls again at once.
+"Nothing": a method that is not there; "ListMatches": the largest pages; "GetMatch": of a match; "Play": streams that it
+opens far too often; "SubmitMove": moves in a match that does not exist; "SubmitMoves": the same on a stream; "Repeat":
+one move of a match of its own again and again; "Acts": acts on a Play stream; "PlayMoves": the boards of a long game;
+"LegalMoves": moves with their steps), `match_ids` (one for each player), and how many calls each makes `at_once`. Each
+caller has an address of its own. It sends an answer once it has begun, and to each later order: `bytes` of the answers,
+`calls` that were answered and `refused` ones. After a refusal for its rate a caller waits as long as that says, except
+with those of `IMPATIENT`: with these it calls again at once.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from arbiter.bench.scripts import GAME, scripts
 
 LONGEST: Final = "pods"  #: the game with the longest random games, of more than a thousand plies
 MOST_MOVES: Final = "elevation"  #: a game with more than a thousand legal moves at the beginning, each of several steps
-IMPATIENT: Final = ("Play", "SubmitMove", "SubmitMoves", "Repeat", "Acts")
+IMPATIENT: Final = ("Nothing", "Play", "SubmitMove", "SubmitMoves", "Repeat", "Acts")
 ACTS: Final = 100  #: acts, or moves, in a message
 ACTS_S: Final = 0.1  #: between two messages of acts: more a second would end the stream
 REFUSED_S = 0.5  #: seconds to wait after a refusal, longer than it says, to stay within the rate
@@ -69,6 +69,12 @@ class Callers:
                 found = players.GetPlayer, player_pb2.GetPlayerRequest()
             case "ListGames":
                 found = self._games.ListGames, game_pb2.ListGamesRequest()
+            case "Nothing":
+                path = "/arbiter.v1.GameService/Nothing"
+                found = (
+                    self._channel.unary_unary(path, game_pb2.ListGamesRequest.SerializeToString),
+                    game_pb2.ListGamesRequest(),
+                )
             case "Repeat":
                 (moves,) = scripts(GAME, 1)
                 again = match_pb2.SubmitMoveRequest(request_id="r", match_id=match_id, move=moves[0])

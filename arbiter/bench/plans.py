@@ -34,6 +34,7 @@ Attack = Literal[
     "repeating",
     "acting",
     "asking",
+    "missing",
     "styling",
     "visiting",
     "flooding",
