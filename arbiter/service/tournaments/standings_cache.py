@@ -9,6 +9,7 @@ from typing import Final
 
 from arbiter.errors import Refusal
 from arbiter.service.ports.log import Logger
+from arbiter.service.shielding import Shielded
 from arbiter.service.tournaments.own_ratings import Rater, fitted, own_results
 from arbiter.tournaments.formats import Rating
 from arbiter.tournaments.standings import Table, standings
@@ -30,6 +31,7 @@ class StandingsCache:
         self._kept: OrderedDict[str, Table] = OrderedDict()
         self._working: dict[str, asyncio.Task[Table]] = {}
         self._turn = asyncio.Lock()
+        self._shielded = Shielded()  # else the next thread would begin beside that of a caller who has left
 
     async def of(self, tournament: Tournament) -> Table:
         """Return the standings of a tournament in its current state or a later one."""
@@ -46,6 +48,9 @@ class StandingsCache:
 
     async def after(self, changed: Tournament) -> Table:
         """Return the standings of a copy of a tournament that nobody else has; they are not kept."""
+        return await self._shielded.run(self._after(changed))
+
+    async def _after(self, changed: Tournament) -> Table:
         async with self._turn:
             return await asyncio.to_thread(standings, changed, await self._rated(changed))
 

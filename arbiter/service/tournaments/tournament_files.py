@@ -11,6 +11,7 @@ from arbiter.event_json.canonical import MalformedRecordError
 from arbiter.service.matches.transcripts import Signer
 from arbiter.service.ports.journal import Journal, RecordDamaged, Subject
 from arbiter.service.record.tournament_log import Chain
+from arbiter.service.shielding import Shielded
 from arbiter.service.tournaments.exported import ending
 from arbiter.service.tournaments.own_ratings import Rater, fitted, own_results
 from arbiter.service.tournaments.tournament_registry import TournamentRegistry
@@ -32,6 +33,7 @@ class TournamentFiles:
         self._rater = rater
         self._endings: OrderedDict[tuple[str, int], bytes] = OrderedDict()
         self._turn = asyncio.Lock()
+        self._shielded = Shielded()  # else the next reader's thread would begin beside that of one who has left
 
     async def parts(self, tournament_id: str) -> AsyncIterator[bytes]:
         """Yield the file of a tournament, as far as it has come, in parts of whole lines.
@@ -51,7 +53,7 @@ class TournamentFiles:
                 raise RecordDamaged(tournament.id, after + 1, str(error), "tournament") from None
             yield b"".join(record.body + b"\n" for record in records)
         if tournament.end is not None:
-            yield await self._ending(tournament, chain)
+            yield await self._shielded.run(self._ending(tournament, chain))
 
     async def _ending(self, tournament: Tournament, chain: Chain) -> bytes:
         """Return the last two lines, computed in a thread once for all readers, one tournament at a time."""
