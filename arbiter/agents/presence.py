@@ -106,7 +106,8 @@ class Presence(arb.Bot):
     async def news(self, seconds: float) -> None:
         """Wait until something has happened on the stream, or for this many seconds."""
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._news.wait(), seconds)
+            async with asyncio.timeout(seconds):  # `wait_for` of Python 3.11 may swallow a cancellation
+                await self._news.wait()
 
     async def move(self, match_id: str, ply: int, move: arb.Move) -> arb.Receipt:
         """Play a move. The same move for the same ply is the same request, so it is never played twice.

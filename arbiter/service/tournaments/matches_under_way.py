@@ -153,7 +153,8 @@ class MatchesUnderWay:
             pause_s = min(max(0, attempt - 2) * RETRY_S, MOST_PATIENCE_S)
             if pause_s:
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._hurry.wait(), pause_s)
+                    async with asyncio.timeout(pause_s):  # `wait_for` of Python 3.11 may swallow a cancellation
+                        await self._hurry.wait()
             opening = Opening()
             if openings.seed or openings.lines or openings.book:
                 turn = formats.of(self._state.newest.spec).turn(self._state.newest, game.meeting)
