@@ -29,9 +29,9 @@ PIPE: Final = 65_536  #: bytes that a pipe holds; the filter of system calls all
 SOCKET: Final = 327_680  #: bytes that a socket holds at Linux's defaults: 208 KiB, and one message above them
 SHARED: Final = b" /dev/zero (deleted)"  #: how the kernel names shared memory without a file
 SHARED_MAPPING: Final = re.compile(rb"^(\w+)-(\w+) \S+ (\w+) \S+ (\d+) +/dev/zero \(deleted\)$", re.MULTILINE)
-IN_STATUS: Final = re.compile(rb"^(?:RssAnon|VmPTE):\s*(\d+) kB", re.MULTILINE)
-TABLES: Final = re.compile(rb"^VmPTE:\s*(\d+) kB", re.MULTILINE)
-EXACTLY: Final = re.compile(rb"^Pss_Anon:\s*(\d+) kB", re.MULTILINE)
+ANONYMOUS_AND_TABLES: Final = re.compile(rb"^(?:RssAnon|VmPTE):\s*(\d+) kB", re.MULTILINE)
+PAGE_TABLES: Final = re.compile(rb"^VmPTE:\s*(\d+) kB", re.MULTILINE)
+ANONYMOUS_SHARED_ONCE: Final = re.compile(rb"^Pss_Anon:\s*(\d+) kB", re.MULTILINE)
 
 
 class ResourceLimits(NamedTuple):
@@ -146,7 +146,7 @@ def usage(processes: list[int], place: int, in_group: bool = False) -> Usage:
             files = max(files, opened)
             if not in_group:
                 # pages that are shared by a fork count for each process; page tables address pages that are empty too
-                memory += _kib(f"{entry}/status", IN_STATUS) * 1_024 + _mappings(f"{entry}/maps", shared)
+                memory += _kib(f"{entry}/status", ANONYMOUS_AND_TABLES) * 1_024 + _mappings(f"{entry}/maps", shared)
                 memory += opened * FILE
     taken, full = _written(place)
     return Usage(0 if in_group else memory + taken + sum(shared.values()), tasks, files, cpu_s, full)
@@ -159,7 +159,9 @@ def exact_memory(processes: list[int], place: int) -> int:
     for number in processes:
         with contextlib.suppress(OSError, ValueError):
             entry = f"/proc/{number}"
-            total += (_kib(f"{entry}/smaps_rollup", EXACTLY) + _kib(f"{entry}/status", TABLES)) * 1_024
+            total += (
+                _kib(f"{entry}/smaps_rollup", ANONYMOUS_SHARED_ONCE) + _kib(f"{entry}/status", PAGE_TABLES)
+            ) * 1_024
             total += _mappings(f"{entry}/maps", shared) + _files(f"{entry}/fd", shared) * FILE
     return total + sum(shared.values())
 

@@ -1,57 +1,55 @@
-"""The log of an engine's bot on its way from the server's process to the run."""
+"""The sessions of bots that play in the process of a run's server."""
 
 from __future__ import annotations
 
 import asyncio
-import socket
 
-import pytest
+import arbiter_client as arb
+from arbiter_client.playing import play_with
+from arbiter_client.session import Waiting
+from arbiter_protos.v1 import match_pb2
 
-from arbiter.cli.tournament_run.hosted_engines import END, MOST_WAITING, LogToRun
-from arbiter.runtime.grpc_events import new_loop
+from arbiter.games import registry
+from arbiter.service.play.pings import CONNECT_AGAIN
+from arbiter.testing.served import Served, memory_world, served
+from tests.rpc.calls import Metadata, Stubs
+from tests.rpc.servers import WAIT_S
 
-LINE = b"2026-11-30 13:02:41,607 INFO an engine in m1 > info depth 1 score cp 13 nodes 20 pv e2e4\n"
-
-
-async def sent_late(number: int) -> bytes:
-    """Return what a run reads of a log of many lines, of which it reads nothing before the last one is written."""
-    ours, its = socket.socketpair()
-    closed = asyncio.Event()
-    _, log = await asyncio.get_running_loop().create_connection(lambda: LogToRun(closed.set), sock=its)
-    for _ in range(number):
-        log.say(LINE)
-        await asyncio.sleep(0)
-    log.end(END)
-    reader, writer = await asyncio.open_connection(sock=ours)
-    read = await reader.read()
-    writer.close()
-    await closed.wait()
-    return read
+PLIES_WITH_ENDS = 4
 
 
-def read_late(number: int) -> bytes:
-    """Return the same, on the event loop of a server."""
-    with asyncio.Runner(loop_factory=new_loop) as runner:
-        return runner.run(sent_late(number))
+class Ending(arb.Bot):
+    """Plays the first legal move; in each of its first turns it has the server end its opponent's session."""
+
+    def __init__(self, name: str, server: Served) -> None:
+        self.name = name
+        self._sessions = server.running.arbiter.sessions
+
+    async def choose(self, turn: arb.Turn) -> str:
+        """Return a move."""
+        opponent = self._sessions.of(turn.opponent)
+        if opponent is not None and turn.ply < PLIES_WITH_ENDS:
+            opponent.end(CONNECT_AGAIN)
+        game = registry.game(turn.game)
+        return min(game.moves(game.parse(turn.position)))
 
 
-@pytest.mark.parametrize("number", [10, MOST_WAITING // len(LINE)])
-def test_lines_wait_for_a_run_that_is_late(number: int) -> None:
-    assert read_late(number) == LINE * number + END
+async def play(server: Served, bot: arb.Bot, metadata: Metadata) -> None:
+    secret = metadata[0][1].removeprefix("Bearer ")
+    async with server.running.client_here(secret, "") as client:
+        await play_with(client, bot, 1, 1, "raise", Waiting(WAIT_S))
 
 
-def test_a_log_says_how_much_of_it_is_left_out() -> None:
-    number = 3 * MOST_WAITING // len(LINE)
-    *lines, note, end = read_late(number).splitlines(keepends=True)
-    assert {*lines} == {LINE}
-    assert note == b"[arbiter] %d bytes are left out here\n" % ((number - len(lines)) * len(LINE))
-    assert len(lines) * len(LINE) > MOST_WAITING / 2
-    assert end == END
-
-
-async def test_the_end_of_a_run_is_the_end_of_the_log() -> None:
-    ours, its = socket.socketpair()
-    closed = asyncio.Event()
-    await asyncio.get_running_loop().create_connection(lambda: LogToRun(closed.set), sock=its)
-    ours.close()
-    await closed.wait()
+async def test_a_bot_plays_on_in_the_next_session_if_the_server_ends_one() -> None:
+    async with served(memory_world) as server, asyncio.timeout(WAIT_S):
+        stubs = await Stubs(server).enter()
+        match_id = (await stubs.match(game="hop-it")).match_id
+        bots = {"alice": stubs.alice, "bob": stubs.bob}
+        async with asyncio.TaskGroup() as group:
+            for name, metadata in bots.items():
+                group.create_task(play(server, Ending(name, server), metadata))
+        found = await stubs.matches.GetMatch(match_pb2.GetMatchRequest(match_id=match_id), metadata=stubs.org)
+        assert found.match.result.cause == match_pb2.CAUSE_RULES
+        ends = server.running.arbiter.sessions.last_ends
+        for name in bots:
+            assert [each.reason for each in ends(name)].count(CONNECT_AGAIN.reason) == PLIES_WITH_ENDS / 2

@@ -57,7 +57,7 @@ class LogToRun(asyncio.Protocol):
         self._transport = cast("asyncio.WriteTransport", transport)  # uvloop's transport is no subclass
 
     def connection_lost(self, _error: Exception | None) -> None:
-        """Say that nobody reads."""
+        """Report that the run reads no more."""
         self._closed()
 
     def say(self, text: bytes) -> None:
@@ -68,7 +68,7 @@ class LogToRun(asyncio.Protocol):
             self._transport.write(self._note() + text)
 
     def end(self, last: bytes = b"") -> None:
-        """Send the rest, and then no more."""
+        """Send what waits, then `last`, and close the connection."""
         self._transport.write(self._note() + last)
         self._transport.close()
 
