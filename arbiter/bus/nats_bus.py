@@ -138,6 +138,7 @@ class NatsBus:
 
     async def _failed(self, error: Exception) -> None:
         self.trouble = str(error) or type(error).__name__
+        _end_if_cancelled()  # the library would go on with its attempts to connect, for as long as they fail
 
     async def _closed(self) -> None:
         self._more.set()

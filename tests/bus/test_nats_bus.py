@@ -10,7 +10,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import nats
 import nkeys
@@ -276,3 +276,17 @@ async def test_it_ends_whenever_it_is_cancelled() -> None:
             running.cancel()
             async with asyncio.timeout(WAIT_S):
                 await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_it_ends_though_an_attempt_to_connect_fails_at_that_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`asyncio.wait_for` raises the failure then, not the cancellation, and the library would try again for ever."""
+
+    async def refused(**_: object) -> NoReturn:
+        task.cancel()
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(asyncio, "open_connection", refused)
+    async with asyncio.timeout(WAIT_S):
+        task = asyncio.create_task(bus("nats://127.0.0.1:1").run())
+        await asyncio.wait({task})
+    assert task.cancelled()

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import faulthandler
 import json
 import os
 import signal
@@ -59,6 +60,7 @@ There the insert and the COMMIT of other records are one round trip, and nothing
 """
 
 SECOND_MS: Final = 1_000
+STUCK_S: Final = 480  #: seconds after SIGTERM; a run that has not ended by then is stuck, and says where
 STORE_AWAY: Final = os.EX_TEMPFAIL  #: the exit status of a run that could not use the store when it started
 
 _LISTED: Final = (EventKind.CREATED, EventKind.ENDED)  #: the kinds of record that change the lists
@@ -228,6 +230,21 @@ async def _serve(settings: Settings, plan: CrashPlan, shared: bool) -> None:
     async with serving(settings, world) as running:
         _say(serving=os.getpid(), matches=running.matches, token=running.admin_token)
         await stopped.wait()
+        end_when_stuck(asyncio.get_running_loop(), STUCK_S)
+
+
+def end_when_stuck(loop: asyncio.AbstractEventLoop, seconds: float) -> None:
+    """End this process after a time, with the stacks of its tasks and threads on standard error."""
+
+    def end() -> None:
+        for task in asyncio.all_tasks(loop):
+            task.print_stack(file=sys.stderr)
+        faulthandler.dump_traceback(sys.stderr, all_threads=True)
+        os._exit(1)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
 
 
 def _set_clock(ahead_ms: int) -> None:
