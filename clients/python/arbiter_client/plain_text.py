@@ -8,6 +8,8 @@ def plain_text(text: str) -> str:
 
     A terminal obeys some of them, and others forge lines or turn their direction.
     """
+    if text.isprintable():
+        return text
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
