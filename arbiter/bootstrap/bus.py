@@ -21,16 +21,8 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def open_bus(settings: Settings, ring: KeyRing, shared: bool) -> AsyncIterator[Bus]:
-    """Open the bus of the settings, which need not be there yet. `shared`: several servers may use the store.
-
-    Raises OperatorError.
-    """
-    if not shared:
-        raise OperatorError(
-            "a bus is for servers that share a PostgreSQL, and this store is for one server alone: leave out --bus, or "
-            "`bus` in the configuration"
-        )
+async def open_bus(settings: Settings, ring: KeyRing) -> AsyncIterator[Bus]:
+    """Open the bus of the settings, which need not be there yet. Raises OperatorError."""
     bus = make_bus(settings, ring)
     running = asyncio.create_task(bus.run())
     try:

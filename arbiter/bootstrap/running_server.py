@@ -220,13 +220,19 @@ async def serving(
 
 
 def _is_shared(settings: Settings) -> bool:
-    """Return whether several servers may use the store. Raises OperatorError if this one has the page of others."""
-    shared = may_be_shared(settings.store)
-    if settings.has_page_alone and not shared:
+    """Return whether several servers may use the store. Raises OperatorError if not, and a setting is for several."""
+    if may_be_shared(settings.store):
+        return True
+    if settings.has_page_alone:
         raise OperatorError(
             "a server without `listen` has the page of other servers: name the PostgreSQL that they share in `store`"
         )
-    return shared
+    if settings.bus:
+        raise OperatorError(
+            "a bus is for servers that share a PostgreSQL, and this store is for one server alone: leave out --bus, or "
+            "`bus` in the configuration"
+        )
+    return False
 
 
 def _upkeep(

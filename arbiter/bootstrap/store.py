@@ -91,10 +91,9 @@ async def adapters(
     log = structlog.get_logger("arbiter.store")
     writer, reader = Writer(engine, log, committed, unlocked=unlocked), Reader(engine, log)
     try:
-        replicas = SqlReplicas(engine, writer, reader) if shared else None
+        replicas, time = (SqlReplicas(engine, writer, reader), DatabaseTime(engine)) if shared else (None, None)
         journal = SqlJournal(engine, writer, reader, seals)
-        directory = SqlDirectory(writer, reader, dialect_of(engine).claim if shared else ())
-        time = DatabaseTime(engine) if shared else None
+        directory = SqlDirectory(writer, reader, dialect_of(engine).claim)
         snapshots = SqlSnapshots(writer, reader, seals)
         yield Store(journal, directory, writer.queued, replicas, time, writer.needs_lock, snapshots)
     finally:

@@ -84,7 +84,7 @@ async def open_world(
         await stack.enter_async_context(plugins_apart(limits, structlog.get_logger("arbiter.plugins")))
         metrics = _metrics() if settings.metrics else None
         store, ring = await stack.enter_async_context(open_record(settings, _both(committed, metrics), new, shared))
-        bus = await stack.enter_async_context(open_bus(settings, ring, shared)) if settings.bus else None
+        bus = await stack.enter_async_context(open_bus(settings, ring)) if settings.bus else None
         following = await _following(store) if store.time is not None else None
         clock = following or await _clock(store.journal)
         traces = stack.enter_context(tracing(settings, clock.now_ns)) if settings.traces else None

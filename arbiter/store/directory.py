@@ -39,8 +39,8 @@ _LAST_NOTICE: Final = select(func.max(tables.notice.c.number))
 class SqlDirectory:
     """The directory; see `arbiter.service.ports.Directory` for the contract of each method.
 
-    `claim`: where servers share the store, the statements of the lock under which they count and number; there are no
-    notices without.
+    `claim`: the statements of the lock under which servers that share a store count and number; a store that is for one
+    server alone has none, and no notices.
     """
 
     def __init__(self, writer: Writer, reader: Reader, claim: Sequence[str] = ()) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import arbiter_client as arb
 import pytest
 
-from arbiter.bootstrap.world import open_world
+from arbiter.bootstrap.running_server import serving
 from arbiter.config import load
 from arbiter.errors import OperatorError
 from arbiter.runtime.loopback import free_port
@@ -147,5 +147,5 @@ async def change_the_bus(made: Servers, nats: Nats, network: Network, observers:
 async def test_a_bus_for_a_store_that_is_not_shared_is_refused(tmp_path: Path) -> None:
     settings = load(None, store=f"sqlite:///{tmp_path}/arbiter.db", bus="nats://127.0.0.1:1")
     with pytest.raises(OperatorError, match=r"a bus is for servers that share a PostgreSQL.*leave out --bus"):
-        async with open_world(settings):
+        async with serving(settings):
             pass
