@@ -18,7 +18,7 @@ FUZZED := tests/rpc/test_fuzz.py tests/games/test_fuzz.py tests/matches/test_fuz
 MDFORMAT := git ls-files '*.md' ':!arbiter/games/texts' | xargs $(BIN)/mdformat --wrap 120 --compact-tables --number
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native dist demo quick quick-tests test whole-test every-test compiled-tests check every-check format gen golden pictures capacity coverage bench soak clean $(addprefix soak-,goldens simulation servers marked compiled kills seeds players minutes properties fuzzing clocks budget)
+.PHONY: help setup native dist demo quick quick-0 quick-1 quick-2 test whole-test every-test compiled-tests check every-check format gen golden pictures capacity coverage bench soak clean $(addprefix soak-,goldens simulation servers marked compiled kills seeds players minutes properties fuzzing clocks budget)
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -63,19 +63,22 @@ demo: setup ## play a Swiss and a ladder of bundled bots over real gRPC, with a 
 	@$(call timed,demo,$(BIN)/arbiter demo)
 
 # Many tests mostly wait, so two cores run six at a time. Each module runs on one worker; long tests begin first
-# (tests/conftest.py). Those of `make quick` wait less: three at a time, because each worker first collects all tests.
-# cargo and ninja must not use the job server of this make.
+# (tests/conftest.py). cargo and ninja must not use the job server of this make.
 WORKERS ?= 6
-PYTEST := env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest --dist loadscope --no-loadscope-reorder
+PYTEST := env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest
 
 quick: setup ## run every check, and every short test that needs no other language's tools
-	@$(call timed,quick,$(MAKE) --no-print-directory -j2 check quick-tests)
+	@$(call timed,quick,$(MAKE) --no-print-directory -j4 --output-sync check $(QUICK))
 
 # What `make check` has run.
 CHECKED := --ignore tests/test_sizes.py
 
-quick-tests: $(VENV)/.loaded
-	$(PYTEST) -n 3 -m "not long and not toolchain" --hypothesis-profile quick $(CHECKED)
+# Short tests run in three processes, each with every third module: it collects these alone, and reports to no other
+# process. A worker of pytest-xdist collects all tests. The output of each process is shown at its end.
+QUICK := quick-0 quick-1 quick-2
+$(QUICK): quick-%: setup
+	$(PYTEST) -q -m "not long and not toolchain" --hypothesis-profile quick $$(find tests clients/python/tests \
+	  -name 'test_*.py' ! -path $(lastword $(CHECKED)) | sort | awk 'NR % 3 == $*')
 
 # In a fresh clone every worker would compile all tests, so one process does it first; 5 says that it has run no test.
 $(VENV)/.loaded: $(VENV)/.ready
@@ -114,7 +117,8 @@ whole-test: setup
 	$(call timed,again,$(BIN)/python -m tests.unsteady $(FAILURES))
 
 every-test: check $(VENV)/.loaded
-	$(call timed,tests,$(PYTEST) -n $(WORKERS) -p tests.unsteady --failures $(FAILURES)/every.json $(CHECKED))
+	$(call timed,tests,$(PYTEST) --dist loadscope --no-loadscope-reorder -n $(WORKERS) -p tests.unsteady \
+	  --failures $(FAILURES)/every.json $(CHECKED))
 
 COMPILED_PYTEST := $(NATIVE) env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest -p tests.unsteady --hypothesis-profile quick
 compiled-tests: native

@@ -130,7 +130,7 @@ def test_a_forbidden_import_breaks_its_contract(said: dict[str, str], forbidden:
     assert forbidden.said in said.get(forbidden.contract, ""), said
 
 
-def test_every_contract_has_a_violation_here(said: dict[str, str]) -> None:
+def test_every_contract_has_a_violation_here() -> None:
     text = (Path(__file__).parent.parent / "pyproject.toml").read_text()
     contracts = {contract["name"] for contract in tomllib.loads(text)["tool"]["importlinter"]["contracts"]}
     assert contracts == {forbidden.contract for forbidden in FORBIDDEN}

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -37,6 +38,7 @@ USER = 7400  #: of the image
 DRAIN_S = DRAIN_GRACE_S + FAREWELL_S + LAST_S  #: the longest delays of a stop
 
 
+@cache
 def documents() -> list[dict[str, Any]]:
     """Return all documents that the kustomization applies, except the configuration."""
     return [
@@ -46,6 +48,7 @@ def documents() -> list[dict[str, Any]]:
     ]
 
 
+@cache
 def kustomization() -> dict[str, Any]:
     found: dict[str, Any] = yaml.safe_load((KUBERNETES / "kustomization.yaml").read_text())
     return found
@@ -62,6 +65,7 @@ def check(document: dict[str, Any]) -> None:
     jsonschema.Draft202012Validator(schema).validate(document)
 
 
+@cache
 def compose() -> dict[str, Any]:
     found: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
     return found

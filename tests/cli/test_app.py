@@ -12,7 +12,7 @@ from cyclopts import App
 from arbiter.cli.app import COMMANDS, build
 from tests.cli.command import Arbiter
 
-LARGE = ("tournament",)  #: commands with so many subcommands that `make quick` leaves out their help
+LARGE = ("bench", "player", "tournament")  #: commands with so many subcommands that `make quick` leaves out their help
 
 
 def with_subcommands(app: App, words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

@@ -16,6 +16,7 @@ from contextlib import ExitStack, contextmanager
 from datetime import UTC, date, datetime, timedelta
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from shutil import copytree
 from types import SimpleNamespace
 from typing import Any
 
@@ -60,17 +61,24 @@ def _packages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    """Return the settings of a server whose store has records."""
-    made = load(None, store=f"sqlite:///{tmp_path}/arbiter.db")
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a server whose store has records."""
+    folder = tmp_path_factory.mktemp("filled")
 
     async def fill() -> None:
-        async with open_record(made) as (store, _):
+        async with open_record(load(None, store=f"sqlite:///{folder}/arbiter.db")) as (store, _):
             await asyncio.gather(*(store.journal.append(append) for append in appends(1)))
 
     asyncio.run(fill())
-    return made
+    return folder
+
+
+@pytest.fixture
+def settings(filled: Path, tmp_path: Path) -> Settings:
+    """Return the settings of a server with a copy of that store."""
+    copytree(filled, tmp_path, dirs_exist_ok=True)
+    return load(None, store=f"sqlite:///{tmp_path}/arbiter.db")
 
 
 def found(arbiter: Arbiter, *options: str) -> tuple[int, Rows]:

@@ -39,6 +39,7 @@ def change(record: Path, statement: str) -> None:
     raw.close()
 
 
+@pytest.mark.long
 def test_a_store_is_checked_and_rebuilt(arbiter: Arbiter, record: Path) -> None:
     url = f"sqlite:///{record}"
     well = arbiter("store", "check", "--store", url)

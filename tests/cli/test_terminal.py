@@ -184,7 +184,12 @@ def _check(text: str, on_terminal: bool) -> None:
 
 @pytest.mark.parametrize(
     ("command", "on_terminal"),
-    [(command, shown) for command in COMMANDS for shown in (False, True) if not (shown and command in LIVE)],
+    [
+        pytest.param(command, shown, marks=pytest.mark.long if shown else ())
+        for command in COMMANDS
+        for shown in (False, True)
+        if not (shown and command in LIVE)
+    ],
     ids=str,
 )
 def test_a_command_shows_any_text_of_a_server_safely(

@@ -43,10 +43,10 @@ def line_of(tournament: Tournament) -> tuple[TrialLine, list[str]]:
     return line, said
 
 
-@pytest.mark.parametrize("paired", [True, False])
-@pytest.mark.parametrize("normalised", [True, False])
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_the_pairs_are_those_of_the_arbiter(paired: bool, normalised: bool, seed: int) -> None:
+@pytest.mark.parametrize(
+    ("seed", "paired", "normalised"), [(1, True, True), (2, True, False), (3, False, True), (1, False, False)]
+)
+def test_the_pairs_are_those_of_the_arbiter(seed: int, paired: bool, normalised: bool) -> None:
     tournament = played(paired, seed, elo0=-3_00, elo1=3_00, elo_parts=10, most_meetings=60, normalised=normalised)
     test = PairTest(tournament)
     line, said = line_of(tournament)

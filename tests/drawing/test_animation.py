@@ -11,7 +11,7 @@ from arbiter.drawing.animation import LAST_STEPS, Frame, animated
 from arbiter.drawing.contents import contents
 from arbiter.games import registry
 from tests.drawing.test_contents import line
-from tests.drawing.test_svg import VARIANTS
+from tests.drawing.test_svg import EACH
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -35,7 +35,7 @@ def items(root: ElementTree.Element, share: float) -> Iterator[tuple[str, str, s
             yield use.attrib["href"], use.attrib["x"], use.attrib["y"], part.findtext(f"{SVG}text") or ""
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", EACH)
 def test_each_moment_shows_its_position(variant: str) -> None:
     game = registry.game(variant)
     played = line(game, 2, 25)

@@ -22,6 +22,8 @@ BOLD_DIGIT, CAPITAL = (
     0.729,
 )  #: width of a digit and height of a capital in font sizes: DejaVu Sans Bold, a wide font
 VARIANTS = [*registry.classes(), "pods(size=3)", "pods(size=10)", "pondlife(eel=true)"]
+EACH = [pytest.param(name, marks=pytest.mark.long if name.startswith("openspiel-") else ()) for name in VARIANTS]
+"""All of these; games of a plug-in, which one adapter draws, are not in `make quick`."""
 
 
 def busy(game: AnyGame, plies: int, seed: int = 2) -> tuple[Any, list[Step]]:
@@ -50,7 +52,7 @@ def layer(root: Xml.Element, name: str) -> Xml.Element:
     return found
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", EACH)
 @pytest.mark.parametrize("plies", [0, 30, 150])
 def test_each_cell_is_one_group_that_names_its_piece(variant: str, plies: int) -> None:
     game = registry.game(variant)
@@ -70,7 +72,7 @@ def test_each_cell_is_one_group_that_names_its_piece(variant: str, plies: int) -
         assert (piece.mark in words_of_cell) or not piece.mark
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", EACH)
 def test_the_last_move_is_outlined_and_its_arrows_are_below_the_pieces(variant: str) -> None:
     game = registry.game(variant)
     position, steps = busy(game, 31)
@@ -89,7 +91,7 @@ def test_the_last_move_is_outlined_and_its_arrows_are_below_the_pieces(variant: 
     assert not len(layer(still, "ways"))
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", EACH)
 def test_it_needs_no_other_file_and_has_text_for_screen_readers(variant: str) -> None:
     game = registry.game(variant)
     position, steps = busy(game, 20)

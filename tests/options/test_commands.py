@@ -171,7 +171,8 @@ def test_a_command_asks_the_server_of_its_options(
 
     given = [word for option, (written, *_) in CONNECTION.items() for word in (option, written) if word]
     assert asked(*given) == ("there:1", "secret ann", Tls(Path("r.pem"), Path("c.pem"), Path("k.pem")))
-    assert asked("--tls")[2] == Tls(), "the other options speak TLS without it"
+    if command in ("match list", "bot run", "play", "mcp"):  # one for each way in which `asked` finds it
+        assert asked("--tls")[2] == Tls(), "the other options speak TLS without it"
 
 
 def test_each_option_of_a_connection_has_an_effect() -> None:

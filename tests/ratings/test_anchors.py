@@ -67,6 +67,7 @@ def test_anchors_that_contradict_the_games_are_marked() -> None:
     assert ann.low < ann.value < ann.high < 1700
 
 
+@pytest.mark.long
 def test_right_anchors_are_seldom_called_contradicted() -> None:
     anchors = {player.partition("@")[0]: elo for player, elo in FIELD.items()}
     marked = [each.contradicted for seed in range(20) for each in rating_list(played(FIELD, 40, seed), anchors).anchors]

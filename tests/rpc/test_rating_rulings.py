@@ -110,6 +110,7 @@ async def test_a_ruling_is_about_as_many_games_as_the_limit_says() -> None:
             assert refused_.value.facts["limit"] == "1"
 
 
+@pytest.mark.long
 async def test_a_disqualification_takes_the_ratings_too_and_its_end_gives_them_back(world: World) -> None:
     organiser, boss = await world.client("org", Scope.ORGANISE), await world.client("boss", Scope.ADMIN)
     where = (await organiser.create_tournament(LEAGUE)).tournament_id

@@ -496,6 +496,7 @@ async def test_public_reading_needs_no_token_and_changes_nothing_else(public_sta
     assert await sign_of(server, "PlayerService.GetPlayer", somebody, []) == "+"
 
 
+@pytest.mark.long
 async def test_readers_without_a_token_are_limited_by_address() -> None:
     async with served(limits=Limits(calls_a_second=20), public=True) as running:
         stubs, asked = Stubs(running), match_pb2.ListMatchesRequest()

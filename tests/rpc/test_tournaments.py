@@ -232,6 +232,7 @@ async def test_an_organiser_is_told_at_creation_that_openings_come_again(world: 
     assert (read.openings, read.options) == (shuffled, gauntlet)
 
 
+@pytest.mark.long
 async def test_a_swiss_with_a_bye_and_a_version(world: World) -> None:
     organiser = await world.client("org", Scope.ORGANISE)
     spec = replace(SWISS, entry=arb.EntryRules(capacity=5, versions=("2.",)))

@@ -75,6 +75,7 @@ def is_genuine(monkeypatch: pytest.MonkeyPatch, secret: str) -> Callable[[Any, b
     return found
 
 
+@pytest.mark.long
 async def test_all_that_happens_arrives_once_in_order_signed_as_the_page_says(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -74,6 +74,7 @@ loop.run_process(main())
 """
 
 
+@pytest.mark.long
 def test_what_is_new_is_looked_through_twice_and_what_is_old_is_not() -> None:
     assert run(PROGRAM) == [
         "still there",

@@ -86,6 +86,7 @@ def in_log(url: str) -> set[str]:
         return set(connection.execute(text("SELECT DISTINCT match_id FROM event")).scalars())
 
 
+@pytest.mark.long
 async def test_every_reader_finds_an_archived_match_at_its_place(url: str, ring: Path, before: Read) -> None:
     whole = check_store(url, silent, ring)
     with opened(url) as engine:
@@ -217,6 +218,7 @@ async def test_a_kill_in_the_middle_leaves_each_match_in_one_place(
     assert check_store(url, silent, ring).faults == ()
 
 
+@pytest.mark.long
 async def test_two_simultaneous_archivers_move_each_match_once(url: str, ring: Path, before: Read) -> None:
     old = count_archivable(url, FUTURE)
     done = await asyncio.gather(asyncio.to_thread(archived, url, ring), asyncio.to_thread(archived, url, ring))

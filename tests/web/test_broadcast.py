@@ -176,6 +176,7 @@ async def test_the_first_event_after_a_while_is_sent_at_once() -> None:
     await browser.leave()
 
 
+@pytest.mark.long
 @virtually
 async def test_a_viewer_who_joins_during_play_misses_nothing() -> None:
     page = Page()

@@ -91,6 +91,7 @@ class RatedArbiter:
         return rating_list([result for _, result in self.results], self.ratings.anchors, game)
 
 
+@pytest.mark.long
 @virtually
 async def test_ratings_are_current_after_every_game_and_computed_once_between_two() -> None:
     rated = RatedArbiter({"ann": 200.0})

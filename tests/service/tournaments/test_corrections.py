@@ -137,6 +137,7 @@ async def test_a_ruling_elsewhere_is_not_lost_while_a_tournament_that_has_ended_
     assert (await beside.get(tournament_id)).revision == ruled.revision
 
 
+@pytest.mark.long
 def test_corrections_hold_though_the_server_dies(seeds: int) -> None:
     for seed in range(max(6, seeds // 4)):
         run(_corrected(seed))

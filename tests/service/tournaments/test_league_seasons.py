@@ -70,6 +70,7 @@ def places(found: Series) -> list[list[str]]:
     return [list(each.players) for each in found.divisions]
 
 
+@pytest.mark.long
 @virtually
 async def test_the_first_season_is_divided_by_rating_and_the_next_ones_by_the_standings() -> None:
     contest = Contest(PLAYERS)
@@ -135,6 +136,7 @@ async def test_whoever_enters_a_season_that_has_begun_is_sent_to_the_next_one() 
         await contest.act(lower, do.Enter("late", "late", "me too"))
 
 
+@pytest.mark.long
 @virtually
 async def test_whoever_misses_two_seasons_drops_out() -> None:
     contest = Contest(PLAYERS)
