@@ -41,6 +41,7 @@ type peer struct {
 	ratings   map[string][]float64 // of versions by player, the newest first
 	made      atomic.Int64         // seeks
 	failing   atomic.Int64         // how many withdrawals fail first
+	taken     string               // a seek that another player has accepted
 }
 
 // peerStream is one Play stream, seen from the server.
@@ -114,6 +115,9 @@ func (p *peer) DeclineChallenge(_ context.Context, request *pb.DeclineChallengeR
 	p.declined <- request
 	if p.failing.Add(-1) >= 0 {
 		return nil, status.Error(codes.Internal, "no")
+	}
+	if request.GetChallengeId() == p.taken {
+		return nil, refusing(pb.RefusalReason_REFUSAL_REASON_CHALLENGE_NOT_FOUND, codes.NotFound)
 	}
 	return &pb.DeclineChallengeResponse{}, nil
 }

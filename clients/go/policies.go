@@ -23,6 +23,7 @@ type policies struct {
 	seeker  *seeker
 	log     *slog.Logger
 	spawn   func(func(ctx context.Context))
+	guard   func(what string, call func()) // calls the bot
 
 	mu      sync.Mutex
 	player  string
@@ -30,8 +31,8 @@ type policies struct {
 	refused map[string]bool // ids of tournaments
 }
 
-func newPolicies(bot Bot, profile *Profile, client *Client, slots *matchSlots, log *slog.Logger, spawn func(func(ctx context.Context))) *policies {
-	p := &policies{bot: bot, profile: profile, client: client, slots: slots, log: log, spawn: spawn,
+func newPolicies(bot Bot, profile *Profile, client *Client, slots *matchSlots, log *slog.Logger, spawn func(func(ctx context.Context)), guard func(what string, call func())) *policies {
+	p := &policies{bot: bot, profile: profile, client: client, slots: slots, log: log, spawn: spawn, guard: guard,
 		asked: map[string]bool{}, refused: map[string]bool{}}
 	p.seeker = newSeeker(profile.Seeks, client, slots, log)
 	slots.changed = p.seeker.look
@@ -88,8 +89,12 @@ func (p *policies) onChallenge(message *pb.Challenge) {
 		}
 		var err error
 		if answer.accept {
-			err = p.accept(ctx, challenge)
-		} else {
+			var room bool
+			if room, err = p.accept(ctx, challenge); err == nil && !room {
+				answer = Decline("this bot has agreed to as many matches as it plays")
+			}
+		}
+		if !answer.accept {
 			reason := []rune(answer.reason)
 			err = p.client.DeclineChallenge(ctx, challenge.ID, string(reason[:min(len(reason), longestReason)]))
 		}
@@ -139,7 +144,7 @@ func (p *policies) fullBecause() string {
 	switch {
 	case p.slots.left() == 0:
 		return "this bot has as many matches as it plays before it stops"
-	case p.slots.full():
+	case !p.slots.holds(1):
 		return fmt.Sprintf("this bot plays %d matches at once, and is playing them", p.profile.MostMatches)
 	default:
 		return ""
@@ -170,7 +175,7 @@ func (p *policies) onSeek(message *pb.Challenge) {
 		if !answer.accept {
 			return
 		}
-		err := p.accept(ctx, seek)
+		_, err := p.accept(ctx, seek)
 		var refusal *ArbiterError
 		if errors.As(err, &refusal) && refusal.Reason == ReasonChallengeNotFound {
 			p.log.Debug("another bot was faster to accept the seek of " + seek.Challenger)
@@ -180,21 +185,22 @@ func (p *policies) onSeek(message *pb.Challenge) {
 	})
 }
 
-func (p *policies) accept(ctx context.Context, challenge Challenge) (err error) {
-	p.slots.agreeing(func() {
+// accept accepts a challenge or seek if there is room for its match; it returns whether there was.
+func (p *policies) accept(ctx context.Context, challenge Challenge) (room bool, err error) {
+	free := p.slots.agreeing(func() {
+		if room, err = p.seeker.makeRoom(ctx); err != nil || !room {
+			return
+		}
 		var match *pb.Match
 		if match, err = p.client.AcceptChallenge(ctx, challenge.ID); err == nil {
 			p.slots.expect(match.GetMatchId())
 		}
 	})
-	return err
+	return free && room, err
 }
 
 func (p *policies) onChallengeClosed(closed *pb.ChallengeClosed) {
-	if closed.GetMatchId() != "" {
-		p.slots.expect(closed.GetMatchId())
-	}
-	p.seeker.closed(closed.GetChallengeId())
+	p.seeker.closed(closed.GetChallengeId(), closed.GetMatchId())
 	if bot, watches := p.bot.(ChallengeWatcher); watches {
 		p.spawn(func(ctx context.Context) {
 			p.guard("challenge closed", func() { bot.ChallengeClosed(ctx, challengeClosedOf(closed)) })
@@ -231,11 +237,4 @@ func (p *policies) onCall(message *pb.TournamentCall) {
 		}
 		p.complain(ctx, "the tournament "+either(call.Name, call.ID)+" can't be entered", err)
 	})
-}
-
-// guard calls the bot; a panic is logged.
-func (p *policies) guard(what string, call func()) {
-	if err := guarded(call); err != nil {
-		p.log.Error(fmt.Sprintf("%s failed in %s: %v", either(p.profile.Name, "the bot"), what, err), stackOf(err)...)
-	}
 }

@@ -101,6 +101,34 @@ func TestNoMoreSeeksAreMadeThanMatchesAreLeft(t *testing.T) {
 	}
 }
 
+func TestAChallengeIsAcceptedOnceTheSeekForTheLastMatchIsWithdrawn(t *testing.T) {
+	for _, taken := range []string{"", "s1"} {
+		p := newPeer(t)
+		p.taken = taken
+		bot := always("a")
+		bot.profile = Profile{Seeks: []Terms{{Game: "pods"}}}
+		p.plays(bot, Options{Matches: 1})
+		stream := p.meet()
+		next(t, "seek", p.seeks)
+		stream.say(challengeItem("c1", "bob"))
+		if withdrawn := next(t, "withdrawal", p.declined); withdrawn.GetChallengeId() != "s1" {
+			t.Errorf("declined %v", withdrawn)
+		}
+		if taken == "" {
+			next(t, "match", p.accepted)
+			continue
+		}
+		for declined := range p.declined { // the seek may be withdrawn in vain once more
+			if declined.GetChallengeId() == "c1" {
+				break
+			}
+		}
+		if len(p.accepted) != 0 {
+			t.Error("agreed to two matches")
+		}
+	}
+}
+
 func TestASeekIsKnownUntilItIsWithdrawn(t *testing.T) {
 	p := newPeer(t)
 	p.failing.Store(1)
@@ -309,5 +337,20 @@ func TestTermsHaveTheirStartPosition(t *testing.T) {
 	}
 	if fits(Terms{Game: "chess"}, terms) || !fits(terms, terms) {
 		t.Error("a seek from another position is taken for the bot's own")
+	}
+}
+
+// Panicking panics when it is asked about a challenge.
+type panicking struct{ *scripted }
+
+func (panicking) Challenged(context.Context, *Challenge) Answer { panic("ouch") }
+
+func TestAPanicAboutAChallengeEndsTheRunWhereErrorsAreRaised(t *testing.T) {
+	p := newPeer(t)
+	outcome, _ := p.plays(panicking{always("a")}, Options{OnError: OnErrorRaise})
+	p.meet().say(challengeItem("c1", "bob"))
+	var failed *BotError
+	if err := next(t, "outcome", outcome); !errors.As(err, &failed) {
+		t.Errorf("the run ended with %v", err)
 	}
 }

@@ -53,7 +53,7 @@ func newRunner(bot Bot, profile Profile, client *Client, outbox *outbox, options
 	r := &runner{bot: bot, profile: profile, client: client, outbox: outbox, options: options, log: options.log(), hooks: &options.Hooks,
 		slots: newMatchSlots(profile.MostMatches, options.Matches), thinkers: make(chan struct{}, options.thinkers()), outcome: make(chan error, 1),
 		ctx: ctx, stop: stop, ends: make(chan end, 1024), seats: map[string]map[int]*seat{}, asked: map[string]*seat{}}
-	r.policies = newPolicies(bot, &r.profile, client, r.slots, r.log, r.spawn)
+	r.policies = newPolicies(bot, &r.profile, client, r.slots, r.log, r.spawn, r.callback)
 	look := r.slots.changed
 	r.slots.changed = func() {
 		look()

@@ -48,9 +48,12 @@ func (s *seeker) onGreeting(player string) {
 	s.look()
 }
 
-// closed reacts to the end of a challenge or seek.
-func (s *seeker) closed(challengeID string) {
+// closed reacts to the end of a challenge or seek: it is no longer open, and at once counts as the match that it became.
+func (s *seeker) closed(challengeID, matchID string) {
 	s.mu.Lock()
+	if matchID != "" {
+		s.slots.expect(matchID)
+	}
 	s.closing[challengeID] = true
 	for _, place := range s.places {
 		if place.challengeID == challengeID {
@@ -105,6 +108,33 @@ func (s *seeker) close(ctx context.Context) error {
 	return s.arrange(ctx)
 }
 
+// makeRoom withdraws the seeks that leave no room for the match being agreed on; it returns false if that is too late.
+func (s *seeker) makeRoom(ctx context.Context) (bool, error) {
+	s.busy.Lock()
+	defer s.busy.Unlock()
+	for _, place := range s.places {
+		if s.hasRoom() {
+			break
+		}
+		if err := s.withdraw(ctx, place); err != nil {
+			return false, err
+		}
+	}
+	return s.hasRoom(), nil
+}
+
+func (s *seeker) hasRoom() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	open := 0
+	for _, place := range s.places {
+		if place.challengeID != "" {
+			open++
+		}
+	}
+	return !s.stopped && s.slots.holds(open)
+}
+
 func (s *seeker) arrange(ctx context.Context) error {
 	if err := s.findAgain(ctx); err != nil {
 		return err
@@ -112,7 +142,7 @@ func (s *seeker) arrange(ctx context.Context) error {
 	count := 0 // open seeks: each may become a match, so there are not more than matches left
 	for _, place := range s.openFirst() {
 		s.mu.Lock()
-		wanted := !s.stopped && !s.slots.full() && s.player != "" && count < s.slots.left()
+		wanted := !s.stopped && s.player != "" && s.slots.holds(count+1)
 		open := place.challengeID
 		s.mu.Unlock()
 		var err error
@@ -218,6 +248,9 @@ func (s *seeker) withdraw(ctx context.Context, place *place) error {
 	s.mu.Lock()
 	open := place.challengeID
 	s.mu.Unlock()
+	if open == "" {
+		return nil
+	}
 	err := s.client.DeclineChallenge(ctx, open, "")
 	var refusal *ArbiterError
 	if errors.As(err, &refusal) && refusal.Reason == ReasonChallengeNotFound {

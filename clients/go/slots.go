@@ -26,11 +26,18 @@ func newMatchSlots(most, inAll int) *matchSlots {
 	return &matchSlots{most: most, inAll: inAll, live: map[string]bool{}, expected: map[string]bool{}, over: map[string]bool{}, changed: func() {}}
 }
 
-// full returns whether the bot has its maximum number of matches.
-func (s *matchSlots) full() bool {
+// holds returns whether there is room for the matches agreed on, and for those that so many open seeks may become.
+func (s *matchSlots) holds(seeks int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.most > 0 && s.taken() >= s.most || s.inAll > 0 && s.count+s.taken() >= s.inAll
+	return s.hold(seeks)
+}
+
+// hold does the same for a caller that holds the lock.
+func (s *matchSlots) hold(seeks int) bool {
+	taken := s.taken()
+	atOnce := s.most <= 0 || taken+min(seeks, 1) <= s.most
+	return atOnce && (s.inAll <= 0 || s.count+taken+seeks <= s.inAll)
 }
 
 // taken returns how many matches are under way or agreed on. The caller holds the lock.
@@ -93,11 +100,18 @@ func (s *matchSlots) expect(matchID string) {
 	})
 }
 
-// agreeing reserves a place while a match is being agreed on.
-func (s *matchSlots) agreeing(agree func()) {
-	s.change(func() { s.agreed++ })
-	defer s.change(func() { s.agreed-- })
-	agree()
+// agreeing reserves a place while a match is being agreed on; it returns false if there is none.
+func (s *matchSlots) agreeing(agree func()) (room bool) {
+	s.change(func() {
+		if room = s.hold(1); room {
+			s.agreed++
+		}
+	})
+	if room {
+		defer s.change(func() { s.agreed-- })
+		agree()
+	}
+	return room
 }
 
 func (s *matchSlots) change(how func()) {

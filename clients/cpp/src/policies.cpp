@@ -11,6 +11,7 @@ namespace arbiter {
 
 namespace {
 constexpr std::size_t LONGEST_REASON = 200;  // characters
+constexpr const char* NO_ROOM = "this bot has agreed to as many matches as it plays";
 }  // namespace
 
 Policies::Policies(Bot& bot, Bot::Run& run, Timers& timers, const Callbacks& callbacks, Promise promise, Fail fail)
@@ -126,11 +127,9 @@ void Policies::consider_challenge(const v1::Challenge& challenge) {
   const Verdict verdict = callbacks_.call("challenged", Verdict("the bot failed to consider it"),
                                           [&] { return bot_.challenged(challenge); });
   attempt("the challenge of " + challenge.challenger() + " can't be answered", [&] {
-    if (verdict.accepted) {
-      accept(challenge.challenge_id());
-    } else {
-      client_.decline_challenge(challenge.challenge_id(), first_characters(verdict.reason, LONGEST_REASON));
-    }
+    if (verdict.accepted && accept(challenge.challenge_id())) return;
+    const std::string reason = verdict.accepted ? NO_ROOM : first_characters(verdict.reason, LONGEST_REASON);
+    client_.decline_challenge(challenge.challenge_id(), reason);
   });
 }
 
@@ -158,8 +157,12 @@ void Policies::consider_call(const v1::TournamentCall& tournament) {
   });
 }
 
-void Policies::accept(const std::string& challenge_id) {
+// Accepts a challenge or seek if there is room for its match; returns whether there was.
+bool Policies::accept(const std::string& challenge_id) {
+  room_changed();  // afterwards: seeks may have been withdrawn in vain
+  if (!make_room()) return false;
   promise_(client_.accept_challenge(challenge_id).match_id());
+  return true;
 }
 
 }  // namespace arbiter

@@ -56,13 +56,14 @@ class Policies {
   void consider_challenge(const v1::Challenge& challenge);
   void consider_seek(const v1::Challenge& seek);
   void consider_call(const v1::TournamentCall& tournament);
-  void accept(const std::string& challenge_id);
+  bool accept(const std::string& challenge_id);
+  bool make_room();
   void look_around();
   void adopt(const v1::Challenge& open);
   void tend();
   void arrange();
   void again(const ClientError& error);
-  bool has_room_after(std::size_t first);
+  bool has_room_after(std::size_t first, bool for_match = false);
   bool is_open(const Seek& seek);
   void open(Seek& seek);
   void withdraw(Seek& seek);

@@ -76,6 +76,14 @@ void Policies::arrange() {
   }
 }
 
+// Withdraws the seeks that leave no room for one more match; returns whether there is room.
+bool Policies::make_room() {
+  for (Seek& seek : own_) {
+    if (!has_room_after(own_.size(), true) && is_open(seek)) withdraw(seek);
+  }
+  return has_room_after(own_.size(), true);
+}
+
 void Policies::again(const ClientError& error) {
   const auto* const refusal = dynamic_cast<const ArbiterError*>(&error);
   // The session says that a connection is lost.
@@ -91,13 +99,14 @@ void Policies::again(const ClientError& error) {
   });
 }
 
-// Whether there is room for one more seek beside the first ones, as far as they are open.
-bool Policies::has_room_after(std::size_t first) {
+// Whether there is room for one more seek, or match, beside the first seeks, as far as they are open.
+bool Policies::has_room_after(std::size_t first, bool for_match) {
   const std::lock_guard lock(mutex_);
   const auto end = own_.begin() + static_cast<std::ptrdiff_t>(first);
   const auto count = std::count_if(own_.begin(), end,
                                    [this](const Seek& seek) { return !seek.id.empty() && !closed_.contains(seek.id); });
-  return bot_.has_room() && count < bot_.left();
+  const bool last = bot_.most_matches > 0 && bot_.playing() + 1 >= bot_.most_matches;
+  return !stopped_ && bot_.has_room() && count < bot_.left() && !(for_match && last && count > 0);
 }
 
 // Whether a seek is open, as far as is known here: its end may be known, and not handled yet.

@@ -286,8 +286,8 @@ TEST(Policies, NoMoreIsAgreedOnThanTheMatchesThatAreLeft) {
   EXPECT_EQ(words(peer.asked()), "CreateSeek pods 1m+1s");
   EXPECT_EQ(words(peer.asked()), "CreateSeek pods 1m+1s");  // and not the third
   stream->say({closed("seek-1", "m1"), match_item("m1"), item(challenge("c1", "pods"))});
-  EXPECT_EQ(words(peer.asked()), "AcceptChallenge c1 ");
   EXPECT_EQ(words(peer.asked()), "DeclineChallenge seek-2 ");
+  EXPECT_EQ(words(peer.asked()), "AcceptChallenge c1 ");
   stream->say({item(challenge("c2", "pods"))});
   EXPECT_EQ(words(peer.asked()), "DeclineChallenge c2 this bot has as many matches as it plays before it stops");
   stream->say({ended_item("m1", "c1")});
@@ -298,6 +298,20 @@ TEST(Policies, NoMoreIsAgreedOnThanTheMatchesThatAreLeft) {
   stream->end();
   playing.wait();
   EXPECT_FALSE(peer.has_asked());
+}
+
+TEST(Policies, AChallengeIsDeclinedIfTheSeekForTheLastMatchIsTaken) {
+  FixedBot bot;
+  bot.seeks = {seek("", "pods").terms()};
+  Peer peer;
+  peer.failures["DeclineChallenge"] = {status_of(refusal(Reason::CHALLENGE_NOT_FOUND, grpc::StatusCode::NOT_FOUND))};
+  Playing playing(bot, peer, [](PlayOptions& options) { options.matches = 1; });
+  const auto stream = peer.stream();
+  stream->meet();
+  EXPECT_EQ(words(peer.asked()), "CreateSeek pods 1m+1s");
+  stream->say({item(challenge("c1", "pods"))});
+  EXPECT_EQ(words(peer.asked()), "DeclineChallenge seek-1 ");
+  EXPECT_EQ(words(peer.asked()), "DeclineChallenge c1 this bot has agreed to as many matches as it plays");
 }
 
 TEST(Policies, ASeekThatWasLeftOpenIsTakenUp) {

@@ -21,6 +21,7 @@ from arbiter_client.values.reading import read
 logger = logging.getLogger("arbiter_client")
 
 LONGEST_REASON: Final = 200  #: characters of the reason for declining a challenge
+NO_ROOM: Final = "this bot has agreed to as many matches as it plays"
 
 
 class Policies:
@@ -71,9 +72,9 @@ class Policies:
             challenge = await self._rated(challenge)
             failed = "the bot failed to consider it"
             verdict = await self._caller.callback(self._bot.challenged, challenge, default=failed)
-            if verdict is True:
-                await self._accept(challenge)
-            else:
+            if verdict is True and not await self._accept(challenge):
+                verdict = NO_ROOM
+            if verdict is not True:
                 reason = verdict if isinstance(verdict, str) else ""
                 await self._client.decline_challenge(challenge.challenge_id, reason[:LONGEST_REASON])
         except (ArbiterError, ConnectionFailed) as error:
@@ -111,10 +112,16 @@ class Policies:
             rows = ()
         return replace(challenge, rating=rows[0].rating.value if rows else None)
 
-    async def _accept(self, challenge: Challenge) -> None:
+    async def _accept(self, challenge: Challenge) -> bool:
+        """Accept a challenge or seek if there is room for its match; return whether there was."""
+        if not self._slots.holds(1):
+            return False
         with self._slots.agreeing():
+            if not await self._seeker.make_room():
+                return False
             match = await self._client.accept_challenge(challenge.challenge_id)
             self._slots.expect(match.match_id)
+        return True
 
     def _on_challenge_closed(self, message: play_pb2.ChallengeClosed) -> None:
         closed = read(ChallengeClosed, message)

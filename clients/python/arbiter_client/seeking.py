@@ -93,6 +93,18 @@ class Seeker:
                 if place.challenge_id:
                     await self._withdraw(place)
 
+    async def make_room(self) -> bool:
+        """Withdraw the seeks that leave no room for the match being agreed on; return False if that is too late."""
+        async with self._busy:
+            for place in self._places:
+                if place.challenge_id and not self._slots.holds(self._open):
+                    await self._withdraw(place)
+            return not self._stopped and self._slots.holds(self._open)
+
+    @property
+    def _open(self) -> int:
+        return sum(bool(place.challenge_id) for place in self._places)
+
     async def _arrange(self) -> ArbiterError | None:
         """Make and withdraw seeks by the current state; return the refusal of terms that the server does not accept."""
         if self._greeted:
@@ -104,8 +116,7 @@ class Seeker:
                 raise
         open_seeks = 0
         for place in sorted(self._places, key=lambda place: not place.challenge_id):  # open seeks come first
-            left = self._slots.left  # each open seek may become a match, so there are not more seeks than these
-            wanted = not (self._stopped or self._slots.full) and (left is None or open_seeks < left)
+            wanted = not self._stopped and self._slots.holds(open_seeks + 1)
             if wanted and self._player and not place.challenge_id:
                 refusal = await self._make(place)
                 if refusal is not None:

@@ -30,15 +30,12 @@ class MatchSlots:
         self._agreeing = 0
         self._over: dict[str, None] = {}
 
-    @property
-    def full(self) -> bool:
-        """Whether the bot has its maximum number of matches."""
-        return 0 < self._bot.most_matches <= self._run.playing or self._run.left == 0
-
-    @property
-    def left(self) -> int | None:
-        """How many more matches the bot may agree on, besides those that it plays now; None for no limit."""
-        return self._run.left
+    def holds(self, seeks: int) -> bool:
+        """Return whether there is room for the matches agreed on, and for those that so many open seeks may become."""
+        playing, at_once = self._run.playing, self._bot.most_matches
+        if 0 < at_once < playing + (seeks > 0):
+            return False
+        return self._most is None or self._ended + playing + seeks <= self._most
 
     @property
     def empty(self) -> bool:

@@ -197,6 +197,58 @@ async def test_a_refused_acceptance_does_not_count(peer: Peer, refuse: Refuse) -
         assert (await peer.until_asked("AcceptChallenge", 2)).challenge_id == "c2"
 
 
+@pytest.mark.parametrize("accepted", [False, True])
+async def test_a_challenge_is_accepted_once_the_seek_for_the_last_match_is_withdrawn(
+    peer: Peer, refuse: Refuse, accepted: bool
+) -> None:
+    peer.refusals["DeclineChallenge"] = [refuse(*GONE)] if accepted else []
+    async with stream_of(peer, Sociable(seeks=(PODS,)), matches=1) as stream:
+        await peer.until_asked("CreateSeek")
+        await stream.say(challenge=challenge("c1"))
+        await peer.until(lambda: len(peer.asked) >= 4)
+        asked = [(method, getattr(request, "challenge_id", "")) for method, request, _ in peer.asked]
+    answer = "DeclineChallenge" if accepted else "AcceptChallenge"
+    assert asked[2:4] == [("DeclineChallenge", "s1"), (answer, "c1")]
+
+
+async def test_a_bot_that_accepts_everything_agrees_to_no_more_matches_than_it_plays(peer: Peer) -> None:
+    class Eager(Sociable):
+        async def challenged(self, challenge: arb.Challenge) -> bool:
+            return True
+
+    async with stream_of(peer, Eager(), matches=1) as stream:
+        await stream.say(challenge=challenge("c1"))
+        await peer.until_asked("AcceptChallenge")
+        await stream.say(challenge=challenge("c2"))
+        declined = await peer.until_asked("DeclineChallenge")
+    assert (declined.challenge_id, declined.reason) == ("c2", "this bot has agreed to as many matches as it plays")
+
+
+async def test_a_bot_that_is_stopping_agrees_to_nothing(peer: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
+    considered = asyncio.Event()
+
+    class Asked(Sociable):
+        async def challenged(self, challenge: arb.Challenge) -> bool:
+            considered.set()
+            return True
+
+    answer = peer.answer
+
+    async def held(method: str, request: Any, context: Any) -> None:
+        if method == "DeclineChallenge":
+            await considered.wait()
+        await answer(method, request, context)
+
+    monkeypatch.setattr(peer, "answer", held)
+    async with stream_of(peer, Asked(seeks=(PODS,))) as stream:
+        await peer.until_asked("CreateSeek")
+        await quiet(stream)
+        stream.task.cancel()
+        await stream.say(challenge=challenge("c1"))
+        await asyncio.wait([stream.task])
+    assert peer.requests("AcceptChallenge") == []
+
+
 # Seeks of others
 
 

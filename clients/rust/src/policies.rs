@@ -16,12 +16,12 @@ use crate::slots::MatchSlots;
 use crate::values::{Challenge, ChallengeClosed, TournamentCall};
 
 const LONGEST_REASON: usize = 200; // characters of the reason for declining a challenge
+const NO_ROOM: &str = "this bot has agreed to as many matches as it plays";
 
 /// Handles the items of the stream that ask whether the bot wants to play.
 pub(crate) struct Policies {
     player: String,
     considered: Arc<Considered>,
-    seeker: Arc<Seeker>,
     tasks: Tasks,
 }
 
@@ -31,6 +31,7 @@ struct Considered {
     client: Client,
     profile: Arc<Profile>,
     slots: Arc<MatchSlots>,
+    seeker: Arc<Seeker>,
     ids: Mutex<Ids>,
 }
 
@@ -48,14 +49,14 @@ impl Policies {
         slots: Arc<MatchSlots>,
         seeker: Arc<Seeker>,
     ) -> Policies {
-        let considered = Considered { caller, client, profile, slots, ids: Mutex::default() };
-        Policies { player: String::new(), considered: Arc::new(considered), seeker, tasks: Tasks::default() }
+        let considered = Considered { caller, client, profile, slots, seeker, ids: Mutex::default() };
+        Policies { player: String::new(), considered: Arc::new(considered), tasks: Tasks::default() }
     }
 
     /// Begins a new stream of a player.
     pub(crate) fn greeted(&mut self, player: &str) {
         player.clone_into(&mut self.player);
-        self.seeker.greeted(player);
+        self.considered.seeker.greeted(player);
     }
 
     /// Handles an item of the stream, if it is one of these.
@@ -83,7 +84,7 @@ impl Policies {
     }
 
     fn on_closed(&mut self, closed: ChallengeClosed) {
-        self.seeker.closed(&closed.challenge_id, &closed.match_id);
+        self.considered.seeker.closed(&closed.challenge_id, &closed.match_id);
         let caller = self.considered.caller.clone();
         self.tasks.spawn(async move {
             caller.callback("challenge_closed", (), move |bot| bot.challenge_closed(&closed)).await;
@@ -103,9 +104,13 @@ impl Considered {
             }
             Answer::ByProfile => self.objection(&challenge).await,
         };
+        let objection = match objection {
+            Ok(None) => self.accept(&challenge).await.map(|room| (!room).then(|| NO_ROOM.to_owned())),
+            decided => decided,
+        };
         let answered = match objection {
             Err(error) => Err(error),
-            Ok(None) => self.accept(&challenge).await,
+            Ok(None) => Ok(()),
             Ok(Some(reason)) => {
                 let reason: String = reason.chars().take(LONGEST_REASON).collect();
                 self.client.decline_challenge(&challenge.challenge_id, &reason).await
@@ -124,12 +129,12 @@ impl Considered {
             Answer::ByProfile => match self.objection(&seek).await {
                 Err(error) => Err(error),
                 Ok(None) => self.accept(&seek).await,
-                Ok(Some(_)) => Ok(()),
+                Ok(Some(_)) => Ok(false),
             },
-            Answer::Decline(_) => Ok(()),
+            Answer::Decline(_) => Ok(false),
         };
         match accepted {
-            Ok(()) => {}
+            Ok(_) => {}
             Err(error) if error.reason() == Some(Reason::ChallengeNotFound) => {
                 debug!("somebody was faster than this bot to accept the seek of {}", seek.challenger);
             }
@@ -138,11 +143,15 @@ impl Considered {
         self.ids().asked.remove(&seek.challenge_id);
     }
 
-    async fn accept(&self, challenge: &Challenge) -> Result<(), Error> {
-        let _place = self.slots.agreeing();
+    /// Accepts a challenge or seek if there is room for its match; returns whether there was.
+    async fn accept(&self, challenge: &Challenge) -> Result<bool, Error> {
+        let Some(_place) = self.slots.agreeing() else { return Ok(false) };
+        if !self.seeker.make_room().await? {
+            return Ok(false);
+        }
         let agreed = self.client.accept_challenge(&challenge.challenge_id).await?;
         self.slots.expect(&agreed.match_id);
-        Ok(())
+        Ok(true)
     }
 
     async fn objection(&self, challenge: &Challenge) -> Result<Option<String>, Error> {
@@ -153,11 +162,11 @@ impl Considered {
             rating = rated.versions.first().and_then(|newest| newest.rating).map(|estimate| estimate.value);
         }
         Ok(self.profile.objection(challenge, rating).or_else(|| {
-            if self.slots.left() == 0 {
+            if self.slots.none_left() {
                 return Some("this bot has as many matches as it plays before it stops".to_owned());
             }
             let most = self.profile.most_matches;
-            self.slots.full().then(|| format!("this bot plays {most} matches at once, and is playing them"))
+            (!self.slots.holds(1)).then(|| format!("this bot plays {most} matches at once, and is playing them"))
         }))
     }
 

@@ -112,6 +112,25 @@ impl Seeker {
         Ok(())
     }
 
+    /// Withdraws the seeks that leave no room for the match being agreed on; returns false if that is too late.
+    pub(crate) async fn make_room(&self) -> Result<bool, Error> {
+        let mut places = self.places.lock().await;
+        for at in 0..places.len() {
+            if !self.has_room(&mut places) && !places[at].challenge_id.is_empty() {
+                self.withdraw(&mut places[at]).await?;
+            }
+        }
+        Ok(!self.stopped.load(Ordering::Acquire) && self.has_room(&mut places))
+    }
+
+    fn has_room(&self, places: &mut [Place]) -> bool {
+        let told = self.told(); // held, since a seek that closes is a match at the same moment
+        for place in &mut *places {
+            place.forget(&told.closed);
+        }
+        self.slots.holds(places.iter().filter(|place| !place.challenge_id.is_empty()).count())
+    }
+
     /// Makes and withdraws seeks, as things are now; returns the refusal of terms that the server does not take.
     async fn arrange(&self) -> Result<Option<Error>, Error> {
         let mut places = self.places.lock().await;
@@ -149,8 +168,8 @@ impl Seeker {
             for place in &mut *places {
                 place.forget(&told.closed); // it may have closed since the look began
             }
-            let before = others.iter().filter(|other| !places[**other].challenge_id.is_empty()).count() as u64;
-            !self.stopped.load(Ordering::Acquire) && !self.slots.full() && before < self.slots.left()
+            let before = others.iter().filter(|other| !places[**other].challenge_id.is_empty()).count();
+            !self.stopped.load(Ordering::Acquire) && self.slots.holds(before + 1)
         };
         let place = &mut places[at];
         if wanted && place.challenge_id.is_empty() {

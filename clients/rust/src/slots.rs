@@ -26,29 +26,38 @@ struct State {
     over_in_order: VecDeque<String>,
 }
 
+impl State {
+    fn playing(&self) -> usize {
+        self.live.len() + self.expected.len() + self.agreeing
+    }
+}
+
 impl MatchSlots {
     /// `most` is how many matches the bot takes at once, 0 for no limit; `in_all` how many before it stops.
     pub(crate) fn new(most: u32, in_all: Option<u64>) -> MatchSlots {
         MatchSlots { most: most as usize, in_all, state: Mutex::default(), changed: Notify::new() }
     }
 
-    /// Returns whether the bot has as many matches as it takes.
-    pub(crate) fn full(&self) -> bool {
-        let playing = self.playing();
-        (self.most > 0 && playing >= self.most) || self.left() == 0
+    /// Returns whether there is room for the matches agreed on, and for those that so many open seeks may become.
+    pub(crate) fn holds(&self, seeks: usize) -> bool {
+        self.hold(&self.state(), seeks)
     }
 
-    /// Returns how many more matches the bot may agree on before it stops, besides those that it plays now.
-    pub(crate) fn left(&self) -> u64 {
-        let playing = self.playing() as u64;
-        let taken = playing + self.state().ended;
-        self.in_all.map_or(u64::MAX, |most| most.saturating_sub(taken))
+    fn hold(&self, state: &State, seeks: usize) -> bool {
+        let playing = state.playing();
+        let at_once = self.most == 0 || playing + seeks.min(1) <= self.most;
+        at_once && self.in_all.is_none_or(|most| state.ended + (playing + seeks) as u64 <= most)
+    }
+
+    /// Returns whether the bot has agreed on all matches that it plays before it stops.
+    pub(crate) fn none_left(&self) -> bool {
+        let state = self.state();
+        self.in_all.is_some_and(|most| state.ended + state.playing() as u64 >= most)
     }
 
     /// Returns how many matches are under way or agreed on.
     pub(crate) fn playing(&self) -> usize {
-        let state = self.state();
-        state.live.len() + state.expected.len() + state.agreeing
+        self.state().playing()
     }
 
     /// Counts a match that is under way.
@@ -92,10 +101,13 @@ impl MatchSlots {
         });
     }
 
-    /// Reserves a place while a match is being agreed on: until the answer is dropped.
-    pub(crate) fn agreeing(&self) -> Agreeing<'_> {
-        self.change(|state| state.agreeing += 1);
-        Agreeing(self)
+    /// Reserves a place, if there is one, while a match is being agreed on: until the answer is dropped.
+    pub(crate) fn agreeing(&self) -> Option<Agreeing<'_>> {
+        self.change(|state| {
+            let free = self.hold(state, 1);
+            state.agreeing += usize::from(free);
+            free.then(|| Agreeing(self))
+        })
     }
 
     fn change<R>(&self, work: impl FnOnce(&mut State) -> R) -> R {
@@ -125,33 +137,35 @@ mod tests {
     #[test]
     fn a_match_counts_once_from_the_agreement_to_its_end() {
         let slots = MatchSlots::new(1, None);
-        assert!(!slots.full());
         let agreeing = slots.agreeing();
-        assert!(slots.full());
+        assert!(agreeing.is_some());
+        assert!(slots.agreeing().is_none());
+        assert!(slots.holds(0) && !slots.holds(1));
         slots.expect("m1");
+        assert!(!slots.holds(0)); // it is agreed on, and its place is still kept
         drop(agreeing);
-        assert!(slots.full());
+        assert!(slots.holds(0) && !slots.holds(1));
         slots.begun("m1");
         slots.expect("m1");
-        assert!(slots.full());
+        assert!(!slots.holds(1));
         assert!(slots.ended("m1"));
         assert!(!slots.ended("m1"));
         assert!(slots.is_over("m1"));
         slots.expect("m1");
-        assert!(!slots.full());
-        assert!(!MatchSlots::new(0, None).full());
+        assert!(slots.holds(1));
+        assert!(MatchSlots::new(0, None).holds(9));
     }
 
     #[test]
     fn a_bot_that_stops_after_some_matches_has_so_many_left() {
         let slots = MatchSlots::new(0, Some(2));
         slots.begun("m1");
-        assert_eq!((slots.left(), slots.full()), (1, false));
+        assert!(slots.holds(1) && !slots.holds(2) && !slots.none_left());
         slots.expect("m2");
-        assert_eq!((slots.left(), slots.full()), (0, true));
+        assert!(slots.holds(0) && !slots.holds(1) && slots.none_left());
         slots.ended("m1");
-        assert_eq!((slots.left(), slots.playing()), (0, 1));
-        assert_eq!(MatchSlots::new(0, None).left(), u64::MAX);
+        assert!(!slots.holds(1));
+        assert_eq!(slots.playing(), 1);
     }
 
     #[test]

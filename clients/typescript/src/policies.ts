@@ -48,8 +48,11 @@ export class Policies {
   /** Somebody challenges the bot. */
   challenge(challenge: Challenge): void {
     this.#consider(challenge, async () => {
-      const verdict = this.slots.objection ?? (await this.#verdict(await this.#rated(challenge)));
-      if (verdict === true) return this.#accept(challenge);
+      let verdict = this.slots.objection ?? (await this.#verdict(await this.#rated(challenge)));
+      if (verdict === true) {
+        if (await this.#accept(challenge)) return;
+        verdict = "this bot has agreed to as many matches as it plays";
+      }
       const reason = typeof verdict === "string" ? verdict.slice(0, LONGEST_REASON) : "";
       await this.client.declineChallenge(challenge.challengeId, reason);
     });
@@ -75,7 +78,7 @@ export class Policies {
       if (!this.slots.isFree) return;
       const rated = await this.#rated(seek);
       const accept = await this.callback("sought", () => this.bot.sought(rated), false);
-      if (accept && this.slots.isFree) await this.#accept(seek);
+      if (accept) await this.#accept(seek);
     });
   }
 
@@ -129,8 +132,12 @@ export class Policies {
     });
   }
 
-  async #accept(challenge: Challenge): Promise<void> {
-    this.expect((await this.client.acceptChallenge(challenge.challengeId)).matchId);
+  /** Accepts a challenge or seek if there is room for its match; returns whether there was. */
+  async #accept(challenge: Challenge): Promise<boolean> {
+    this.look(); // afterwards: seeks may have been withdrawn in vain
+    const free = await this.#seeker.makeRoom();
+    if (free) this.expect((await this.client.acceptChallenge(challenge.challengeId)).matchId);
+    return free;
   }
 
   #complain(what: string, error: unknown): void {

@@ -34,10 +34,12 @@ export class Seeker {
 
   /** A challenge or seek of the bot's own is no longer open. */
   closed(challengeId: string): void {
-    this.queue(async () => {
-      // After the calls that are under way: a seek may be closed before the answer to its creation arrives.
+    const forget = () => {
       for (const [terms, id] of this.#seeks) if (id === challengeId) this.#seeks.delete(terms);
-    });
+    };
+    forget();
+    // And after the calls that are under way: a seek may be closed before the answer to its creation arrives.
+    this.queue(async () => forget());
   }
 
   /**
@@ -54,6 +56,13 @@ export class Seeker {
   close(): void {
     this.#closed = true;
     this.look();
+  }
+
+  /** Withdraws the seeks that leave no room for one more match; returns whether there is room. In the queue. */
+  async makeRoom(): Promise<boolean> {
+    for (const terms of [...this.#seeks.keys()])
+      if (!this.slots.isFreeBeside(this.#seeks.size)) await this.#withdraw([terms]);
+    return !this.#closed && this.slots.isFreeBeside(this.#seeks.size);
   }
 
   async #arrange(): Promise<void> {
@@ -106,8 +115,10 @@ export class Seeker {
   /** Withdraws the seeks for some terms. One that another player has just accepted counts until it is closed. */
   async #withdraw(unwanted: readonly Terms[]): Promise<void> {
     for (const terms of unwanted) {
+      const id = this.#seeks.get(terms);
+      if (id === undefined) continue; // it was closed meanwhile
       try {
-        await this.client.declineChallenge(this.#seeks.get(terms) ?? "");
+        await this.client.declineChallenge(id);
         this.#seeks.delete(terms);
       } catch (error) {
         if (!(error instanceof ArbiterError && error.reason === "CHALLENGE_NOT_FOUND")) throw error;

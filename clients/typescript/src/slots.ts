@@ -20,6 +20,12 @@ export class MatchSlots {
     return this.objection === undefined;
   }
 
+  /** Returns whether there is room for one more match, and for those that so many open seeks may become. */
+  isFreeBeside(seeks: number): boolean {
+    const once = this.mostMatches <= 0 || this.playing + 1 + Math.min(seeks, 1) <= this.mostMatches;
+    return once && seeks < this.left;
+  }
+
   /** Why there is no room for one more match; undefined if there is. */
   get objection(): string | undefined {
     if (this.left <= 0) return "this bot has as many matches as it plays before it stops";

@@ -273,6 +273,27 @@ test("no more matches are agreed on than are played, and those are finished", as
   assert.equal(seeks, 2);
 });
 
+for (const taken of [false, true])
+  test(`a challenge is ${taken ? "declined" : "accepted"} once the seek for the last match is ${taken ? "taken" : "withdrawn"}`, async (t) => {
+    const bot = new Scripted("a");
+    bot.seeks = [{ game: "pods" }];
+    const { peer } = await playingOn(t, bot, { matches: 1 });
+    peer.answers.ListChallenges = () => ({});
+    peer.answers.CreateSeek = ({ terms }: { terms: object }) => ({ seek: { challengeId: "s1", terms } });
+    peer.answers.DeclineChallenge = ({ challengeId }: { challengeId: string }) =>
+      taken && challengeId === "s1" ? refusal("CHALLENGE_NOT_FOUND", "NOT_FOUND") : {};
+    const stream = await peer.met();
+    await until(() => peer.asked.length === 2, "a seek");
+    const terms = { game: "pods", timeControl: "1m+1s" };
+    stream.say({ case: "challenge", value: { challengeId: "c1", challenger: "bob", terms } });
+    await until(() => peer.asked.length >= 4, "an answer");
+    const asked = peer.asked.slice(2, 4).map(({ method, request }) => [method, request.challengeId]);
+    assert.deepEqual(asked, [
+      ["DeclineChallenge", "s1"],
+      [taken ? "DeclineChallenge" : "AcceptChallenge", "c1"],
+    ]);
+  });
+
 test("no more seeks are made than matches are left", async (t) => {
   class Seeking extends Scripted {
     override seeks = [{ game: "pods" }, { game: "hop-it" }, { game: "pondlife" }];

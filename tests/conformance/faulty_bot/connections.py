@@ -140,8 +140,7 @@ class KeepsItsSeeksOpen(Fault):
     fails = ("seeks.matches", "seeks.taken")
 
     def patch(self) -> None:
-        replace(slots.MatchSlots, "left", property(lambda one: None))
-        replace(slots.MatchSlots, "full", property(lambda one: False))
+        replace(slots.MatchSlots, "holds", lambda one, seeks: True)
 
 
 class ForgetsAnAcceptedSeek(Fault):

@@ -321,6 +321,29 @@ async fn a_seek_that_became_a_match_is_not_made_again_where_another_one_may_beco
 }
 
 #[tokio::test]
+async fn a_challenge_is_accepted_once_the_seek_for_the_last_match_is_withdrawn() {
+    for (taken, answer) in [(false, "AcceptChallenge"), (true, "DeclineChallenge")] {
+        let mut peer = Peer::start().await;
+        let options = peer.options().with_matches(1u64);
+        let _playing = Playing::start(seeking(0, &["pods"]), options);
+        let mut stream = peer.stream().await;
+        stream.meet().await;
+        assert_eq!(peer.asked_for().await, ("ListChallenges", String::new()));
+        assert_eq!(peer.asked_for().await, ("CreateSeek", "pods".to_owned()));
+        if taken {
+            peer.lay().open.clear();
+        }
+        stream.say([Item::Challenge(pods("c1"))]).await;
+        let mut asked = peer.asked_for().await;
+        assert_eq!(asked, ("DeclineChallenge", "seek-1: ".to_owned()));
+        while asked.1 == "seek-1: " {
+            asked = peer.asked_for().await; // the seek may be withdrawn in vain once more
+        }
+        assert_eq!((asked.0, &asked.1[..2]), (answer, "c1"));
+    }
+}
+
+#[tokio::test]
 async fn no_more_matches_are_agreed_on_than_are_played_and_those_are_finished() {
     let mut peer = Peer::start().await;
     let options = peer.options().with_matches(2u64);

@@ -294,7 +294,11 @@ impl PlayerService for Services {
     async fn decline_challenge(&self, request: Request<DeclineChallengeRequest>) -> Answered<DeclineChallengeResponse> {
         let DeclineChallengeRequest { challenge_id, reason } = request.get_ref();
         let mut laid = self.note("DeclineChallenge", format!("{challenge_id}: {reason}"), request.metadata());
+        let count = laid.open.len();
         laid.open.retain(|seek| seek.challenge_id != *challenge_id);
+        if challenge_id.starts_with("seek-") && laid.open.len() == count {
+            return Err(status(&refusal(Reason::ChallengeNotFound, Code::NotFound, &[])));
+        }
         Ok(Response::new(DeclineChallengeResponse {}))
     }
 

@@ -21,6 +21,7 @@ import java.util.function.Consumer;
 final class Policies {
     private static final Logger LOG = System.getLogger("arbiter.client");
     private static final int LONGEST_REASON = 200;
+    private static final String NO_ROOM = "this bot has agreed to as many matches as it plays";
 
     private final Caller caller;
     private final Client client;
@@ -67,7 +68,7 @@ final class Policies {
         rated(challenge, unanswered, rating -> caller.callback("challenged", () -> caller.bot.challenged(challenge), failed, answer -> {
             Answer decided = byProfile(answer) ? policy(challenge, rating) : answer;
             if (decided.kind() == Answer.Kind.ACCEPT) {
-                accept(id, unanswered);
+                accept(id, unanswered, () -> decline(id, NO_ROOM));
             } else {
                 String reason = decided.reason() == null ? "" : decided.reason();
                 String told = reason.codePointCount(0, reason.length()) <= LONGEST_REASON
@@ -118,26 +119,34 @@ final class Policies {
         rated(seek, failed, rating -> caller.callback("sought", () -> caller.bot.sought(seek), Answer.decline(""), answer -> {
             boolean suits = objection(seek, rating).isEmpty();
             if (byProfile(answer) ? suits : answer.kind() == Answer.Kind.ACCEPT) {
-                accept(id, failed);
+                accept(id, failed, () -> null);
             } else {
                 asked.remove(id);
             }
         }));
     }
 
-    private void accept(String id, Consumer<ClientException> failed) {
-        slots.agreeing(1);
-        ask(
-                id,
-                () -> client.acceptChallenge(id),
-                (Match match) -> {
-                    slots.expect(match.getMatchId());
-                    slots.agreeing(-1);
-                },
-                error -> {
-                    slots.agreeing(-1);
-                    failed.accept(error);
-                });
+    /** Accepts a challenge or seek, or calls {@code full} if there is no room for its match. */
+    private void accept(String id, Consumer<ClientException> failed, Callable<Void> full) {
+        int place = slots.holds(1) ? 1 : 0;
+        slots.agreeing(place);
+        Callable<Match> accepting = () -> {
+            if (place == 1 && seeker.makeRoom()) {
+                return client.acceptChallenge(id);
+            }
+            full.call();
+            return null;
+        };
+        Consumer<Match> accepted = match -> {
+            if (match != null) {
+                slots.expect(match.getMatchId());
+            }
+            slots.agreeing(-place);
+        };
+        ask(id, accepting, accepted, error -> {
+            slots.agreeing(-place);
+            failed.accept(error);
+        });
     }
 
     private Void decline(String id, String reason) {
@@ -177,7 +186,7 @@ final class Policies {
     }
 
     private String objection(Challenge challenge, Double rating) {
-        return slots.left() == 0
+        return slots.left() <= 0
                 ? "this bot has as many matches as it plays before it stops"
                 : caller.profile.objection(challenge, rating, slots.playing());
     }

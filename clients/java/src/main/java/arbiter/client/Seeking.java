@@ -103,6 +103,28 @@ final class Seeking {
         }
     }
 
+    /**
+     * Withdraws the seeks that leave no room for the match being agreed on; returns false if that is too late. Throws
+     * ClientException.
+     */
+    boolean makeRoom() {
+        busy.lock();
+        try {
+            for (Place place : places) {
+                if (!hasRoom()) {
+                    withdraw(place);
+                }
+            }
+            return hasRoom();
+        } finally {
+            busy.unlock();
+        }
+    }
+
+    private synchronized boolean hasRoom() {
+        return !stopped && slots.holds(places.stream().filter(place -> !place.challengeId.isEmpty()).count());
+    }
+
     private void run() {
         Backoff backoff = new Backoff();
         Outage outage = new Outage(System::nanoTime);
@@ -197,7 +219,7 @@ final class Seeking {
     /** Returns whether one more seek may be open: any of them may become a match, so they are no more than are left. */
     private synchronized boolean wanted(List<Place> before) {
         long open = before.stream().filter(place -> !place.challengeId.isEmpty()).count();
-        return !stopped && !slots.full() && open < slots.left();
+        return !stopped && slots.holds(open + 1);
     }
 
     private synchronized boolean missing(Place place) {

@@ -36,7 +36,7 @@ final class Slots {
         watchers.add(work);
     }
 
-    /** Returns how many more matches the bot may agree on before it stops, besides those that it plays now. */
+    /** Returns how many more matches the bot may agree on before it stops: fewer than 0 if it plays more already. */
     long left() {
         return left;
     }
@@ -45,9 +45,9 @@ final class Slots {
         return playing;
     }
 
-    /** Returns whether the bot has its maximum number of matches. */
-    boolean full() {
-        return (most > 0 && playing >= most) || left == 0;
+    /** Returns whether there is room for the matches agreed on, and for those that so many open seeks may become. */
+    boolean holds(long seeks) {
+        return (most <= 0 || playing + Math.min(seeks, 1) <= most) && seeks <= left;
     }
 
     void begun(String matchId) {
@@ -89,7 +89,7 @@ final class Slots {
 
     private void count() {
         playing = live.size() + expected.size() + agreeing;
-        left = mostInAll > 0 ? Math.max(0, mostInAll - ended - playing) : Long.MAX_VALUE;
+        left = mostInAll > 0 ? mostInAll - ended - playing : Long.MAX_VALUE;
         watchers.forEach(Runnable::run);
     }
 }

@@ -71,10 +71,10 @@ class OutageTest {
         assertEquals(1, slots.left());
         slots.expect("m2");
         assertEquals(0, slots.left());
-        assertTrue(slots.full());
+        assertFalse(slots.holds(1));
         slots.ended("m1");
         assertEquals(0, slots.left());
         assertEquals(1, slots.playing());
-        assertFalse(new Slots(0, 0).full());
+        assertTrue(new Slots(0, 0).holds(9));
     }
 }

@@ -31,12 +31,16 @@ import arbiter.v1.PlayResponse;
 import arbiter.v1.PlayServiceGrpc.PlayServiceImplBase;
 import arbiter.v1.PlayerServiceGrpc.PlayerServiceImplBase;
 import arbiter.v1.RatingServiceGrpc.RatingServiceImplBase;
+import arbiter.v1.Refusal;
+import arbiter.v1.RefusalReason;
 import arbiter.v1.ServerHello;
 import arbiter.v1.Turn;
+import com.google.protobuf.Any;
 import io.grpc.Grpc;
 import io.grpc.InsecureServerCredentials;
 import io.grpc.Server;
 import io.grpc.Status;
+import io.grpc.protobuf.StatusProto;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
 import java.util.List;
@@ -103,6 +107,14 @@ final class Peer implements AutoCloseable {
         }
     }
 
+    private static final RuntimeException GONE = StatusProto.toStatusRuntimeException(com.google.rpc.Status.newBuilder()
+            .setCode(Status.Code.NOT_FOUND.value())
+            .addDetails(Any.pack(Refusal.newBuilder()
+                    .setReason(RefusalReason.REFUSAL_REASON_CHALLENGE_NOT_FOUND)
+                    .setCode(Status.Code.NOT_FOUND.value())
+                    .build()))
+            .build());
+
     final BlockingQueue<Stream> streams = new LinkedBlockingQueue<>();
     final BlockingQueue<ObserveRequest> observed = new LinkedBlockingQueue<>();
     volatile Match match = Match.getDefaultInstance(); // null: a call for one gets no answer
@@ -111,6 +123,8 @@ final class Peer implements AutoCloseable {
     final BlockingQueue<String> asked = new LinkedBlockingQueue<>();
     /** The challenges and seeks that are listed. */
     volatile List<Challenge> open = List.of();
+    /** A seek that another player has accepted. */
+    volatile String taken = "";
     private final AtomicInteger seeks = new AtomicInteger();
     private final Server server;
 
@@ -157,6 +171,10 @@ final class Peer implements AutoCloseable {
                             DeclineChallengeRequest request, StreamObserver<DeclineChallengeResponse> answer) {
                         String about = request.getChallengeId() + " " + request.getReason();
                         asked.add("DeclineChallenge " + about.strip());
+                        if (request.getChallengeId().equals(taken)) {
+                            answer.onError(GONE);
+                            return;
+                        }
                         reply(answer, DeclineChallengeResponse.getDefaultInstance());
                     }
                 })

@@ -95,6 +95,27 @@ class SeekingTest {
     }
 
     @Test
+    void aChallengeIsAcceptedOnceTheSeekForTheLastMatchIsWithdrawn() throws Exception {
+        String no = "DeclineChallenge c1 this bot has agreed to as many matches as it plays";
+        for (String[] told : new String[][] {{"", "AcceptChallenge c1"}, {"seek-1", no}}) {
+            if (playing != null) {
+                stop();
+                start();
+            }
+            peer.taken = told[0];
+            Peer.Stream stream = play(seeking("", "pods"), 1);
+            assertEquals("CreateSeek pods", soon(peer.asked));
+            stream.say(PlayItem.newBuilder().setChallenge(challenge("c1", "bob", terms("pods", ""))));
+            String asked = soon(peer.asked);
+            assertEquals("DeclineChallenge seek-1", asked);
+            while (asked.equals("DeclineChallenge seek-1")) {
+                asked = soon(peer.asked); // the seek may be withdrawn in vain once more
+            }
+            assertEquals(told[1], asked);
+        }
+    }
+
+    @Test
     void aSeekThatWasClosedWithoutAMatchIsMadeAgain() throws Exception {
         Peer.Stream stream = play(seeking("", "pods"), 1);
         assertEquals("CreateSeek pods", soon(peer.asked));
