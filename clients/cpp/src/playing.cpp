@@ -19,7 +19,8 @@ namespace arbiter {
 
 namespace {
 
-constexpr std::chrono::seconds FAREWELL_WAIT{5};  // time limit for the server to end the stream after the bot
+constexpr std::chrono::seconds WITHDRAWAL_WAIT{2};  // time limit for withdrawing the bot's seeks
+constexpr std::chrono::seconds FAREWELL_WAIT{5};    // time limit for the server to end the stream after the bot
 
 // Throws the arbiter's refusal for what is no time control: with it, the bot would wait for a match in vain.
 void check_time_controls(const Bot& bot) {
@@ -138,9 +139,12 @@ void play(Bot& bot, const PlayOptions& options, const std::stop_token& stop) {
   const std::stop_callback told(stop, [&] { ending.set(nullptr); });
   const std::exception_ptr error = ending.wait();
 
-  timers.at(MonotonicClock::now() + FAREWELL_WAIT, [&] { client.close(); });
-  runner.stop();
-  session.stop();
+  const auto farewell = [&] {
+    session.stop();
+    timers.at(MonotonicClock::now() + FAREWELL_WAIT, [&] { client.close(); });
+  };
+  timers.at(MonotonicClock::now() + WITHDRAWAL_WAIT, farewell);
+  runner.stop(farewell);
   reader.join();
   runner.join();
   timers.stop();

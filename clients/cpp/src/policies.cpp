@@ -84,15 +84,16 @@ void Policies::closed(const v1::ChallengeClosed& closed) {
   });
 }
 
-void Policies::stop() {
+void Policies::stop(std::function<void()> withdrawn) {
   {
     const std::lock_guard lock(mutex_);
     stopped_ = true;
   }
-  thread_.post([this] {
+  thread_.post([this, withdrawn = std::move(withdrawn)] {
     for (Seek& seek : own_) {
       if (is_open(seek)) attempt("a seek can't be withdrawn", [&] { withdraw(seek); });
     }
+    if (withdrawn) withdrawn();
   });
 }
 

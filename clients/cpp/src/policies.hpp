@@ -38,8 +38,8 @@ class Policies {
   void call(const v1::TournamentCall& tournament);
   void closed(const v1::ChallengeClosed& closed);
 
-  /// Withdraws the bot's own seeks, and does nothing else any more.
-  void stop();
+  /// Withdraws the bot's own seeks, and does nothing else any more; calls a function after that, if there is one.
+  void stop(std::function<void()> withdrawn);
 
   /// Returns once nothing is under way; `stop` comes first.
   void join();

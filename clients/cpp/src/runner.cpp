@@ -73,7 +73,7 @@ void Runner::take(const v1::PlayItem& item) {
   }
 }
 
-void Runner::stop() {
+void Runner::stop(std::function<void()> withdrawn) {
   {
     const std::lock_guard lock(mutex_);
     if (std::exchange(stopped_, true)) return;
@@ -81,7 +81,7 @@ void Runner::stop() {
       for (const auto& [number, seat] : seats) end(*seat);
     }
   }
-  policies_.stop();
+  policies_.stop(std::move(withdrawn));
 }
 
 // Ends the match for a seat: its choice is not needed any more.

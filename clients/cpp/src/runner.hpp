@@ -39,8 +39,8 @@ class Runner {
   /// Handles an item of the stream, without waiting; unknown items are ignored.
   void take(const v1::PlayItem& item);
 
-  /// Begins no more choices, and tells those under way.
-  void stop();
+  /// Begins no more choices, and tells those under way; calls a function once the bot's seeks are withdrawn.
+  void stop(std::function<void()> withdrawn = {});
 
   /// Returns once no callback is under way; `stop` comes first.
   void join();

@@ -263,6 +263,7 @@ struct Services {
     grpc::Status DeclineChallenge(grpc::ServerContext* context, const v1::DeclineChallengeRequest* request,
                                   v1::DeclineChallengeResponse*) override {
       peer.note("DeclineChallenge", *context, request->challenge_id(), request->reason());
+      peer.withholds.wait(true);
       return peer.failure("DeclineChallenge");
     }
 
@@ -357,7 +358,13 @@ Peer::Peer(std::shared_ptr<grpc::ServerCredentials> security) : services_(std::m
 }
 
 Peer::~Peer() {
+  release();
   server_->Shutdown(std::chrono::system_clock::now());
+}
+
+void Peer::release() {
+  withholds = false;
+  withholds.notify_all();
 }
 
 grpc::ServerBidiReactor<v1::PlayRequest, v1::PlayResponse>* Peer::Play(grpc::CallbackServerContext* context) {

@@ -3,6 +3,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -152,6 +153,9 @@ class Peer : public v1::PlayService::CallbackService {
   std::map<std::string, std::deque<grpc::Status>> failures;  ///< what a method answers, before it answers well
   std::deque<std::pair<std::vector<v1::ObserveItem>, grpc::Status>> observed;  ///< streams of Observe
   std::deque<v1::ObserveRequest> observe_requests;
+  std::atomic<bool> withholds = false;  ///< whether DeclineChallenge has no answer, until `release`
+
+  void release();
 
   /// The next stream that a bot opens.
   std::shared_ptr<Stream> stream() { return streams_.take("a stream"); }

@@ -166,6 +166,22 @@ TEST(Policies, ItsOwnSeeksAreOpenWhileThereIsRoom) {
   playing.wait();
 }
 
+TEST(Policies, TheStreamEndsOnceTheSeeksAreWithdrawnOrThatTakesTooLong) {
+  FixedBot bot;
+  bot.seeks = {seek("", "pods").terms()};
+  Peer peer;
+  Playing playing(bot, peer);
+  const auto stream = peer.stream();
+  stream->meet();
+  EXPECT_EQ(words(peer.asked()), "CreateSeek pods 1m+1s");
+  peer.withholds = true;
+  const auto told = MonotonicClock::now();
+  playing.stop();
+  stream->closed();
+  EXPECT_GE(MonotonicClock::now() - told, std::chrono::seconds(2));
+  peer.release();
+}
+
 TEST(Policies, WhatFailsAboutItsSeeksIsDoneAgainAndNoOpenSeekIsForgotten) {
   FixedBot bot;
   bot.most_matches = 1;

@@ -23,7 +23,7 @@ use crate::session::Session;
 use crate::slots::MatchSlots;
 
 const USUAL_PATIENCE: Duration = Duration::from_secs(10);
-const WITHDRAWAL_WAIT: Duration = Duration::from_secs(5); // how long the last calls may take
+const WITHDRAWAL_WAIT: Duration = Duration::from_secs(2); // time limit for withdrawing the bot's seeks
 const FAREWELL_WAIT: Duration = Duration::from_secs(5); // time limit for the server to end the stream after the bot
 
 /// Plays a bot until it is done (`options.matches`), or told to stop by Ctrl-C or SIGTERM.

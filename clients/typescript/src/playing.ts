@@ -15,6 +15,8 @@ import { PROTOCOL_VERSION, SOFTWARE, SOFTWARE_VERSION } from "./version.js";
 
 /** The time limit for the server to end the stream after the bot, in ms. */
 const FAREWELL_WAIT_MS = 5_000;
+/** The time limit for withdrawing the bot's seeks before that. */
+const WITHDRAWAL_WAIT_MS = 2_000;
 
 /** The options of a bot's run. An absent one comes from the environment, or has a default. */
 export interface PlayOptions {
@@ -118,10 +120,9 @@ async function farewell<Memory extends object>(
   runner: BotRunner<Memory>,
   thread: PlayingSession,
 ): Promise<void> {
-  const withdrawn = runner.withdraw();
+  await Promise.race([runner.withdraw(), sleep(WITHDRAWAL_WAIT_MS, undefined, { ref: false })]);
   thread.stop();
-  const said = Promise.all([withdrawn, thread.ended.catch(() => {})]);
-  await Promise.race([said, sleep(FAREWELL_WAIT_MS, undefined, { ref: false })]);
+  await Promise.race([thread.ended.catch(() => {}), sleep(FAREWELL_WAIT_MS, undefined, { ref: false })]);
 }
 
 /** Plays a bot as `play` does, until it is done, or told to stop by SIGINT (Ctrl-C) or SIGTERM. */

@@ -181,6 +181,21 @@ test("the bot's own seeks are kept open while there is room, and only then", asy
   ]);
 });
 
+test("the stream ends once the bot's seeks are withdrawn, or that takes too long", async (t) => {
+  const bot = new Scripted();
+  bot.seeks = [{ game: "pods" }];
+  const { peer, stop } = await playingOn(t, bot);
+  peer.answers.ListChallenges = () => ({});
+  peer.answers.CreateSeek = () => ({ seek: { challengeId: "s1" } });
+  peer.answers.DeclineChallenge = () => undefined;
+  const stream = await peer.met();
+  await until(() => peer.asked.length === 2, "a seek");
+  const told = performance.now();
+  stop();
+  await stream.closed();
+  assert.ok(performance.now() - told > 1_900);
+});
+
 test("what fails about the bot's seeks is done again, and no open seek is forgotten", async (t) => {
   const bot = new Scripted();
   bot.seeks = [{ game: "pods" }, { game: "hop-it" }];
