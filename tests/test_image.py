@@ -79,7 +79,8 @@ def container(compiled: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         buildah("rm", "--all")  # those of a run that was killed
         if not buildah("images", "--quiet", "--filter", f"reference={BASE}"):
             make_base(tmp_path_factory.mktemp("base"))
-        buildah("bud", *build, "--target", "libraries", "--tag", "localhost/libraries", ROOT)
+        for stage in ("libraries", "runtime"):
+            buildah("bud", *build, "--target", stage, "--tag", f"localhost/{stage}", ROOT)
         buildah("bud", *build, "--tag", "localhost/arbiter", ROOT)
         made = buildah("from", "localhost/arbiter")
         yield made
