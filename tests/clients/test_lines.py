@@ -19,7 +19,6 @@ from tests.e2e.processes import BIN, Server
 from tests.processes import WAIT_S, empty_store, until
 
 SAMPLES = Path(__file__).parents[2] / "clients" / "lines" / "samples"
-FAULTS = {"resignation", "illegal", "time", "abandonment", "no_show"}
 SMALL = "pods(size=3)"  #: turns with hundreds of legal moves are left to the conformance kit at the end of this module
 SHORT = "200ms/move+60s"
 JSON = """
@@ -77,10 +76,7 @@ def test_programs_in_every_language_play(
     names = list(programs)
     pairs = [(names[2 * n % 4], names[(2 * n + 1) % 4], game) for n, game in enumerate(games)]
     plays = {name: sum(name in pair for pair in pairs) for name in names}
-    for name in names:
-        server.arbiter("player", "register", name)
-    matches = [server.arbiter("match", "create", game, a, b, "--time", SHORT).strip() for a, b, game in pairs]
-    with ExitStack() as stack:
+    with server.client(WAIT_S) as organiser, ExitStack() as stack:
         for name, options in programs.items():
             words = [
                 "bot",
@@ -95,11 +91,13 @@ def test_programs_in_every_language_play(
                 *options,
             ]
             stack.enter_context(server.running([BIN / "arbiter", *words]))
+        server.wait_for_players(*names)
+        matches = [organiser.create_match(game, (a, b), time_control=SHORT).match_id for a, b, game in pairs]
         for match in matches:
-            server.arbiter("watch", match)  # until its end
-    for match in matches:
-        shown = server.arbiter("match", "show", match)
-        assert not set(shown.split()) & FAULTS, shown
+            *_, last = organiser.observe(match)
+            result = organiser.get_match(match).result
+            assert result is not None, last
+            assert result.cause is arb.Cause.RULES, result
     assert (server.folder / "programs.log").read_text() == ""
 
 
