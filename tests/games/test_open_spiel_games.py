@@ -23,6 +23,7 @@ from arbiter.testing import laws
 from tests.refusals import refusing
 
 ROOT: Final = Path(__file__).parents[2]
+WITH_VARIANTS: Final = [name for name in GAMES if kind(name).facts.parameters]
 MIXED: Final = """
 import sys
 from random import Random
@@ -89,7 +90,7 @@ def test_the_laws_hold_and_nothing_is_written(name: str, capfd: pytest.CaptureFi
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", [name for name in GAMES if kind(name).facts.parameters])
+@pytest.mark.parametrize("name", WITH_VARIANTS)
 def test_texts_moves_and_ends_are_right_at_the_bounds_of_parameters(name: str) -> None:
     for variant in variants(name):
         game = registry.game(variant)
@@ -98,7 +99,7 @@ def test_texts_moves_and_ends_are_right_at_the_bounds_of_parameters(name: str) -
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", WITH_VARIANTS)
 def test_variants_of_a_game_share_a_process(name: str, seeds: int) -> None:
     plies = "200000" if seeds > 20 else "2000"
     ran = subprocess.run(
