@@ -7,36 +7,22 @@ deterministic, and a simulated hour takes almost no real time.
 from __future__ import annotations
 
 import asyncio
-import selectors
+from collections import deque
 from collections.abc import Callable, Coroutine
 from functools import wraps
+from heapq import heapify, heappop
 from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
-A_MOMENT_S = 1e-8  #: longer than the loop's resolution, and too short for any clock to show
+RESOLUTION_S = 1e-9  #: timers that are due so soon run at once
+A_MOMENT_S = 1e-8  #: longer than that, and too short for any clock to show
+MANY = 100  #: timers; of more, those that were cancelled are removed once they are the larger part
 NOON_MS = 1_800_000_000_000  #: the start of virtual time, UTC, milliseconds since 1970
 
 
 class Stuck(Exception):
     """No callback is ready and no timer is set, so the awaited result can never arrive."""
-
-
-class _Jumping(selectors.DefaultSelector):
-    """A selector that never blocks. It reports the timeout that it was given, so that the loop can advance its time."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.waited_s = 0.0
-
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        ready = super().select(0)
-        if ready or timeout == 0:
-            return ready
-        if timeout is None:
-            raise Stuck("nothing is ready and no timer is set")
-        self.waited_s += max(timeout, 0.0)
-        return ready
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
@@ -46,17 +32,45 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     wait for threads or sockets, so they must not be used in it.
     """
 
+    _ready: deque[asyncio.Handle]
+    _scheduled: list[Any]
+    _timer_cancelled_count: int
+
     def __init__(self) -> None:
-        self._jumping = _Jumping()
-        super().__init__(self._jumping)
+        self._now_s = 0.0
+        super().__init__()
 
     def time(self) -> float:
         """Return the virtual time in seconds since the loop was created."""
-        return self._jumping.waited_s
+        return self._now_s
 
     def hold_up(self, seconds: float) -> None:
         """Advance time while no code of the process runs, as if the process had been suspended."""
-        self._jumping.waited_s += seconds
+        self._now_s += seconds
+
+    def _run_once(self) -> None:
+        """Do what the base class does in one iteration, but ask the operating system for nothing: that is slow."""
+        ready, timers = self._ready, self._scheduled
+        if len(timers) > MANY and self._timer_cancelled_count > len(timers) / 2:
+            timers[:] = [timer for timer in timers if not timer.cancelled()]
+            heapify(timers)
+            self._timer_cancelled_count = 0
+        while timers and timers[0].cancelled():
+            self._timer_cancelled_count -= 1
+            heappop(timers)
+        if not ready:
+            if not timers:
+                raise Stuck("nothing is ready and no timer is set")
+            self._now_s += max(timers[0].when() - self._now_s, 0.0)
+        due_s = self._now_s + RESOLUTION_S
+        while timers and timers[0].when() < due_s:
+            timer = heappop(timers)
+            timer._scheduled = False
+            ready.append(timer)
+        for _ in range(len(ready)):
+            handle = ready.popleft()
+            if not handle.cancelled():
+                handle._run()
 
 
 class VirtualClock:
