@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
+from collections.abc import Sequence
+from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 
 from sqlalchemy import Engine, event
@@ -17,8 +18,8 @@ from arbiter.bootstrap.store import open_store
 from arbiter.service.ports.journal import Append, Subject
 from arbiter.service.record.snapshots import take_snapshot
 from arbiter.service.record.tournament_log import Chain, summary_of
+from arbiter.tournaments import events as ev
 from arbiter.tournaments.evolution import apply, replay
-from tests.service.tournaments.test_snapshots import corrected
 
 
 def die_after(statement: str, times: int) -> None:
@@ -33,9 +34,8 @@ def die_after(statement: str, times: int) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-async def write_on(url: str, ring: Path) -> None:
-    """Write what the log lacks; say the revision of each event once its snapshot is kept."""
-    log = corrected(3)
+async def write_on(url: str, ring: Path, log: Sequence[ev.Event], said: Synchronized[int]) -> None:
+    """Write what the log lacks; tell the revision of each event once its snapshot is kept."""
     async with open_store(url, ring=ring) as store:
         chain = Chain("t1")
         state = None
@@ -50,9 +50,12 @@ async def write_on(url: str, ring: Path) -> None:
                 apply(state, each)
             await store.journal.append(Append(records, tournament=summary_of(state)))
             await store.snapshots.keep(take_snapshot(state, chain))
-            print(chain.revision, flush=True)
+            said.value = chain.revision
 
 
-if __name__ == "__main__":
-    die_after(sys.argv[3], int(sys.argv[4]))
-    asyncio.run(write_on(sys.argv[1], Path(sys.argv[2])))
+def keep_snapshots(
+    url: str, ring: Path, statement: str, times: int, log: Sequence[ev.Event], said: Synchronized[int]
+) -> None:
+    """Write on until such a statement has been executed so often."""
+    die_after(statement, times)
+    asyncio.run(write_on(url, ring, log, said))

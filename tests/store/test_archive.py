@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -25,6 +23,7 @@ from arbiter.service.ports.journal import Append, MatchSummary, RecordDamaged, S
 from arbiter.store import archive, gaps, sealing
 from arbiter.store.database import opened, shown
 from arbiter.testing.served import served
+from tests.forked import run_script
 from tests.observability.test_metrics import play
 from tests.rpc.calls import Stubs
 from tests.store.records import NOON, PLAYERS, appends
@@ -186,8 +185,7 @@ archive_store(store, Path(keys), 2 * 1_800_000_000_000, 1_800_000_000_000, progr
 
 
 def killed(after: str, url: str, ring: Path) -> None:
-    ran = subprocess.run([sys.executable, "-c", KILLED, after, url, str(ring)], check=False)
-    assert ran.returncode == -signal.SIGKILL
+    assert run_script(KILLED, after, url, str(ring)) == -signal.SIGKILL
 
 
 @pytest.mark.long

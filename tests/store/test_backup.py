@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import signal
 import sqlite3
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
@@ -22,6 +20,7 @@ from arbiter.cli.app import run
 from arbiter.errors import OperatorError
 from arbiter.store.database import opened
 from arbiter.testing.served import served
+from tests.forked import run_script
 from tests.observability.test_metrics import play
 from tests.rpc.calls import Stubs
 from tests.store.postgres import Cluster
@@ -128,8 +127,7 @@ else:
 
 
 def kill_in(what: str, when: str, folder: Path, store: str, keys: Path) -> None:
-    ran = subprocess.run([sys.executable, "-c", KILLED, what, when, str(folder), store, str(keys)], check=False)
-    assert ran.returncode == -signal.SIGKILL
+    assert run_script(KILLED, what, when, str(folder), store, str(keys)) == -signal.SIGKILL
 
 
 @pytest.fixture

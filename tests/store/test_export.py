@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow.parquet
@@ -13,6 +12,7 @@ import pytest
 from arbiter.keys.watermark import Watermark
 from arbiter.store.database import shown
 from tests.cli.command import COMMAND, WAIT_S, clean_environment
+from tests.forked import run_script
 from tests.store.test_seals import fill
 
 pytestmark = pytest.mark.long
@@ -68,9 +68,7 @@ def export(folder: Path, *options: str) -> str:
 
 
 def kill_in(when: str, nth: int, folder: Path, *options: str) -> None:
-    command = [sys.executable, "-c", KILLED, when, str(nth), "export", str(folder), *options]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, env=clean_environment())
-    assert ran.returncode == -signal.SIGKILL, ran.stderr
+    assert run_script(KILLED, when, str(nth), "export", str(folder), *options) == -signal.SIGKILL
 
 
 def files(folder: Path) -> dict[str, bytes]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +14,8 @@ from sqlalchemy.engine import make_url
 
 from arbiter.store.database import engine_of, newest, opened, place_of, shown, version_of
 from arbiter.store.dialects import postgresql
-from tests.cli.command import Arbiter, clean_environment
+from tests.cli.command import Arbiter
+from tests.forked import run_script
 from tests.store.postgres import Cluster
 from tests.store.steps import FIRST, add_steps, first_store
 
@@ -131,9 +130,7 @@ def test_a_migration_that_is_killed_has_changed_nothing_and_is_done_again(
     add_steps(steps, True, True)
     with served(url):
         before = state(url)
-        command = [sys.executable, "-c", KILLED, statement, str(steps), url, FIRST]
-        ran = subprocess.run(command, capture_output=True, text=True, check=False, env=clean_environment())
-        assert ran.returncode == -signal.SIGKILL, ran.stderr
+        assert run_script(KILLED, statement, str(steps), url, FIRST) == -signal.SIGKILL
         assert state(url) == before
         with opened(url, existing=True, shared=kind != "sqlite", alone=kind == "sqlite"):
             assert (state(url)[0], state(url)[2]) == (newest(), before[2])

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import subprocess
-import sys
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
@@ -23,7 +21,9 @@ from arbiter.store.database import opened, shown
 from arbiter.tournaments import folding
 from arbiter.tournaments.evolution import replay
 from arbiter.tournaments.tournament import Tournament
+from tests.forked import FORKING, exit_code
 from tests.service.tournaments.test_snapshots import corrected
+from tests.store.snapshot_keeper import keep_snapshots
 from tests.store.test_derived import silent
 
 pytestmark = pytest.mark.long
@@ -138,14 +138,12 @@ async def test_snapshots_are_kept_side_by_side(url: str, ring: Path) -> None:
 
 
 async def test_a_process_that_is_killed_leaves_a_snapshot_of_its_log(url: str, ring: Path) -> None:
-    log, before = corrected(3), 0
+    log, before, said = corrected(3), 0, FORKING.Value("i")
     for statement, times in product(("DELETE FROM tournament_snapshot", "INSERT INTO tournament_snapshot"), (2, 5)):
-        command = [sys.executable, "-m", "tests.store.snapshot_keeper", url, str(ring), statement, str(times)]
-        ran = await asyncio.to_thread(subprocess.run, command, stdout=subprocess.PIPE, text=True)
-        assert ran.returncode == -signal.SIGKILL
+        assert exit_code(keep_snapshots, url, ring, statement, times, log, said) == -signal.SIGKILL
         async with open_store(url, ring=ring) as store:
             snapshot, records, why = await snapshot_and_rest(store.journal, store.snapshots, "t1")
-        assert (why, snapshot and snapshot.revision) == ("", int(ran.stdout.split()[-1]))
+        assert (why, snapshot and snapshot.revision) == ("", said.value)
         assert snapshot is not None
         assert snapshot.revision == before + times - 1
         assert [record.revision for record in records] == [snapshot.revision, snapshot.revision + 1]
