@@ -46,7 +46,7 @@ from arbiter.tournaments import correction_rules, engine, evolution
 from arbiter.tournaments import events as ev
 from arbiter.tournaments.spec import Format
 from arbiter.tournaments.tournament import Tournament
-from tests.simulation.plans import promises_broken, without_corrections
+from tests.simulation.plans import promises_broken, short, without_corrections
 from tests.simulation.test_injected_faults import begins_no_late_turn_again, counts_a_stream_from_when_it_is_open
 
 pytestmark = pytest.mark.long
@@ -333,37 +333,49 @@ def challenges(plan: Plan) -> Plan | None:
     return replace(plan, challenges=plan.challenges * 5) if plan.challenges else None
 
 
+WHOLE = {  # these faults show only in a whole plan
+    remembers_one_earlier_server,
+    reads_only_what_it_hears_of,
+    pairs_only_its_own_players,
+    takes_who_waits_elsewhere_for_absent,
+    takes_who_has_come_elsewhere_for_absent,
+    hears_of_no_correction_after_the_end,
+    lets_a_suspended_player_play_on,
+    lists_what_is_unrated_as_rated,
+}
+
+
 @pytest.mark.interpreted
 @pytest.mark.parametrize(
     ("inject", "faults", "seed", "invariants", "needs"),
     [
-        (ticks_twice, {Fault.RACE: 60.0}, 2, {"Typed ends", "Proof"}, anything),
-        (answers_a_lost_race_as_it_was_decided, {Fault.RACE: 60.0}, 3, {"No acknowledged move is lost"}, anything),
-        (lets_an_older_stream_live, {Fault.MOVE: 30.0}, 1, {"One live Play stream a player"}, anything),
-        (tells_no_turn_that_began_elsewhere, {Fault.MOVE: 2.0}, 1, {"Every turn is received"}, anything),
-        (hears_of_no_revocation, {Fault.MOVE: 2.0}, 4, {"Revocation is heard"}, anything),
+        (ticks_twice, {Fault.RACE: 60.0}, 3, {"Typed ends", "Proof"}, anything),
+        (answers_a_lost_race_as_it_was_decided, {Fault.RACE: 60.0}, 11, {"No acknowledged move is lost"}, anything),
+        (lets_an_older_stream_live, {Fault.MOVE: 30.0}, 3, {"One live Play stream a player"}, anything),
+        (tells_no_turn_that_began_elsewhere, {Fault.MOVE: 2.0}, 3, {"Every turn is received"}, anything),
+        (hears_of_no_revocation, {Fault.MOVE: 2.0}, 7, {"Revocation is heard"}, anything),
         (remembers_one_earlier_server, {Fault.CHASE: 20.0}, 201, {OUTAGE}, anything),
         (reads_only_what_it_hears_of, {Fault.BUS_AWAY: 6.0}, 17, {"Every server knows the same"}, anything),
-        (cleans_up_after_nobody, {Fault.CRASH: 6.0}, 1, {SOON}, anything),
-        (goes_on_when_it_is_cut_off, {Fault.CUT_OFF: 12.0}, 1, {KEPT}, anything),
+        (cleans_up_after_nobody, {Fault.CRASH: 6.0}, 3, {SOON}, anything),
+        (goes_on_when_it_is_cut_off, {Fault.CUT_OFF: 12.0}, 6, {KEPT}, anything),
         (lets_callers_wait_when_it_is_cut_off, {Fault.CUT_OFF: 12.0, Fault.MOVE: 2.0}, 5, {KEPT}, anything),
-        (keeps_observers_when_it_is_cut_off, {Fault.CUT_OFF: 12.0}, 1, {KEPT}, anything),
-        (follows_no_clock, {Fault.PACE: 20.0}, 1, {"Fair clocks"}, anything),
+        (keeps_observers_when_it_is_cut_off, {Fault.CUT_OFF: 12.0}, 6, {KEPT}, anything),
+        (follows_no_clock, {Fault.PACE: 20.0}, 2, {"Fair clocks"}, anything),
         (pairs_a_round_twice, {Fault.MOVE: 2.0}, 10, {"Proof"}, tournaments),
         (starts_a_tournament_twice, {Fault.MOVE: 2.0}, 13, {"Proof"}, schedules),
         (pairs_only_its_own_players, {}, 288, {"Whoever is free is paired"}, free_play),
-        (counts_a_stream_from_when_it_is_open, {Fault.LOCKED: 10.0, Fault.MOVE: 30.0}, 3, {WAIT}, anything),
-        (begins_no_late_turn_again, {Fault.LOCKED: 10.0}, 4, {WAIT}, anything),
-        (counts_a_wait_from_the_last_request, OFTEN_HELD, 70, {WAIT}, anything),
+        (counts_a_stream_from_when_it_is_open, {Fault.LOCKED: 10.0, Fault.MOVE: 30.0}, 8, {WAIT}, anything),
+        (begins_no_late_turn_again, {Fault.LOCKED: 10.0}, 8, {WAIT}, anything),
+        (counts_a_wait_from_the_last_request, OFTEN_HELD, 11, {WAIT}, anything),
         (takes_who_waits_elsewhere_for_absent, OFTEN_HELD, 16, {WAIT}, anything),
         (takes_who_has_come_elsewhere_for_absent, HELD, 93, {WAIT}, anything),
         (completes_no_challenge, {Fault.ACCEPTING: 1.0}, 6, {"A challenge ends in one way"}, challenges),
-        (remembers_no_correction, {Fault.CORRECTING: 0.1}, 16, {ONCE}, corrected),
-        (acknowledges_before_it_stores, {Fault.CORRECTING: 0.1}, 16, {ONCE}, corrected),
-        (ignores_what_others_decided, {Fault.MOVE: 2.0}, 16, {NO_OTHER}, corrected),
+        (remembers_no_correction, {Fault.CORRECTING: 0.1}, 2, {ONCE}, corrected),
+        (acknowledges_before_it_stores, {Fault.CORRECTING: 0.1}, 2, {ONCE}, corrected),
+        (ignores_what_others_decided, {Fault.MOVE: 2.0}, 2, {NO_OTHER}, corrected),
         (hears_of_no_correction_after_the_end, {Fault.MOVE: 2.0}, 16, {AS_ALONE}, corrected),
         (lets_a_suspended_player_play_on, {Fault.MOVE: 2.0}, 16, {SUSPENDED}, corrected),
-        (rules_again_on_ratings, {Fault.CORRECTING: 0.1}, 19, {ONCE}, corrected),
+        (rules_again_on_ratings, {Fault.CORRECTING: 0.1}, 2, {ONCE}, corrected),
         (lists_what_is_unrated_as_rated, {Fault.MOVE: 2.0}, 19, {RATINGS}, corrected),
     ],
 )
@@ -381,7 +393,8 @@ def test_the_fault_is_found(
     """
     inject(monkeypatch)
     monkeypatch.setattr(run, "LONGEST_CALM_S", 60.0)  # what never ends costs less
+    monkeypatch.setattr(run, "AFTERWARDS_S", 5.0)
     drawn = (replace(draw(each, MATCHES, SERVERS), faults=faults) for each in itertools.count(seed))
     plans = (needs(plan if needs is corrected else without_corrections(plan)) for plan in drawn)
-    tried = itertools.islice((plan for plan in plans if plan is not None), SEEDS)
+    tried = itertools.islice((plan if inject in WHOLE else short(plan) for plan in plans if plan is not None), SEEDS)
     assert any(invariants & promises_broken(plan) for plan in tried)

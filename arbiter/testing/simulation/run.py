@@ -40,6 +40,7 @@ from arbiter.testing.simulation.watch import Watch, differences_at_the_end
 from arbiter.testing.virtual_processes import end_all, run_processes
 
 LONGEST_CALM_S = 600.0  #: after the faults, everything must end within this time
+AFTERWARDS_S = 30.0  #: until results are sent again, and streams are resumed
 STEP_S = 1.0  #: between two checks whether everything has ended
 BEGUN_S = 0.5  #: from the start of several servers until clients come
 ERRORS = ("error", "critical")  #: levels at which the arbiter logs its own mistakes
@@ -208,7 +209,7 @@ class _Run:
         else:
             left = [player.name for player in self._players if not player.is_at_rest]
             self._history.unfinished += unfinished or [f"requests of {', '.join(left) or 'the organiser'}"]
-        await asyncio.sleep(30)  # results that are sent again, streams that are resumed
+        await asyncio.sleep(AFTERWARDS_S)
 
     def _unforeseen(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         self._history.unforeseen.append(f"{context.get('message')}: {context.get('exception')!r}")
