@@ -49,7 +49,6 @@ from tests.store.workload import (
 NAMES = ("server-0", "server-1", "server-2")
 WRONG_MS = (1_000, -1_000, 0)  #: how far the clocks of the three servers are ahead
 BETWEEN_DEATHS = 3  #: answers from one kill to the next, before anybody knows of the first
-KILLS_EACH = 2  #: of these servers, for one of a server alone
 HOLDS_S = 4  #: more than a server may be silent
 VISITORS = ("visitor", "host")  #: the players of matches without a stream
 VISIT = "visit"  #: the label of these matches, and the name of requests that a server refuses while it is cut off
@@ -317,7 +316,7 @@ async def test_play_goes_on_whatever_happens_to_one_of_three_servers(
         async with workload.playing():
             await workload.answers()
             await workload.hold_cup()
-            await kill_in_turn(workload, min(KILLS_EACH * kills, MOST_KILLS), bus)
+            await kill_in_turn(workload, min(kills, MOST_KILLS), bus)
             logs = [tmp_path / f"{name}.log" for name in NAMES]
             reached = Servers(servers, [f"http://{shown}/metrics" for shown in metrics], logs)
             await reached.until(lambda: counts(reached, "failovers_total"))

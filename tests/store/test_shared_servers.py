@@ -31,7 +31,7 @@ class Slow(arb.Bot):
 
     extras = arb.Extras(legal_moves_up_to=1_000)
 
-    def __init__(self, thinks_s: float = 0.05) -> None:
+    def __init__(self, thinks_s: float = 0.25) -> None:
         self.thinks_s = thinks_s
         self.results: Counter[str] = Counter()  # by match: how often its end was received
         self.tired = False

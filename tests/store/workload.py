@@ -28,7 +28,7 @@ from tests.e2e.recording_bot import Exchanges, RecordingBot
 PLAYERS = ("anna", "ben", "cleo", "dan", "eva", "finn")
 GAMES = ("circle-of-life(target=1)", "hop-it", "pondlife")
 AT_ONCE = 4  #: matches
-THINKS_MS = 120
+THINKS_MS = 250
 SAME_MS = 5
 BETWEEN = 10  #: answers from one event to the next
 MOST_KILLS = 500
