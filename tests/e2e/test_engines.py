@@ -10,9 +10,9 @@ import re
 import shlex
 import signal
 import sqlite3
-import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -27,11 +27,13 @@ from arbiter.cli.tournament_run.host import STALL_MS
 from arbiter.conformance.catalogue import chosen
 from arbiter.conformance.kit import ClauseVerdict, Kit
 from arbiter.runtime.loopback import free_port
+from tests.cli.command import Arbiter
+from tests.cli.conftest import arbiter as arbiter
 from tests.clients.table import SCALE, failures
 from tests.clients.toolchains import require
 from tests.documents import block
 from tests.e2e.processes import BIN, Server
-from tests.processes import WAIT_S, until
+from tests.processes import WAIT_S, empty_store, until
 
 pytestmark = [pytest.mark.long, pytest.mark.toolchain]
 
@@ -41,6 +43,17 @@ GNUGO = "/usr/games/gnugo"
 STOCKFISH = "/usr/games/stockfish"  #: where Debian puts it
 EXAMPLES = Path(__file__).parents[2] / "deploy" / "examples"
 PAGE = "clients/lines/README.md"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Return one server for all tests in which nothing is killed: each has players with names of their own."""
+    folder = tmp_path_factory.mktemp("server")
+    empty_store(folder)
+    running = Server(folder, free_port())
+    running.start()
+    yield running
+    assert running.stop() == 0
 
 
 def engines(parent: int) -> list[int]:
@@ -57,6 +70,7 @@ def engines(parent: int) -> list[int]:
 
 def test_two_engines_play_a_rated_match_through_kills_of_an_engine_and_of_the_server(tmp_path: Path) -> None:
     require(STOCKFISH, why="a chess engine plays")
+    empty_store(tmp_path)
     server = Server(tmp_path, free_port())
     server.start()
     shown = block(PAGE, "--uci").split()
@@ -141,28 +155,23 @@ def _is_over(client: BlockingClient, match: str) -> bool:
     return client.get_match(match).result is not None
 
 
-def test_an_engine_castles_in_chess960_and_in_chess_in_one_process(tmp_path: Path) -> None:
+def test_an_engine_castles_in_chess960_and_in_chess_in_one_process(server: Server) -> None:
     require(STOCKFISH, why="a chess engine plays")
-    server = Server(tmp_path, free_port())
-    server.start()
-    words = ["bot", "run", "--uci", STOCKFISH, "--depth", "4", "--server", server.address, "--name", "alice"]
+    words = ["bot", "run", "--uci", STOCKFISH, "--depth", "4", "--server", server.address, "--name", "castler"]
     command: list[str | Path] = [BIN / "arbiter", *words, "--sandbox", "off"]
     with server.running(command), server.client(WAIT_S) as admin:
-        server.wait_for_players("alice")
+        server.wait_for_players("castler")
         for game in (*CASTLING_MATES, *CASTLING_MATES):
             position, move = CASTLING_MATES[game]
-            made = admin.create_match(game, ("alice", "alice"), time_control="1h", position=position).match_id
+            made = admin.create_match(game, ("castler", "castler"), time_control="1h", position=position).match_id
             until(partial(_is_over, admin, made))
             match = admin.get_match(made, with_moves=True)
             assert match.result is not None
             assert (match.moves, match.result.reason) == ((move,), "checkmate")
-    server.stop()
 
 
-def test_a_go_engine_sits_down_as_the_page_says(tmp_path: Path) -> None:
+def test_a_go_engine_sits_down_as_the_page_says(server: Server) -> None:
     require(GNUGO, why="a Go engine plays")
-    server = Server(tmp_path, free_port())
-    server.start()
     program, *words = shlex.split(block(PAGE, "--gtp"))
     words = [server.address if word == "HOST:PORT" else word for word in words]
     with server.client(WAIT_S) as admin, server.running([BIN / program, *words, "--sandbox", "off"]):
@@ -170,25 +179,22 @@ def test_a_go_engine_sits_down_as_the_page_says(tmp_path: Path) -> None:
         made = admin.create_match("go", ("bob", "bob"), time_control="1h")
         until(lambda: admin.get_match(made.match_id).ply >= 4)
         admin.abort_match(made.match_id)
-    server.stop()
 
 
-def test_two_go_engines_agree_on_dead_stones(tmp_path: Path) -> None:
+def test_two_go_engines_agree_on_dead_stones(server: Server) -> None:
     """First from a position in which one stone is dead, then a whole game."""
     require(GNUGO, why="a Go engine plays")
-    server = Server(tmp_path, free_port())
-    server.start()
     command: list[str | Path] = [BIN / "arbiter", "bot", "run", "--gtp", f"{GNUGO} --mode gtp --level 1"]
     rows = "/".join(["....Ss..."] * 7 + [".s..Ss...", "....Ss..."])
     with server.client(WAIT_S) as admin, contextlib.ExitStack() as bots:
-        for name in ("alice", "bob"):
+        for name in ("one", "other"):
             bots.enter_context(
                 server.running([*command, "--server", server.address, "--name", name, "--sandbox", "off"])
             )
-        server.wait_for_players("alice", "bob")
+        server.wait_for_players("one", "other")
         made = admin.create_match(
             "go(scoring=agreed)",
-            ("alice", "bob"),
+            ("one", "other"),
             time_control="1h",
             position=f"{rows} 1 0 40",
             opening=("pass", "pass"),
@@ -196,7 +202,7 @@ def test_two_go_engines_agree_on_dead_stones(tmp_path: Path) -> None:
         until(partial(_is_over, admin, made))
         given = admin.get_match(made, with_moves=True)
         assert given.moves[2:] == ("dead-b2", "agree", "agree")
-        whole = admin.create_match("go(scoring=agreed)", ("bob", "alice"), time_control="1h").match_id
+        whole = admin.create_match("go(scoring=agreed)", ("other", "one"), time_control="1h").match_id
         until(partial(_is_over, admin, whole))
         played = admin.get_match(whole, with_moves=True)
     assert given.result is not None
@@ -204,7 +210,6 @@ def test_two_go_engines_agree_on_dead_stones(tmp_path: Path) -> None:
     assert played.result is not None
     assert played.result.reason == "area"
     assert played.moves[-2:] == ("agree", "agree")
-    server.stop()
 
 
 SHORT = {
@@ -300,19 +305,11 @@ def test_no_clock_runs_out_in_two_hundred_games_of_a_second_each(tmp_path: Path)
         ([], "such as --exec ./mybot, or --uci stockfish"),
     ],
 )
-def test_what_is_wrong_is_said_before_anything_is_played(tmp_path: Path, words: list[str], said: str) -> None:
+def test_what_is_wrong_is_said_before_anything_is_played(arbiter: Arbiter, words: list[str], said: str) -> None:
     require(STOCKFISH, why="a chess engine says which options it has")
-    server = Server(tmp_path, 1)
-    ran = subprocess.run(
-        [BIN / "arbiter", "bot", "run", *words, "--sandbox", "off"],
-        env=server.environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=WAIT_S,
-    )
-    assert ran.returncode == 1
-    assert said in " ".join(ran.stderr.split())
+    ran = arbiter("bot", "run", *words, "--server", "127.0.0.1:1", "--sandbox", "off")
+    assert ran.code == 1
+    assert said in " ".join(ran.err.split())
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,15 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
 
 import arbiter_client as arb
 import pytest
 
+from arbiter.runtime.loopback import free_port
 from tests.e2e.processes import BIN, Server
-from tests.processes import until
+from tests.processes import empty_store, until
 
 pytestmark = pytest.mark.long
 
@@ -23,12 +26,28 @@ def create_match(server: Server) -> None:
         client.create_match("hop-it", ("alice", "bob"), time_control="1m")
 
 
-@pytest.fixture
-def played(server: Server) -> Server:
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Server:
     """Return a server that has stored a match, and was stopped."""
+    folder = tmp_path_factory.mktemp("once")
+    empty_store(folder)
+    server = Server(folder, free_port())
+    server.start()
     create_match(server)
     assert server.stop() == 0
+    shutil.copytree(folder, folder.with_name("kept"))
     return server
+
+
+@pytest.fixture
+def played(once: Server) -> Iterator[Server]:
+    """Return it as it was then."""
+    shutil.rmtree(once.folder)
+    shutil.copytree(once.folder.with_name("kept"), once.folder)
+    server = replace(once, process=None)
+    yield server
+    if server.process is not None and server.process.poll() is None:
+        server.kill()
 
 
 def refused(server: Server) -> str:

@@ -75,6 +75,7 @@ class Week:
         async with self._client() as client:
             await client.correct_tournament(self.id, arb.PauseAfterRound())
             await client.resume_tournament(self.id)
+        await self.page.goto("about:blank")  # nobody looks meanwhile: to redraw the page for each move costs much
         await self.becomes(arb.TournamentPhase.PAUSED)
 
     async def becomes(self, phase: arb.TournamentPhase) -> None:
@@ -102,8 +103,8 @@ class Week:
 
     async def points(self) -> dict[str, float]:
         """Return each player's points."""
-        rows = json.loads(await self.tournament("standings", "--json"))
-        return {row["player"]: float(row["points"]) for row in rows}
+        async with self._client() as client:
+            return {row.player: row.points for row in (await client.get_standings(self.id)).rows}
 
     def read(self, file: str) -> str:
         """Return a file of the tournament, as anyone gets it from the page."""
@@ -163,7 +164,7 @@ async def begun(server: Server) -> AsyncIterator[Week]:
         await page.click("nav.formats >> text=Swiss")
         await page.fill("[name=name]", "The week")
         await page.uncheck("[name='game:circle-of-life']")
-        await page.fill("[name=more_games]", "pods(size=3)")
+        await page.fill("[name=more_games]", "circle-of-life(target=1)")
         await page.fill("[name=time]", "1m+1s")
         await page.uncheck("[name=paired]")
         await page.fill("[name='options.rounds']", str(ROUNDS))
@@ -317,6 +318,7 @@ def play_elsewhere(report: ParsedTrf) -> list[tuple[str, str]]:
 async def friday(week: Week, folder: Path) -> None:
     """Rounds 5 and 6; then the tournament verifies without the server, and ratings are computed again."""
     await week.play_round()
+    await week.page.goto(f"/tournaments/{week.id}")
     await week.tournament("resume")
     await expect(week.page.locator("main")).to_contain_text("· over ·")
     games = await week.games()
