@@ -367,7 +367,7 @@ WHOLE = {  # these faults show only in a whole plan
         (counts_a_stream_from_when_it_is_open, {Fault.LOCKED: 10.0, Fault.MOVE: 30.0}, 8, {WAIT}, anything),
         (begins_no_late_turn_again, {Fault.LOCKED: 10.0}, 8, {WAIT}, anything),
         (counts_a_wait_from_the_last_request, OFTEN_HELD, 11, {WAIT}, anything),
-        (takes_who_waits_elsewhere_for_absent, OFTEN_HELD, 16, {WAIT}, anything),
+        (takes_who_waits_elsewhere_for_absent, OFTEN_HELD, 17, {WAIT}, anything),
         (takes_who_has_come_elsewhere_for_absent, HELD, 93, {WAIT}, anything),
         (completes_no_challenge, {Fault.ACCEPTING: 1.0}, 6, {"A challenge ends in one way"}, challenges),
         (remembers_no_correction, {Fault.CORRECTING: 0.1}, 2, {ONCE}, corrected),
