@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.clients.toolchains import CLIENTS, LINTED, LOCKS, held, kept
+from tests.clients.toolchains import CLIENTS, LINTED, LOCKS, building, held, kept
 
 TABLE = Path(__file__).parent / "commands.toml"
 
@@ -87,15 +87,15 @@ def _run_id() -> str:
 
 @functools.cache
 def _build(language: Language) -> None:
-    # With clippy, the crate is compiled as for its own tests, so that it is compiled once.
-    environment = {**kept(), **(LINTED if shutil.which("clippy-driver") else {})}
-    with held(language.name, alone=True):
+    with building(language.name) as folder:
+        # With clippy, the crate is compiled as for its own tests, so that it is compiled once.
+        environment = {**kept(folder.parents[1]), **(LINTED if shutil.which("clippy-driver") else {})}
         mark = _mark(language.name)
         if _run_id() and mark.exists() and mark.read_text() == _run_id():
             return  # another test of this run has built it
         for words in language.build:
             run = subprocess.run(
-                words, cwd=language.folder, capture_output=True, text=True, check=False, timeout=3_000, env=environment
+                words, cwd=folder, capture_output=True, text=True, check=False, timeout=3_000, env=environment
             )
             assert run.returncode == 0, f"{shlex.join(words)} failed:\n{run.stdout[-4_000:]}\n{run.stderr[-4_000:]}"
         mark_built(language.name)

@@ -21,7 +21,7 @@ BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  #: the second compiler does 
 @pytest.mark.timeout(3_600)
 def test_the_java_client() -> None:
     require("java", "mvn", "openssl", why="the Java client is built by them, its tests' certificates by openssl")
-    said = run("java", ["mvn", "-B", "--no-transfer-progress", "-Pstrict,release", "package"])
+    said = run("java", ["mvn", "-B", "--no-transfer-progress", "-Pstrict", "package"])
     mark_built("java")
     totals = re.findall(r"^\[\w+\] Tests run: (\d+), Failures: 0, Errors: 0, Skipped: 0\s*$", said, re.MULTILINE)
     assert totals, said
@@ -29,6 +29,13 @@ def test_the_java_client() -> None:
     print(f"{totals[-1]} tests ran")
     assert {"arbiter/client/Bot.class", "arbiter/v1/Match.class"} <= contents("game-arbiter-client.jar")
     assert "FirstMove.class" not in contents("game-arbiter-client.jar")
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3_600)
+def test_a_release_has_jars_of_sources_and_of_documentation() -> None:
+    require("java", "mvn", why="the Java client is built by them")
+    run("java", ["mvn", "-B", "--no-transfer-progress", "-Pstrict,release", "-DskipTests", "package"])
     assert {"arbiter/client/Bot.java", "arbiter/v1/Match.java"} <= contents("game-arbiter-client-sources.jar")
     assert any(name.endswith("arbiter/client/Bot.html") for name in contents("game-arbiter-client-javadoc.jar"))
 

@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests.clients import toolchains
 from tests.clients.packages import TREE, block, meet, shell, unpack
 from tests.clients.table import check
-from tests.clients.toolchains import CLIENTS, LINTED, held, kept, require, run
+from tests.clients.toolchains import CLIENTS, LINTED, kept, mirror_tree, require, run
 
 FOLDER = CLIENTS / "rust"
 
@@ -30,19 +29,30 @@ def test_the_rust_client() -> None:
     print(f"{passed} tests ran")
 
 
-def test_what_another_clone_built_is_built_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("one", "other"):
-        for root in ("src/lib.rs", "tools/src/main.rs"):
-            file = tmp_path / name / "rust" / root
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.touch()
-    monkeypatch.setattr(toolchains, "CACHE", tmp_path / "cache")
-    for name, again in (("one", True), ("one", False), ("other", True), ("one", True)):
-        monkeypatch.setattr(toolchains, "CLIENTS", tmp_path / name)
-        crate = tmp_path / name / "rust" / "src" / "lib.rs"
-        os.utime(crate, (0, 0))
-        with held("rust", alone=True):
-            assert (crate.stat().st_mtime > 0) == again
+def test_only_what_has_changed_is_copied_to_where_clones_build(tmp_path: Path) -> None:
+    mirror = tmp_path / "mirror"
+    mirror.mkdir()
+    sources, built = mirror / "clients" / "rust" / "src", mirror / "clients" / "rust" / "target" / "built"
+    for name, text in (("one", "1"), ("other", "2")):
+        ours = tmp_path / name / "clients" / "rust" / "src"
+        ours.mkdir(parents=True)
+        (tmp_path / name / "protos").mkdir()
+        for file, content in (("lib.rs", "the same"), ("session.rs", text), (f"{name}.rs", "")):
+            (ours / file).write_text(content)
+        mirror_tree(tmp_path / name, "rust", mirror)
+        if name == "one":
+            built.parent.mkdir()
+            built.touch()
+            for copy in sources.iterdir():
+                os.utime(copy, (0, 0))
+    assert {file.name: file.stat().st_mtime > 0 for file in sources.iterdir()} == {
+        "lib.rs": False,
+        "session.rs": True,
+        "other.rs": True,
+    }
+    assert (sources / "session.rs").read_text() == "2"
+    assert built.exists()
+    assert (mirror / "clients" / "vectors").readlink() == tmp_path / "other" / "clients" / "vectors"
 
 
 @pytest.mark.timeout(3_600)

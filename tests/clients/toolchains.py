@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +15,8 @@ import pytest
 
 CLIENTS = Path(__file__).parents[2] / "clients"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "arbiter-tests")
+PROGRAMS = {"rust": "target/debug/examples", "cpp": "build/bin", "java": "target"}
+"""The folder of the samples, for the clients that are built in a copy of the tree which all clones share."""
 LOCKS = CLIENTS.parent / ".pytest_cache"
 LINES_SHOWN = 80  #: lines from the end of a failed command's output: the failure is there, after the build
 
@@ -45,34 +48,82 @@ def held(client: str, alone: bool) -> Iterator[None]:
     LOCKS.mkdir(exist_ok=True)
     with (LOCKS / f"{client}.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
-        if alone and client == "rust":
-            _outdate_the_crate_of_another_clone()
         yield
 
 
-def _outdate_the_crate_of_another_clone() -> None:
-    """Have cargo compile our own crate again if another clone was the last to build it in the shared folder.
+@contextmanager
+def building(client: str) -> Iterator[Path]:
+    """Lock the folder of a client exclusively; yield the folder in which its tools run.
 
-    cargo compares only times: it would take what was built later from the files of the other clone for ours.
+    An exception in the context says that the build is not complete.
     """
-    builder = CACHE / "cargo" / "builder"
-    if not builder.exists() or builder.read_text() != str(CLIENTS):
-        for root in ("src/lib.rs", "tools/src/main.rs"):
-            (CLIENTS / "rust" / root).touch()
-        builder.parent.mkdir(parents=True, exist_ok=True)
-        builder.write_text(str(CLIENTS))
+    with held(client, alone=True):
+        if client not in PROGRAMS:
+            yield CLIENTS / client
+            return
+        mirror = CACHE / client
+        mirror.mkdir(parents=True, exist_ok=True)
+        with (mirror / "lock").open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            folder, complete = mirror / "clients" / client, mirror / "complete"
+            again = not complete.exists()
+            complete.unlink(missing_ok=True)
+            again |= mirror_tree(CLIENTS.parent, client, mirror)
+            offline = folder / ".mvn" / "maven.config"
+            if client == "java" and again:  # Maven does not see all that has changed
+                shutil.rmtree(folder / "target", ignore_errors=True)
+            elif client == "java":  # online, it would generate the protocol's code again, and compile it
+                offline.write_text("--offline\n")
+            yield folder
+            offline.unlink(missing_ok=True)
+            complete.touch()
+            programs = Path("clients", client, PROGRAMS[client])
+            if (mirror / programs).exists():
+                shutil.rmtree(CLIENTS.parent / programs, ignore_errors=True)
+                shutil.copytree(mirror / programs, CLIENTS.parent / programs)
+
+
+def mirror_tree(tree: Path, client: str, mirror: Path) -> bool:
+    """Bring the copy of a client's sources up to date that all clones of the tree share; return whether it was not.
+
+    cargo and ninja compare times, and rustc paths: so they compile there only what differs from what the last clone
+    had.
+    """
+    changed = False
+    (mirror / "clients").mkdir(exist_ok=True)
+    for link in (".venv", "clients/vectors"):
+        (mirror / link).unlink(missing_ok=True)
+        (mirror / link).symlink_to(tree / link)
+    for part in (f"clients/{client}", "protos"):
+        files, copied = _sources(tree / part), _sources(mirror / part)
+        for name in copied - files:
+            (mirror / part / name).unlink()
+            changed = True
+        for name in files:
+            copy, content = mirror / part / name, (tree / part / name).read_bytes()
+            if name not in copied or copy.read_bytes() != content:
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                copy.write_bytes(content)
+                changed = True
+    return changed
+
+
+def _sources(folder: Path) -> set[Path]:
+    """Return the paths in a folder of all files that were not built."""
+    found = (file.relative_to(folder) for file in folder.rglob("*") if file.is_file())
+    return {name for name in found if not re.search(r"(^|/)(target|build[^./]*|__pycache__)/", str(name))}
 
 
 def kept(tree: Path = CLIENTS.parent) -> dict[str, str]:
     """Return this process's environment, with variables that make compilers cache their results.
 
-    The next clone of the tree on this machine compiles only its own crate in Rust, and in C++ and Go only what has
-    changed. Without `-trimpath`, Go's cache would depend on the folder of the clone.
+    The next clone of the tree on this machine compiles only what has changed. Without `-trimpath`, Go's cache would
+    depend on the folder of the clone.
 
     tree: the folder of the sources and of what is built from them; the cache does not depend on its path.
     """
     kept = {
-        "CARGO_BUILD_BUILD_DIR": str(CACHE / "cargo"),
+        "CARGO_BUILD_BUILD_DIR": str(CACHE / "rust" / "build"),
         "GOFLAGS": f"{os.environ.get('GOFLAGS', '')} -trimpath".strip(),
     }
     if shutil.which("ccache") is not None:
@@ -92,18 +143,18 @@ def run(client: str, command: Sequence[str], environment: Mapping[str, str] | No
 
     environment: variables for the command beside those of this process.
     """
-    with held(client, alone=True):
+    with building(client) as folder:
         ran = subprocess.run(
             command,
-            cwd=CLIENTS / client,
+            cwd=folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             check=False,
             timeout=3_000,
-            env={**kept(), **(environment or {})},
+            env={**kept(folder.parents[1]), **(environment or {})},
         )
-    if ran.returncode != 0:
-        end = "\n".join(ran.stdout.splitlines()[-LINES_SHOWN:])
-        pytest.fail(f"{' '.join(command)} in clients/{client} ended with {ran.returncode}:\n{end}", pytrace=False)
+        if ran.returncode != 0:
+            end = "\n".join(ran.stdout.splitlines()[-LINES_SHOWN:])
+            pytest.fail(f"{' '.join(command)} in clients/{client} ended with {ran.returncode}:\n{end}", pytrace=False)
     return ran.stdout
