@@ -46,8 +46,11 @@ async def failed_by(name: str, everything: bool, place: RunningArbiter) -> set[s
 
 
 def patience(fails: Collection[str]) -> Callable[[Clause], float]:
-    """Return factors of time limits: short for clauses that a bot fails, because the kit waits until their limits."""
-    return lambda clause: SCALE if clause.id in fails else PATIENT
+    """Return factors of time limits: short for clauses that a bot fails, because the kit waits until their limits.
+
+    Those about seeks are not short: by such a limit the kit decides that a bot takes no --seek.
+    """
+    return lambda clause: SCALE if clause.id in fails and not clause.id.startswith("seeks.") else PATIENT
 
 
 def bad(outcomes: Sequence[ClauseResult]) -> set[str]:

@@ -178,9 +178,10 @@ Item = (
 class Asked(NamedTuple):
     """When a player asked for its stream, and since when it waits for one, in UTC epoch milliseconds.
 
-    at_ms: if earlier requests failed because of the store, the instant of the first one (`Waits`). waits_since_ms:
-    while the log of a shared store does not answer, servers refuse streams, and players ask one server after the other.
-    So a player waits since the log fell silent, as far as the server that opens the stream can know.
+    at_ms: if earlier requests failed because of the store, the instant of the first one (`Waits`) after its player was
+    last told of a turn. waits_since_ms: while the log of a shared store does not answer, servers refuse streams, and
+    players ask one server after the other. So a player waits since the log fell silent, as far as the server that opens
+    the stream can know.
     """
 
     at_ms: int

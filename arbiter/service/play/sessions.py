@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
@@ -107,18 +107,22 @@ class Sessions:
         self._check(hello)
         self._connections.check(caller.player)
         self._others.cut_off.check()
-        with self._connections.waits.asking(caller.player) as asked_ms:
+        with self._connections.waits.asking(caller.player) as begun_ms:
             async with self._others.cut_off.waiting():
-                asked = Asked(asked_ms, min(asked_ms, now - round(1_000 * self._others.silence_s())))
-                return await self._open(caller, hello, asked)
+                return await self._open(caller, hello, begun_ms, now - round(1_000 * self._others.silence_s()))
 
-    async def _open(self, caller: Caller, hello: Hello, asked: Asked) -> Session:
+    async def _open(self, caller: Caller, hello: Hello, begun_ms: Sequence[int], silent_ms: int) -> Session:
+        """Open a stream. begun_ms: when its player's requests in a row began. silent_ms: since when the log is."""
         await self._matches.revive_of(caller.player)
         player = await self._accounts.introduce(
             caller.player, hello.bot_name, hello.bot_version, hello.games, hello.most_matches
         )
         async with self._others.opening(caller.player, hello.bot_version, hello.most_matches) as opening:
             self._delivery.take_over(opening.hand_overs)
+            handed_ms = (each.at_ms for each in self._delivery.hand_overs(caller.player))
+            had_ms = max(handed_ms, default=0)  # then it had a stream, maybe at another server
+            at_ms = next((each for each in begun_ms if each > had_ms), begun_ms[-1])
+            asked = Asked(at_ms, min(at_ms, silent_ms))
             session = self._opened(caller, hello, asked, await self._catch_up.read(player, hello.seeks))
             opening.opened(session)
             return session

@@ -21,12 +21,13 @@ SILENCE_S: Final = 0.5  #: a store that answers only after this long was silent
 AFTER_S: Final = 8.0  #: a long silence counts for this long after its end: a client asks again after 6 seconds at most
 SILENCE_MS: Final = round(SILENCE_S * SECOND_MS)
 AFTER_MS: Final = round(AFTER_S * SECOND_MS)
+MOST_KEPT: Final = 64  #: requests in a row whose beginnings are kept: the first one, and the last ones
 
 
 class FailedRequests(NamedTuple):
-    """Requests in a row that failed because of the store: when the first one began, and when the last one ended."""
+    """Requests in a row that failed because of the store: when each began, and when the last one ended."""
 
-    since_ms: int
+    begun_ms: tuple[int, ...]
     until_ms: int
 
 
@@ -42,24 +43,24 @@ class Waits:
         self._under_way: Counter[str] = Counter()
 
     @contextmanager
-    def asking(self, player: str) -> Iterator[int]:
-        """Count the work of the context as a request of a player; give the instant since when the player waits.
+    def asking(self, player: str) -> Iterator[tuple[int, ...]]:
+        """Count the work of the context as a request of a player; give when those in a row began, this one last.
 
-        A request failed because of the store if it raised StoreFailed, or if it was given up after SILENCE_S. A player
+        The player waits since the first of them, unless it has had a stream on another server meanwhile. A request failed because of the store if it raised StoreFailed, or if it was given up after SILENCE_S. A player
         that gives up what would have been answered at once gains nothing.
         """
         asked_ms = self._clock.now_ms()
         before = self._latest(player, asked_ms)
-        since_ms = asked_ms if before is None else before.since_ms
+        begun_ms = (asked_ms,) if before is None else (*before.begun_ms, asked_ms)
         self._under_way[player] += 1
         try:
-            yield since_ms
+            yield begun_ms
         except StoreFailed:
-            self._note_failed(player, since_ms)
+            self._note_failed(player, begun_ms)
             raise
         except CancelledError:
             if self._clock.now_ms() - asked_ms >= SILENCE_MS:
-                self._note_failed(player, since_ms)
+                self._note_failed(player, begun_ms)
             raise
         else:
             self.failed.pop(player, None)
@@ -77,9 +78,9 @@ class Waits:
         failed = self.failed.get(player)
         return failed if failed is not None and now - failed.until_ms <= AFTER_MS else None
 
-    def _note_failed(self, player: str, since_ms: int) -> None:
+    def _note_failed(self, player: str, begun_ms: tuple[int, ...]) -> None:
         now = self._clock.now_ms()
         self.failed.pop(player, None)
-        self.failed[player] = FailedRequests(since_ms, now)
+        self.failed[player] = FailedRequests(begun_ms[:1] + begun_ms[1:][1 - MOST_KEPT :], now)
         while now - next(iter(self.failed.values())).until_ms > AFTER_MS:
             del self.failed[next(iter(self.failed))]

@@ -9,7 +9,7 @@ import pytest
 from arbiter_client.backoff import Backoff
 
 from arbiter.errors import Reason, Refusal
-from arbiter.service.play.waits import AFTER_MS, SILENCE_MS, Waits
+from arbiter.service.play.waits import AFTER_MS, MOST_KEPT, SILENCE_MS, Waits
 from arbiter.service.ports.journal import StoreFailed
 
 
@@ -27,17 +27,17 @@ class Requests:
     def in_vain(self, took_ms: int, error: BaseException, player: str = "bob") -> int:
         """Make a request that ends with an error; return since when the player waits."""
         since: list[int] = []
-        with suppress(type(error)), self.waits.asking(player) as since_ms:
-            since.append(since_ms)
+        with suppress(type(error)), self.waits.asking(player) as begun_ms:
+            since.append(begun_ms[0])
             self.now += took_ms
             raise error
         return since[0]
 
     def answered(self, player: str = "bob") -> int:
         """Make a request that is answered; return since when the player has waited."""
-        with self.waits.asking(player) as since_ms:
+        with self.waits.asking(player) as begun_ms:
             assert self.waits.is_waiting(player)
-        return since_ms
+        return begun_ms[0]
 
 
 @pytest.mark.parametrize(("took_ms", "error"), [(0, StoreFailed()), (SILENCE_MS, CancelledError())])
@@ -100,6 +100,16 @@ def test_players_who_did_not_come_back_are_forgotten() -> None:
         requests.in_vain(0, StoreFailed(), f"player {number}")
         requests.now += AFTER_MS // 10
     assert len(requests.waits.failed) <= 11
+
+
+def test_of_very_many_requests_the_first_one_and_the_last_ones_are_kept() -> None:
+    requests = Requests()
+    began = []
+    for _ in range(2 * MOST_KEPT):
+        began.append(requests.now)
+        requests.in_vain(1, StoreFailed())
+    with requests.waits.asking("bob") as begun_ms:
+        assert begun_ms == (began[0], *began[1 - MOST_KEPT :], requests.now)
 
 
 def test_a_client_comes_back_before_it_is_forgotten() -> None:

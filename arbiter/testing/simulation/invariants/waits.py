@@ -263,13 +263,19 @@ def _had_other_reasons(case: RunEvidence, asked: AskedStream, began_ms: float, e
 def no_match_starts_before_its_players_are_ready(case: RunEvidence) -> Iterator[Violation]:
     """Check that a player who says when it is ready has said so before its match started, or has had its time.
 
-    A player who has made a request in the match is there in any case. The first clock alone is checked.
+    A player who has made a request in the match is there in any case. The first clock alone is checked. What comes while
+    a server is stopped is decided once it goes on, at the instant at which it was stopped.
     """
     if case.has_jumps:
         return
     preparing = {each.name for each in case.plan.players if each.prepares_ms is not None}
     said = {(each.player, each.match_id, each.true_ms) for each in case.history.ready}
     said |= {(each.player, each.ask.match_id, each.true_ms) for each in case.history.asked}
+    stops = [
+        (lost.at_s * 1_000, lost.until_s * 1_000)
+        for lost in case.history.lost
+        if lost.how == "stopped" and lost.until_s is not None
+    ]
     for match_id, entries in case.matches.items():
         created, started = entries[0].event, next((each.event for each in entries if each.kind == "started"), None)
         policy = created["policy"]
@@ -278,8 +284,11 @@ def no_match_starts_before_its_players_are_ready(case: RunEvidence) -> Iterator[
         lasts_ms = min(policy.get("ready_ms", 0), policy["no_show_ms"] - BEFORE_MS) - SLACK_MS
         if started["at"] >= created["at"] + lasts_ms:
             continue
+        decided_ms = started["at"] - NOON_MS
+        until_ms = SLACK_MS + max(
+            (end_ms for since_ms, end_ms in stops if since_ms - SLACK_MS <= decided_ms <= end_ms), default=decided_ms
+        )
         for player in preparing & set(created["players"]):
-            until_ms = started["at"] - NOON_MS + SLACK_MS
             if not any((who, which) == (player, match_id) and at_ms <= until_ms for who, which, at_ms in said):
                 yield Violation(READY, f"{match_id}: {player} was not ready at {started}")
 
