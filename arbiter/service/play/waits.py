@@ -46,8 +46,9 @@ class Waits:
     def asking(self, player: str) -> Iterator[tuple[int, ...]]:
         """Count the work of the context as a request of a player; give when those in a row began, this one last.
 
-        The player waits since the first of them, unless it has had a stream on another server meanwhile. A request failed because of the store if it raised StoreFailed, or if it was given up after SILENCE_S. A player
-        that gives up what would have been answered at once gains nothing.
+        The player waits since the first of them, unless it has had a stream on another server meanwhile. A request
+        failed because of the store if it raised StoreFailed, or if it was given up after SILENCE_S. A player that gives
+        up what would have been answered at once gains nothing.
         """
         asked_ms = self._clock.now_ms()
         before = self._latest(player, asked_ms)

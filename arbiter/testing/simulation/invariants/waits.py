@@ -263,8 +263,8 @@ def _had_other_reasons(case: RunEvidence, asked: AskedStream, began_ms: float, e
 def no_match_starts_before_its_players_are_ready(case: RunEvidence) -> Iterator[Violation]:
     """Check that a player who says when it is ready has said so before its match started, or has had its time.
 
-    A player who has made a request in the match is there in any case. The first clock alone is checked. What comes while
-    a server is stopped is decided once it goes on, at the instant at which it was stopped.
+    A player who has made a request in the match is there in any case. The first clock alone is checked. What comes
+    while a server is stopped is decided once it goes on, at the instant at which it was stopped.
     """
     if case.has_jumps:
         return
