@@ -15,7 +15,6 @@ from arbiter.cli.app import run
 from arbiter.config import load
 from tests.cli.command import Arbiter, Ran, Server
 from tests.cli.hostile_server import hostile_server as hostile_server
-from tests.cli.validators import _validators_are_kept as _validators_are_kept
 from tests.processes import empty_store
 from tests.store.records import appends
 from tests.store.steps import steps as steps
