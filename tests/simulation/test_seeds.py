@@ -45,6 +45,12 @@ def test_fixed_errors_stay_fixed(seed: int, matches: int) -> None:
     assert promises_broken(without_later_faults(draw(seed, matches))) == set()
 
 
+@pytest.mark.soak
+def test_a_player_who_is_there_is_not_taken_for_one_who_waits() -> None:
+    """A check was wrong: the match had waited for the other player."""
+    assert simulate(91140, 40).violations == ()
+
+
 def test_everything_happens(outcomes: list[RunSummary]) -> None:
     if len(outcomes) < ENOUGH:
         pytest.skip(f"in fewer than {ENOUGH} runs not everything happens")

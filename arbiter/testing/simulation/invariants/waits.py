@@ -76,11 +76,19 @@ def nobody_is_absent_whom_the_log_keeps(case: RunEvidence) -> Iterator[Violation
         if entries[-1].kind != "ended" or event["cause"] != "absence":
             continue
         for seat in (event["seat"],) if event.get("seat") else (1, 2):
+            if _is_there(entries, seat):
+                continue
             player = case.player(match_id, seat)
             since_ms, due_ms = _absence(entries, seat)
             found = _waiting(case, player, since_ms, due_ms, event["at"] - NOON_MS)
             if found is not None:
                 yield Violation(WAIT, f"{match_id}: {player} waits {found} in {event}")
+
+
+def _is_there(entries: list[RecordedEvent], seat: int) -> bool:
+    """Return whether a match had the player of a seat at its end: it waited for the other one."""
+    kinds = [entry.kind for entry in entries if entry.kind in ("arrived", "left") and entry.event["seat"] == seat]
+    return kinds[-1:] == ["arrived"]
 
 
 def _absence(entries: list[RecordedEvent], seat: int) -> tuple[float, float]:
