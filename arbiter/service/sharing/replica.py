@@ -204,6 +204,7 @@ class Replica:
                 session.end(superseded(session.player) if row is not None else StoreFailed(TAKEN_FOR_GONE))
         self._resolve_doubts({row.player: row for row in heartbeat.sessions})
         await self._drop_old([row for row in heartbeat.sessions if row.replica == self._membership.replica])
+        self._whereabouts.known = True
         self._whereabouts.elsewhere = {
             player: row for player, row in rows.items() if row.replica != self._membership.replica
         }

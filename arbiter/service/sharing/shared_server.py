@@ -101,6 +101,8 @@ class Sharing:
             return ELSEWHERE_MS
         if any(self.whereabouts.is_judged_elsewhere(player) for player in awaited):
             return ELSEWHERE_MS  # that server decides, unless it is gone
+        if not self.whereabouts.known:
+            return OPENS_MS  # a server that starts does not know yet who is elsewhere
         if self.follower.is_silent() and not all(self._connections.is_present(player) for player in awaited):
             return OPENS_MS  # and nothing can be stored now
         if match.phase is not Phase.ACTIVE or waited:

@@ -9,10 +9,12 @@ class Whereabouts:
     """What this replica knows of players on other ones.
 
     elsewhere: the Play streams on other replicas, as of the last heartbeat. nowhere: players without a stream on any
-    replica that come from one that may be gone, with the instant at which they left it, as of then.
+    replica that come from one that may be gone, with the instant at which they left it, as of then. known: there has
+    been a heartbeat.
     """
 
     def __init__(self) -> None:
+        self.known = False
         self.elsewhere: dict[str, PlaySession] = {}
         self.nowhere: dict[str, int] = {}
         self._doubtful: dict[str, int] = {}  # players who may come from a replica that is gone: when they left it

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable
 
@@ -10,6 +11,7 @@ from structlog.testing import capture_logs
 from arbiter.bootstrap.running_server import started
 from arbiter.bootstrap.store import Store
 from arbiter.matches.commands import Abort
+from arbiter.matches.policy import Policy
 from arbiter.service.ports.journal import Journal, UnfinishedMatch
 from arbiter.testing.clock import settle, virtually
 from arbiter.testing.faults import FaultyJournal
@@ -18,7 +20,7 @@ from arbiter.testing.memory import MemoryDirectory, MemoryJournal
 from arbiter.tournaments import commands as do
 from arbiter.tournaments.spec import Format
 from arbiter.tournaments.tournament import TournamentPhase
-from tests.service.sharing.servers import servers
+from tests.service.sharing.servers import kinds, servers
 from tests.service.tournaments.contest import spec_of
 
 LEAST_READS, MOST_READS = 10, 100  #: of a start
@@ -87,6 +89,24 @@ async def interrupted_start(before: int) -> int:
     for server in (one, other):
         await server.die()
     return reads
+
+
+@virtually
+async def test_a_server_that_starts_ends_no_match_by_absence_before_it_knows_who_is_elsewhere() -> None:
+    [one] = await servers(1)
+    match = await one.create("pondlife", ("carol", "dave"), policy=Policy(no_show_ms=5_000))
+    await one.die()
+    other = one.beside()
+    await other.arbiter.life.enter()
+    await other.arbiter.matches.start()
+    other.arbiter.matches.watch_flags()  # as it does for a match of which it hears in the meantime
+    await asyncio.sleep(60)
+    assert await kinds(other, match.id) == ["created"]
+    assert other.arbiter.life.replica is not None
+    await other.arbiter.life.replica.beat()
+    await asyncio.sleep(60)
+    assert await kinds(other, match.id) == ["created", "ended"]
+    await other.die()
 
 
 class Forgetful(MemoryJournal):
