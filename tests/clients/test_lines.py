@@ -12,11 +12,10 @@ from pathlib import Path
 import arbiter_client as arb
 import pytest
 
-from arbiter.runtime.loopback import free_port
 from arbiter.sandbox import bubblewrap as sandbox
 from tests.clients.table import check
 from tests.e2e.processes import BIN, Server
-from tests.processes import WAIT_S, empty_store, until
+from tests.processes import WAIT_S, until
 
 SAMPLES = Path(__file__).parents[2] / "clients" / "lines" / "samples"
 SMALL = "pods(size=3)"  #: turns with hundreds of legal moves are left to the conformance kit at the end of this module
@@ -36,9 +35,7 @@ for line in sys.stdin:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    empty_store(tmp_path)
-    running = Server(tmp_path, free_port())
-    running.start()
+    running = Server.begun(tmp_path)
     yield running
     running.stop()
 

@@ -5,17 +5,21 @@ from pathlib import Path
 
 import pytest
 
-from arbiter.runtime.loopback import free_port
 from tests.e2e.processes import Server
-from tests.processes import empty_store
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
     """Return a server that accepts connections, with an empty store."""
-    empty_store(tmp_path)
-    running = Server(tmp_path, free_port())
-    running.start()
+    running = Server.begun(tmp_path)
     yield running
     if running.process is not None and running.process.poll() is None:
         running.kill()
+
+
+@pytest.fixture(scope="module")
+def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Return one server for the tests of a module that kill nothing: each has players with names of its own."""
+    running = Server.begun(tmp_path_factory.mktemp("server"))
+    yield running
+    assert running.stop() == 0

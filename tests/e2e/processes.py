@@ -10,10 +10,12 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 import arbiter_client as arb
 
-from tests.processes import WAIT_S, until
+from arbiter.runtime.loopback import free_port
+from tests.processes import WAIT_S, empty_store, until
 
 BIN = Path(sys.executable).parent
 METRICS = "The metrics are at "  #: how the line begins that a server prints about them
@@ -34,6 +36,14 @@ class Server:
     process: subprocess.Popen[str] | None = None
     metrics: str = ""  # the addresses that the server has printed, with commas between them
     page: str = ""  # the address of the page that the server has printed
+
+    @classmethod
+    def begun(cls, folder: Path, options: Sequence[str] = ()) -> Self:
+        """Return a server that accepts connections, on a free port and with an empty store in a folder."""
+        empty_store(folder)
+        server = cls(folder, free_port(), options=options)
+        server.start()
+        return server
 
     @property
     def address(self) -> str:

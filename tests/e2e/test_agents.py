@@ -7,7 +7,7 @@ import contextlib
 import json
 import re
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from arbiter.runtime.loopback import free_port
 from tests.agents.agents import over_http, over_pipes
 from tests.documents import ROOT, block
 from tests.e2e.processes import BIN, Server
-from tests.processes import WAIT_S, empty_store, until
+from tests.processes import WAIT_S, until
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -97,14 +97,8 @@ class Rude(RandomBot):
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Return one server for all tests but one."""
-    folder = tmp_path_factory.mktemp("server")
-    empty_store(folder)
-    running = Server(folder, free_port())
-    running.start()
-    yield running
-    running.stop()
+def server(shared_server: Server) -> Server:
+    return shared_server
 
 
 def tokens(server: Server) -> tuple[str, str]:
@@ -189,9 +183,7 @@ async def test_models_play_over_http_each_with_its_own_token(server: Server) -> 
 @pytest.mark.parametrize("games", [("hop-it",), pytest.param(tuple(SEED), marks=pytest.mark.soak)])
 async def test_a_model_plays_games_on_the_address_of_the_page(tmp_path: Path, games: tuple[str, ...]) -> None:
     place = f"127.0.0.1:{free_port()}"
-    empty_store(tmp_path)
-    server = Server(tmp_path, free_port(), options=("--web", place))
-    server.start()
+    server = Server.begun(tmp_path, options=("--web", place))
     mine, bobs = tokens(server)
     try:
         async with over_http(f"http://{place}") as nobody:

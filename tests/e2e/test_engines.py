@@ -12,7 +12,6 @@ import signal
 import sqlite3
 import sys
 import tomllib
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -26,14 +25,13 @@ from arbiter.cli.bot import Engine
 from arbiter.cli.tournament_run.host import STALL_MS
 from arbiter.conformance.catalogue import chosen
 from arbiter.conformance.kit import ClauseVerdict, Kit
-from arbiter.runtime.loopback import free_port
 from tests.cli.command import Arbiter
 from tests.cli.conftest import arbiter as arbiter
 from tests.clients.table import SCALE, failures
 from tests.clients.toolchains import require
 from tests.documents import block
 from tests.e2e.processes import BIN, Server
-from tests.processes import WAIT_S, empty_store, until
+from tests.processes import WAIT_S, until
 
 pytestmark = [pytest.mark.long, pytest.mark.toolchain]
 
@@ -46,14 +44,8 @@ PAGE = "clients/lines/README.md"
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Return one server for all tests in which nothing is killed: each has players with names of their own."""
-    folder = tmp_path_factory.mktemp("server")
-    empty_store(folder)
-    running = Server(folder, free_port())
-    running.start()
-    yield running
-    assert running.stop() == 0
+def server(shared_server: Server) -> Server:
+    return shared_server
 
 
 def engines(parent: int) -> list[int]:
@@ -70,9 +62,7 @@ def engines(parent: int) -> list[int]:
 
 def test_two_engines_play_a_rated_match_through_kills_of_an_engine_and_of_the_server(tmp_path: Path) -> None:
     require(STOCKFISH, why="a chess engine plays")
-    empty_store(tmp_path)
-    server = Server(tmp_path, free_port())
-    server.start()
+    server = Server.begun(tmp_path)
     shown = block(PAGE, "--uci").split()
     with contextlib.ExitStack() as bots:
         running = {}

@@ -11,9 +11,8 @@ from dataclasses import replace
 import arbiter_client as arb
 import pytest
 
-from arbiter.runtime.loopback import free_port
 from tests.e2e.processes import BIN, Server
-from tests.processes import empty_store, until
+from tests.processes import until
 
 pytestmark = pytest.mark.long
 
@@ -30,9 +29,7 @@ def create_match(server: Server) -> None:
 def once(tmp_path_factory: pytest.TempPathFactory) -> Server:
     """Return a server that has stored a match, and was stopped."""
     folder = tmp_path_factory.mktemp("once")
-    empty_store(folder)
-    server = Server(folder, free_port())
-    server.start()
+    server = Server.begun(folder)
     create_match(server)
     assert server.stop() == 0
     shutil.copytree(folder, folder.with_name("kept"))

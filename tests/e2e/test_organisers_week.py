@@ -29,7 +29,7 @@ from py4swiss.trf.results import ColorToken, ResultToken, RoundResult
 from arbiter.runtime.loopback import free_port
 from tests.clients.toolchains import require
 from tests.e2e.processes import Server
-from tests.processes import WAIT_S, empty_store
+from tests.processes import WAIT_S
 
 pytestmark = [pytest.mark.toolchain, pytest.mark.long]
 
@@ -41,9 +41,7 @@ ROUNDS: Final = 6
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    empty_store(tmp_path)
-    running = Server(tmp_path, free_port(), options=("--web", f"127.0.0.1:{free_port()}"))
-    running.start()
+    running = Server.begun(tmp_path, options=("--web", f"127.0.0.1:{free_port()}"))
     yield running
     running.kill()
 

@@ -15,9 +15,7 @@ def promises_broken(plan: Plan) -> set[str]:
 
 
 LATER = (Fault.LOCKED, Fault.SERVER_STALL)  #: faults that came after seeds that are remembered
-
-
-SHORT_MS = 20_000
+SHORT_MS = 20_000  #: of virtual time
 
 
 def short(plan: Plan) -> Plan:

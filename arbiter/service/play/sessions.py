@@ -112,20 +112,31 @@ class Sessions:
                 return await self._open(caller, hello, begun_ms, now - round(1_000 * self._others.silence_s()))
 
     async def _open(self, caller: Caller, hello: Hello, begun_ms: Sequence[int], silent_ms: int) -> Session:
-        """Open a stream. begun_ms: when its player's requests in a row began. silent_ms: since when the log is."""
+        """Open a stream.
+
+        begun_ms: when its player's requests in a row began. silent_ms: since when the log does not answer, or now.
+        """
         await self._matches.revive_of(caller.player)
         player = await self._accounts.introduce(
             caller.player, hello.bot_name, hello.bot_version, hello.games, hello.most_matches
         )
         async with self._others.opening(caller.player, hello.bot_version, hello.most_matches) as opening:
             self._delivery.take_over(opening.hand_overs)
-            handed_ms = (each.at_ms for each in self._delivery.hand_overs(caller.player))
-            had_ms = max(handed_ms, default=0)  # then it had a stream, maybe at another server
-            at_ms = next((each for each in begun_ms if each > had_ms), begun_ms[-1])
+            at_ms = self._asked_ms(caller.player, begun_ms)
             asked = Asked(at_ms, min(at_ms, silent_ms))
             session = self._opened(caller, hello, asked, await self._catch_up.read(player, hello.seeks))
             opening.opened(session)
             return session
+
+    def _asked_ms(self, player: str, begun_ms: Sequence[int]) -> int:
+        """Return when the first of a player's requests in a row began since it was told of a turn.
+
+        Then it had a stream, maybe at another server.
+        """
+        if len(begun_ms) == 1:  # mostly: there is nothing to look for
+            return begun_ms[0]
+        told_ms = max((each.at_ms for each in self._delivery.hand_overs(player)), default=0)
+        return next((each for each in begun_ms if each > told_ms), begun_ms[-1])
 
     def _opened(self, caller: Caller, hello: Hello, asked: Asked, missed: Iterable[Item]) -> Session:
         """Open a stream with its first items, among them `missed`.
