@@ -20,6 +20,7 @@ from arbiter.conformance.catalogue import chosen, clauses
 from arbiter.conformance.clauses import Clause
 from arbiter.conformance.kit import ClauseResult, ClauseVerdict, Kit
 from arbiter.conformance.running_arbiter import RunningArbiter, running_arbiter
+from arbiter.service.play.challenges import Terms
 from tests.conformance.faulty_bot.catalogue import FAULTS
 
 FAULTY_BOT = ("env", f"PYTHONPATH={Path(__file__).parents[2]}", sys.executable, "-m", "tests.conformance.faulty_bot")
@@ -46,11 +47,8 @@ async def failed_by(name: str, everything: bool, place: RunningArbiter) -> set[s
 
 
 def patience(fails: Collection[str]) -> Callable[[Clause], float]:
-    """Return factors of time limits: short for clauses that a bot fails, because the kit waits until their limits.
-
-    Those about seeks are not short: by such a limit the kit decides that a bot takes no --seek.
-    """
-    return lambda clause: SCALE if clause.id in fails and not clause.id.startswith("seeks.") else PATIENT
+    """Return factors of time limits: short for clauses that a bot fails, because the kit waits until their limits."""
+    return lambda clause: SCALE if clause.id in fails else PATIENT
 
 
 def bad(outcomes: Sequence[ClauseResult]) -> set[str]:
@@ -179,3 +177,16 @@ def test_a_timeout_of_the_kit_itself_is_no_fault_of_the_bot() -> None:
     (outcome,) = asyncio.run(Kit(SMALL_BOT, PATIENT).run([clause]))
     assert outcome.verdict is ClauseVerdict.NOT_JUDGED
     assert "the referee lost" in outcome.why
+
+
+@pytest.mark.long
+async def test_a_bot_is_judged_though_an_earlier_one_has_left_its_seeks_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes them up, and makes none: the kit took it for a bot without --seek."""
+    async with running_arbiter() as place:
+        player = place.new_player()
+        monkeypatch.setattr(place, "new_player", lambda: player)
+        seeker = await place.arbiter.accounts.authenticate(await place.token(player))
+        for number in range(3):
+            await place.arbiter.challenges.seek(seeker, f"left-{number}", Terms("pods", "1m", False, 0))
+        bot = shlex.join((*FAULTY_BOT, "KeepsItsSeeksOpen"))
+        assert bad(await Kit(bot, SCALE, stages=1).run(chosen(["seeks.taken"]), place=place)) == {"seeks.taken"}

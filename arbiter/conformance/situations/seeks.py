@@ -36,7 +36,7 @@ async def matches(testbed: Testbed) -> None:
     """Start the bot with --matches 2 and three times --seek, and accept each seek as soon as it is open."""
     game = testbed.game()
     agreed: dict[str, BotMatch] = {}
-    await testbed.start("--matches", str(MATCHES), *("--seek", game) * SEEKS)
+    await _start(testbed, "--matches", str(MATCHES), *("--seek", game) * SEEKS)
     accepting = asyncio.create_task(_accept(testbed, agreed))
     try:
         await _has_sought(testbed)
@@ -57,6 +57,14 @@ async def matches(testbed: Testbed) -> None:
     assert testbed.bot is not None
     if testbed.bot.exit_status:
         raise Failed(f"it ended with exit status {testbed.bot.exit_status}, not 0")
+
+
+async def _start(testbed: Testbed, *options: str) -> None:
+    """Start the bot without open seeks of an earlier one: a client takes these up, and makes no others."""
+    caller = await testbed.arbiter.accounts.authenticate(testbed.token)
+    for seek in await _open(testbed):
+        await testbed.arbiter.challenges.decline(caller, seek, "")
+    await testbed.start(*options)
 
 
 async def _accept(testbed: Testbed, agreed: dict[str, BotMatch]) -> None:
@@ -99,7 +107,7 @@ async def taken(testbed: Testbed) -> None:
     """Start the bot with --matches 2 and three times --seek; accept a seek, and the other one as it is withdrawn."""
     game = testbed.game()
     held = _HeldItems(testbed)
-    await testbed.start("--matches", str(MATCHES), *("--seek", game) * SEEKS)
+    await _start(testbed, "--matches", str(MATCHES), *("--seek", game) * SEEKS)
     await _has_sought(testbed)
     for _ in range(LOOKS):
         if len(seeks := await _open(testbed)) >= MATCHES:
@@ -168,7 +176,7 @@ async def outage(testbed: Testbed) -> None:
     """Start the bot with --seek, refuse the seek for now, and ask for an hour; then cut the connection."""
     away = Refusal(Reason.STORE_UNAVAILABLE, "the referee says so", retry_after_ms=3_600_000)
     testbed.proxy.refuse_call = lambda request: away if isinstance(request, player_pb2.CreateSeekRequest) else None
-    await testbed.start("--seek", testbed.game())
+    await _start(testbed, "--seek", testbed.game())
     await _has_sought(testbed)
     testbed.proxy.refuse_call = lambda request: None
     before = _asked(testbed, "CreateSeek")
@@ -178,7 +186,7 @@ async def outage(testbed: Testbed) -> None:
 
 def _refused(name: str, what: str, terms: str) -> None:
     async def situation(testbed: Testbed) -> None:
-        await testbed.start("--seek", terms)
+        await _start(testbed, "--seek", terms)
         await _has_sought(testbed)
         await testbed.until(lambda: testbed.gone, "the bot to end by itself", START_S)
         assert testbed.bot is not None
