@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine
+from contextvars import Context
 from functools import wraps
-from heapq import heapify, heappop
-from typing import Any, ParamSpec, TypeVar
+from heapq import heapify, heappop, heappush
+from typing import Any, ParamSpec, TypeVar, TypeVarTuple
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 RESOLUTION_S = 1e-9  #: timers that are due so soon run at once
 A_MOMENT_S = 1e-8  #: longer than that, and too short for any clock to show
 MANY = 100  #: timers; of more, those that were cancelled are removed once they are the larger part
@@ -25,6 +27,13 @@ class Stuck(Exception):
     """No callback is ready and no timer is set, so the awaited result can never arrive."""
 
 
+class _Instant(float):
+    """When a timer is due. Handles of timers compare themselves in Python, which is slow."""
+
+    __slots__ = ("timer",)
+    timer: asyncio.TimerHandle
+
+
 class VirtualLoop(asyncio.SelectorEventLoop):
     """An event loop in virtual time.
 
@@ -33,7 +42,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     """
 
     _ready: deque[asyncio.Handle]
-    _scheduled: list[Any]
+    _scheduled: list[_Instant]
     _timer_cancelled_count: int
 
     def __init__(self) -> None:
@@ -48,23 +57,37 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Advance time while no code of the process runs, as if the process had been suspended."""
         self._now_s += seconds
 
+    def call_at(
+        self, when: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        """Have a callback called at an instant; see the base class."""
+        timer = asyncio.TimerHandle(when, callback, args, self, context)
+        self._set(timer)
+        return timer
+
+    def _set(self, timer: asyncio.TimerHandle) -> None:
+        instant = _Instant(timer.when())
+        instant.timer = timer
+        heappush(self._scheduled, instant)
+        timer._scheduled = True
+
     def _run_once(self) -> None:
         """Do what the base class does in one iteration, but ask the operating system for nothing: that is slow."""
         ready, timers = self._ready, self._scheduled
         if len(timers) > MANY and self._timer_cancelled_count > len(timers) / 2:
-            timers[:] = [timer for timer in timers if not timer.cancelled()]
+            timers[:] = [instant for instant in timers if not instant.timer.cancelled()]
             heapify(timers)
             self._timer_cancelled_count = 0
-        while timers and timers[0].cancelled():
+        while timers and timers[0].timer.cancelled():
             self._timer_cancelled_count -= 1
             heappop(timers)
         if not ready:
             if not timers:
                 raise Stuck("nothing is ready and no timer is set")
-            self._now_s += max(timers[0].when() - self._now_s, 0.0)
+            self._now_s = max(float(timers[0]), self._now_s)
         due_s = self._now_s + RESOLUTION_S
-        while timers and timers[0].when() < due_s:
-            timer = heappop(timers)
+        while timers and timers[0] < due_s:
+            timer = heappop(timers).timer
             timer._scheduled = False
             ready.append(timer)
         for _ in range(len(ready)):

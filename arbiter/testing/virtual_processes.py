@@ -39,7 +39,7 @@ class Process:
         self.context.run(_OF.set, self)
         self.died: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._state = _State.RUNS
-        self._held: list[_Step] = []
+        self._held: list[asyncio.Handle] = []
         self._steps_left: int | None = None
         self._tasks: set[asyncio.Task[Any]] = set()  # all tasks when it died: those of a dead process are never done
 
@@ -84,41 +84,49 @@ class Process:
         self._state = _State.RUNS
         held, self._held = self._held, []
         for step in held:
-            asyncio.get_running_loop().call_soon(step.repeat, context=WORLD)
+            asyncio.get_running_loop().call_soon(_repeat, step, context=WORLD)
 
-    def may_run(self, step: _Step) -> bool:
+    def may_run(self, step: asyncio.Handle) -> bool:
         """Return whether a step may run now. If not, it is kept."""
         if self._steps_left is not None and self.runs:
             self._steps_left -= 1
             if self._steps_left < 0:
                 self.kill()
-        if not self.runs:
-            self._held.append(step)
-        return self.runs
+        if self._state is _State.RUNS:
+            return True
+        self._held.append(step)
+        return False
 
 
 _OF: Final[ContextVar[Process]] = ContextVar("process")
 
 
-class _Step:
-    """A callback of a process. handle: the loop's, which tells whether it was cancelled."""
+def _repeat(step: asyncio.Handle) -> None:
+    """Run what a stopped process has held, unless it was cancelled meanwhile."""
+    if not step.cancelled():
+        step._run()
 
-    __slots__ = ("_arguments", "_callback", "_process", "handle")
 
-    def __init__(self, process: Process, callback: Callable[..., object], arguments: tuple[Any, ...]) -> None:
-        self._process = process
-        self._callback = callback
-        self._arguments = arguments
-        self.handle: asyncio.Handle | None = None
+class _Step(asyncio.Handle):
+    """A callback of a process."""
 
-    def __call__(self) -> None:
-        if self._process.may_run(self):
-            self._callback(*self._arguments)
+    __slots__ = ("process",)
+    process: Process
 
-    def repeat(self) -> None:
-        """Run now, unless it was cancelled while the process was stopped."""
-        if self.handle is not None and not self.handle.cancelled():
-            self.handle._run()
+    def _run(self) -> None:
+        if self.process.may_run(self):
+            asyncio.Handle._run(self)
+
+
+class _TimedStep(asyncio.TimerHandle):
+    """A callback of a process at an instant."""
+
+    __slots__ = ("process",)
+    process: Process
+
+    def _run(self) -> None:
+        if self.process.may_run(self):
+            asyncio.Handle._run(self)
 
 
 class ProcessLoop(VirtualLoop):
@@ -131,9 +139,10 @@ class ProcessLoop(VirtualLoop):
         process = _OF.get(None) if context is None else context.get(_OF)
         if process is None:
             return super().call_soon(callback, *args, context=context)
-        step = _Step(process, callback, args)
-        step.handle = handle = super().call_soon(step, context=context)
-        return handle
+        step = _Step(callback, args, self, context)
+        step.process = process
+        self._ready.append(step)
+        return step
 
     def call_at(
         self, when: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
@@ -142,9 +151,10 @@ class ProcessLoop(VirtualLoop):
         process = _OF.get(None) if context is None else context.get(_OF)
         if process is None:
             return super().call_at(when, callback, *args, context=context)
-        step = _Step(process, callback, args)
-        step.handle = handle = super().call_at(when, step, context=context)
-        return handle
+        step = _TimedStep(when, callback, args, self, context)
+        step.process = process
+        self._set(step)
+        return step
 
 
 def run_processes(main: Coroutine[Any, Any, T]) -> T:
