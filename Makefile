@@ -101,9 +101,9 @@ OF_MEASUREMENTS := tests/observability/test_metrics.py tests/observability/test_
 COMPILED_MODULES := $(OF_MODULES) $(OF_MEASUREMENTS) tests/simulation tests/rpc/test_unread.py
 SHORT_COMPILED := $(OF_MODULES) tests/testing/test_transcripts.py --ignore tests/service/matches/test_exactly_once.py \
   --ignore tests/games/test_console.py --ignore tests/games/test_registry.py --ignore tests/event_json/test_canonical.py
-LONG_COMPILED := --kills 4 --seeds 8 tests/simulation tests/service/matches/test_exactly_once.py \
+LONG_COMPILED := --kills 4 --seeds 8 tests/simulation/test_seeds.py tests/service/matches/test_exactly_once.py \
   tests/service/matches/test_exactly_once_machine.py tests/e2e/test_kill.py tests/e2e/test_dist.py \
-  tests/rpc/test_unread.py tests/store/test_shared_servers.py $(OF_MEASUREMENTS) --ignore tests/simulation/test_servers.py \
+  tests/rpc/test_unread.py tests/store/test_shared_servers.py $(OF_MEASUREMENTS) \
   --deselect tests/simulation/test_seeds.py::test_everything_happens
 # Tests that fail are noted here, and played once more, alone, after everything else: see tests/unsteady.py.
 FAILURES := build/tests

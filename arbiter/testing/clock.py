@@ -31,7 +31,7 @@ class _Instant(float):
     """When a timer is due. Handles of timers compare themselves in Python, which is slow."""
 
     __slots__ = ("timer",)
-    timer: asyncio.TimerHandle
+    timer: Any
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
@@ -65,7 +65,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._set(timer)
         return timer
 
-    def _set(self, timer: asyncio.TimerHandle) -> None:
+    def _set(self, timer: Any) -> None:
         instant = _Instant(timer.when())
         instant.timer = timer
         heappush(self._scheduled, instant)

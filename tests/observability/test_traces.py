@@ -320,6 +320,7 @@ def test_a_malformed_address_is_refused() -> None:
         _open(load(None, traces="collector:4318"))
 
 
+@pytest.mark.interpreted
 def test_without_its_library_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)
     with pytest.raises(OperatorError, match=r"install the package with its extra, game-arbiter\[traces\]"):

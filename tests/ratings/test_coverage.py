@@ -26,7 +26,7 @@ def test_intervals_have_their_coverage_in_each_condition(name: str, seeds: int) 
 
     With an earlier method the worst condition had a coverage of 52 to 91 %.
     """
-    records = max(6, min(seeds // 2, 200))
+    records = min(max(6, seeds // 10), 200)
     found = covered(BY_NAME[name], records)
     assert found.share > 0.925 - 3 * max(found.error, 0.1 / records**0.5)
     if name in WIDTHS:

@@ -59,7 +59,7 @@ def coverage(seeds: int, size: int, cycles: int, spread: float) -> tuple[float, 
     ("size", "cycles", "spread"),
     [
         (10, 2, 150.0),
-        (10, 2, 300.0),
+        pytest.param(10, 2, 300.0, marks=pytest.mark.soak),
         pytest.param(10, 2, 600.0, marks=pytest.mark.soak),
         pytest.param(10, 2, 800.0, marks=pytest.mark.soak),
         (6, 5, 400.0),

@@ -90,8 +90,11 @@ async def test_a_call_leaves_only_what_grpc_leaves_of_any_call(stubs: Stubs, cas
         await _settled()
 
     await make(10)  # whatever is made once
-    found = min([await _garbage_of(make) for _ in range(3)], key=Counter.total)  # once another test's may fall due
-    assert found.total() <= (OF_GRPC + 0.5) * CALLS, found.most_common(12)
+    for _ in range(3):  # once another test's may fall due
+        found = await _garbage_of(make)
+        if found.total() <= (OF_GRPC + 0.5) * CALLS:
+            return
+    raise AssertionError(found.most_common(12))
 
 
 async def _garbage_of(make: Callable[[int], Awaitable[None]]) -> Counter[str]:

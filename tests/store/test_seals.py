@@ -51,6 +51,7 @@ async def everything(store: Store) -> int:
     return len(all_records)
 
 
+@pytest.mark.parametrize("url", ["sqlite", "unlocked", "postgres"], indirect=True)
 async def test_records_appended_with_keys_are_sealed(url: str, ring: Path) -> None:
     head = await fill(url, ring)
     async with open_store(url, ring=ring) as store:

@@ -358,7 +358,6 @@ async def _left(bot: StreamReader) -> None:
 
 
 ExactlyOnce.TestCase.settings = settings(
-    max_examples=settings().max_examples if settings.get_current_profile_name() == "soak" else 40,
     stateful_step_count=50,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],

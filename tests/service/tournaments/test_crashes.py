@@ -36,8 +36,8 @@ SPECS: tuple[tuple[Spec, int], ...] = (
     (spec_of(Format.ROUND_ROBIN, boards=2, scheveningen=True, cycles=2), 5),
     (spec_of(Format.SWISS, rounds=4), 7),
     (spec_of(Format.KNOCKOUT, double=True), 5),
-    (spec_of(Format.ARENA, duration_ms=8_000), 5),
-    (spec_of(Format.LADDER, duration_ms=8_000), 4),
+    (spec_of(Format.ARENA, duration_ms=4_000), 5),
+    (spec_of(Format.LADDER, duration_ms=4_000), 4),
     (spec_of(Format.TRIAL, paired=True), 2),
     (spec_of(Format.SWISS, boards=1, rounds=2), 7),
 )
@@ -175,7 +175,7 @@ async def test_a_delayed_log_of_the_tournament_loses_no_event_of_its_matches() -
 
 @pytest.mark.parametrize("end", ["time", "cancelled", "decided"])
 def test_a_game_that_ends_with_its_tournament_keeps_its_result(seeds: int, end: str) -> None:
-    for seed in range(max(4, seeds // 10)):
+    for seed in range(max(2, seeds // 10)):
         run(ended_together(end, seed))
 
 

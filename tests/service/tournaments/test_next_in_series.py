@@ -191,7 +191,7 @@ async def test_a_server_that_dies_around_the_start_leaves_exactly_one_next_tourn
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(each, marks=pytest.mark.soak) for each in (2, 3))])
 @virtually
 async def test_several_servers_make_one_next_tournament(seed: int) -> None:
     lots = random.Random(seed)

@@ -68,7 +68,8 @@ def _decision(run: TournamentRun, lots: random.Random, request: str) -> do.Comma
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("format_", list(Format))
-def test_a_snapshot_after_any_event_and_the_rest_are_the_whole_log(format_: Format, seed: int) -> None:
+def test_a_snapshot_after_any_event_and_the_rest_are_the_whole_log(format_: Format, seed: int, seeds: int) -> None:
+    """In the short form, after every other event."""
     log = corrected(seed, format_)
     bodies = [record.body for record in Chain("t1").seal(log)]
     whole, chain, state, read = replay(log), Chain("t1"), replay(log[:1]), 0
@@ -80,13 +81,13 @@ def test_a_snapshot_after_any_event_and_the_rest_are_the_whole_log(format_: Form
             with pytest.raises(OldGamesNeeded) as raised:
                 go_on_from(take_snapshot(state, chain), bodies[place - 1 :])
             assert raised.value.games == needed
-        else:
+        elif seeds > 20 or place % 2 == seed:
             read += 1
             found = go_on_from(take_snapshot(state, chain), bodies[place - 1 :])
             assert found is not None
             assert (found.chain.revision, found.events) == (len(log), log[place:])
             assert difference(found.tournament, whole) == ""
-            if place % 40 == 1:
+            if place % 40 < 2:
                 assert standings(found.tournament) == stands
         if old_games(state, log[place : place + 1]):
             state = replay(log[:place])

@@ -75,7 +75,7 @@ def equal_bots_that_lose_slowly(lots: random.Random) -> Callable[[ScheduledGame]
 
 
 def test_simultaneous_games_do_not_make_it_err_more_often(seeds: int) -> None:
-    trials = max(40, seeds)
+    trials = seeds
     for at_once in (1, 64):
         found = errors(trials, at_once, equal_bots_that_lose_slowly)
         assert found <= 0.05 * trials + 3 * (0.05 * 0.95 * trials) ** 0.5, f"{found} of {trials}, {at_once} at once"
@@ -99,7 +99,7 @@ def equal_bots_without_chance(openings: int) -> Callable[[random.Random], Callab
 
 
 def test_repeated_openings_do_not_make_it_err_more_often(seeds: int) -> None:
-    trials = max(40, seeds)
+    trials = seeds
     for openings in (5, 20, 100):
         found = errors(trials, 2, equal_bots_without_chance(openings))
         assert found <= 0.05 * trials + 3 * (0.05 * 0.95 * trials) ** 0.5, f"{found} of {trials}, {openings} openings"
