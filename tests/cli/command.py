@@ -14,6 +14,7 @@ from subprocess import PIPE
 from typing import IO, NamedTuple
 
 from arbiter.runtime.loopback import free_port
+from tests.arbiter_process import ArbiterProcess
 
 COMMAND = (sys.executable, "-m", "arbiter")
 WAIT_S = 240  #: only a test that hangs takes that long, however busy the machine
@@ -50,13 +51,9 @@ class Server:
         self.environment = clean_environment(ARBITER_CREDENTIALS=str(folder / "credentials.json"))
         self.log = folder / "server.log"
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [*COMMAND, "serve", "--listen", self.address, "--store", f"sqlite:///{folder}/arbiter.db", *options],
-                stdout=PIPE,
-                stderr=log,
-                env=self.environment,
-                text=True,
-            )
+            store = f"sqlite:///{folder}/arbiter.db"
+            words = ("serve", "--listen", self.address, "--store", store, *options)
+            self.process = ArbiterProcess(*words, env=self.environment, stdout=PIPE, stderr=log)
         assert self.process.stdout is not None
         self.said = ""
         while "Next:" not in self.said:
@@ -75,7 +72,7 @@ class Server:
     def running(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
         """Run a command that talks to this server; kill it at the end of the context."""
         environment = {**self.environment, "ARBITER_SERVER": self.address}
-        with _ended(subprocess.Popen([*COMMAND, *arguments], env=environment, text=True, stdout=PIPE)) as process:
+        with _ended(ArbiterProcess(*arguments, env=environment, stdout=PIPE)) as process:
             yield process
 
     @contextmanager
@@ -106,9 +103,7 @@ def begin(
     runs: list[subprocess.Popen[str]], file: Path, *options: str, output: IO[str] | int = PIPE
 ) -> subprocess.Popen[str]:
     """Begin `arbiter tournament run` in the folder of its file; the fixture `runs` kills it at the end."""
-    command = [*COMMAND, "tournament", "run", str(file), *options]
-    process = subprocess.Popen(
-        command, cwd=file.parent, stdout=output, stderr=output, env=clean_environment(), text=True
-    )
+    words = ("tournament", "run", str(file), *options)
+    process = ArbiterProcess(*words, cwd=file.parent, stdout=output, stderr=output, env=clean_environment())
     runs.append(process)
     return process

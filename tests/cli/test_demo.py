@@ -18,7 +18,8 @@ import pytest
 
 from arbiter.cli.demo.plan import BOTS
 from arbiter.cli.tournament_run.run_processes import SERVER_MODULE
-from tests.cli.command import COMMAND, WAIT_S, Arbiter, clean_environment, page
+from tests.arbiter_process import ArbiterProcess
+from tests.cli.command import WAIT_S, Arbiter, clean_environment, page
 from tests.processes import children, descendants, wait_for_end
 
 pytestmark = pytest.mark.long
@@ -28,9 +29,8 @@ SOON_OVER, LONG = (*SHORT, "3s"), (*SHORT, "2m")  # the second value is for runs
 
 
 def begin(directory: Path, *options: str) -> subprocess.Popen[str]:
-    command = [*COMMAND, "demo", "--directory", str(directory), *options]
-    pipe = subprocess.PIPE
-    return subprocess.Popen(command, stdout=pipe, stderr=pipe, env=clean_environment(), text=True)
+    words = ("demo", "--directory", str(directory), *options)
+    return ArbiterProcess(*words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_environment())
 
 
 def heard(process: subprocess.Popen[str], words: str) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -11,7 +10,8 @@ from subprocess import PIPE
 
 import pytest
 
-from tests.cli.command import COMMAND, Arbiter, clean_environment
+from tests.arbiter_process import ArbiterProcess
+from tests.cli.command import Arbiter, clean_environment
 from tests.processes import wait_for_end, writing_to
 
 pytestmark = pytest.mark.long
@@ -100,9 +100,7 @@ def test_a_tournament_with_a_hostile_bot_is_played_to_its_export(tmp_path: Path,
     cup = tmp_path / "cup.toml"
     cup.write_text(CUP.format(python=sys.executable))
     words = ["tournament", "run", str(cup), "--sandbox", "require", "--export", "out"]
-    run = subprocess.Popen(
-        [*COMMAND, *words], cwd=tmp_path, stdout=PIPE, stderr=PIPE, env=clean_environment(), text=True
-    )
+    run = ArbiterProcess(*words, cwd=tmp_path, stdout=PIPE, stderr=PIPE, env=clean_environment())
     try:
         until = time.monotonic() + WAIT_S
         while not any("[arbiter] the bot had 48 processes" in text for text in notes_of_hostile(tmp_path)):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import arbiter_process
 from tests.cli.command import COMMAND, WAIT_S, Arbiter, Server, clean_environment
 from tests.processes import descendants, wait_for_end
 
@@ -18,15 +19,7 @@ pytestmark = pytest.mark.long
 
 
 def plays(typed: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, "play", *arguments],
-        input=typed,
-        capture_output=True,
-        text=True,
-        env=clean_environment(**environment),
-        timeout=WAIT_S,
-        check=False,
-    )
+    return arbiter_process.ran("play", *arguments, typed=typed, env=clean_environment(**environment))
 
 
 def test_against_a_bot_on_a_private_arbiter(tmp_path: Path) -> None:
@@ -121,9 +114,8 @@ def test_a_game_to_its_end_by_the_rules() -> None:
 
 
 def test_a_killed_game_takes_the_bot_along() -> None:
-    command = [*COMMAND, "play", "circle-of-life", "--against", "random"]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=clean_environment(), text=True) as game:
+    words, pipe = ("play", "circle-of-life", "--against", "random"), subprocess.PIPE
+    with arbiter_process.ArbiterProcess(*words, stdin=pipe, stdout=pipe, stderr=pipe, env=clean_environment()) as game:
         assert game.stdout is not None
         assert any("to move" in line for line in game.stdout)
         started = descendants(game.pid)

@@ -8,7 +8,6 @@ import signal
 import socket
 import sqlite3
 import ssl
-import subprocess
 import time
 from contextlib import closing
 from pathlib import Path
@@ -17,8 +16,9 @@ import pytest
 
 from arbiter.cli.announcing import Serving, announce, client_address
 from arbiter.runtime.loopback import free_port
+from tests import arbiter_process
 from tests.certificates import Identity
-from tests.cli.command import COMMAND, WAIT_S, Arbiter, Server, clean_environment
+from tests.cli.command import WAIT_S, Arbiter, Server, clean_environment
 
 pytestmark = pytest.mark.long
 
@@ -30,8 +30,7 @@ def folder(tmp_path: Path) -> Path:
 
 def fails(*options: str) -> str:
     """Run a server that can't start; return the last line of its error message."""
-    command = [*COMMAND, "serve", *options]
-    ran = subprocess.run(command, capture_output=True, text=True, env=clean_environment(), check=False, timeout=240)
+    ran = arbiter_process.ran("serve", *options, env=clean_environment())
     assert ran.returncode == 2
     assert ran.stdout == ""
     assert ran.stderr.count("\n") == 1, ran.stderr

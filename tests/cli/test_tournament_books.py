@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import COMMAND, WAIT_S, Arbiter, clean_environment
+from tests import arbiter_process
+from tests.cli.command import Arbiter, clean_environment
 
 pytestmark = pytest.mark.long
 
@@ -54,12 +55,4 @@ openings = { book = "book.txt", book_first = 2, book_plies = 2 }
 
 def run(file: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Run a tournament in the folder of its file."""
-    return subprocess.run(
-        [*COMMAND, "tournament", "run", str(file), *options],
-        cwd=file.parent,
-        capture_output=True,
-        env=clean_environment(),
-        text=True,
-        timeout=WAIT_S,
-        check=False,
-    )
+    return arbiter_process.ran("tournament", "run", str(file), *options, cwd=file.parent, env=clean_environment())

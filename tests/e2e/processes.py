@@ -10,11 +10,12 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import arbiter_client as arb
 
 from arbiter.runtime.loopback import free_port
+from tests.arbiter_process import ArbiterProcess, ran
 from tests.processes import WAIT_S, empty_store, until
 
 BIN = Path(sys.executable).parent
@@ -31,7 +32,7 @@ class Server:
     admin_token: str = ""
     store: str | None = ""  # by default an SQLite file in the folder; None: the server's own default
     options: Sequence[str] = ()  # options of `arbiter serve`
-    command: Sequence[str | Path] = (BIN / "arbiter", "serve")
+    command: Sequence[str | Path] = ()  # by default `arbiter serve`
     surroundings: Mapping[str, str] = field(default_factory=dict)  # options of its clients
     process: subprocess.Popen[str] | None = None
     metrics: str = ""  # the addresses that the server has printed, with commas between them
@@ -69,13 +70,12 @@ class Server:
         """Start the server, and wait until it says that it listens."""
         store = [] if self.store is None else ["--store", self.store or f"sqlite:///{self.folder / 'arbiter.db'}"]
         with self.log.open("a") as log:
-            self.process = subprocess.Popen(
-                [*self.command, "--listen", self.address, *store, *self.options],
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-                env=self.environment,
-            )
+            words = ["--listen", self.address, *store, *self.options]
+            given: dict[str, Any] = {"env": self.environment, "stdout": subprocess.PIPE, "stderr": log}
+            if self.command:
+                self.process = subprocess.Popen([*self.command, *words], text=True, **given)
+            else:
+                self.process = ArbiterProcess("serve", *words, **given)
         assert self.process.stdout is not None
         for line in self.process.stdout:
             if "shown only now:" in line:
@@ -118,9 +118,7 @@ class Server:
 
     def arbiter(self, *words: str, check: bool = True) -> str:
         """Run a command as a user of this server; return its output."""
-        run = subprocess.run(
-            [BIN / "arbiter", *words], env=self.environment, capture_output=True, text=True, check=False, timeout=1_200
-        )
+        run = ran(*words, env=self.environment)
         assert not check or run.returncode == 0, run.stderr
         return run.stdout
 

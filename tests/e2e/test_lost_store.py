@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 
 import arbiter_client as arb
 import pytest
 
-from tests.e2e.processes import BIN, Server
+from tests.arbiter_process import ran
+from tests.e2e.processes import Server
 from tests.processes import until
 
 pytestmark = pytest.mark.long
@@ -50,10 +50,9 @@ def played(once: Server) -> Iterator[Server]:
 def refused(server: Server) -> str:
     """Start the server, which does not start; return its message."""
     store = f"sqlite:///{server.folder / 'arbiter.db'}"
-    command = [str(BIN / "arbiter"), "serve", "--listen", server.address, "--store", store]
-    ran = subprocess.run(command, env=server.environment, capture_output=True, text=True, check=False, timeout=240)
-    assert ran.returncode == 2
-    return " ".join((ran.stdout + ran.stderr).split())
+    run = ran("serve", "--listen", server.address, "--store", store, env=server.environment)
+    assert run.returncode == 2
+    return " ".join((run.stdout + run.stderr).split())
 
 
 def test_a_deleted_store_is_replaced_by_a_new_one_only_on_request(played: Server) -> None:
