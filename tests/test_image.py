@@ -14,6 +14,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from fcntl import LOCK_EX, flock
+from hashlib import sha256
 from pathlib import Path
 from signal import SIGTERM
 from typing import Any
@@ -38,6 +39,8 @@ BUILDAH = ("buildah", "--root", str(CACHE / "store"), "--runroot", str(CACHE / "
 BASE = "localhost/debian"  #: used instead of the image in the registry
 CERTIFICATES = Path("etc/ssl/certs/ca-certificates.crt")
 USER = 7400
+STAGES = ("libraries", "runtime")  #: of the Dockerfile: below our own code
+STAGES_OF = ("pyproject.toml", "uv.lock", "*/*/pyproject.toml", "deploy/Dockerfile")  #: files that these stages come from
 MOST_MIB = 600  #: 360 of them are libraries, half of these numpy and scipy
 
 
@@ -67,21 +70,30 @@ def compiled(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def container(compiled: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Yield a container of the image; the layers below our own code are cached for the next time."""
+    """Yield a container of the image; the stages below our own code are kept for the next time.
+
+    buildah would read all their files again to know that nothing has changed: that takes most of its time.
+    """
     missing = [program for program in ("buildah", "debootstrap") if shutil.which(program) is None]
     if missing or os.geteuid() != 0:
         pytest.skip(f"to build an image takes root, buildah and debootstrap; missing: {', '.join(missing) or 'root'}")
     CACHE.mkdir(parents=True, exist_ok=True)
     arguments = ("--build-arg", f"BASE={BASE}", "--build-arg", f"COMPILED={compiled}")
-    build = ("--isolation", "chroot", "--layers", *arguments, "--file", DOCKERFILE)
+    build = ("bud", "--isolation", "chroot", *arguments, "--file", DOCKERFILE)
+    files = sorted(path for pattern in STAGES_OF for path in ROOT.glob(pattern))
+    wanted, made_of = sha256(b"".join(path.read_bytes() for path in files)).hexdigest(), CACHE / "stages"
     with (CACHE / "lock").open("w") as lock:
         flock(lock, LOCK_EX)
         buildah("rm", "--all")  # those of a run that was killed
         if not buildah("images", "--quiet", "--filter", f"reference={BASE}"):
             make_base(tmp_path_factory.mktemp("base"))
-        for stage in ("libraries", "runtime"):
-            buildah("bud", *build, "--target", stage, "--tag", f"localhost/{stage}", ROOT)
-        buildah("bud", *build, "--tag", "localhost/arbiter", ROOT)
+            made_of.unlink(missing_ok=True)
+        if not made_of.exists() or made_of.read_text() != wanted:
+            for stage in STAGES:
+                buildah(*build, "--layers", "--target", stage, "--tag", f"localhost/{stage}", ROOT)
+            made_of.write_text(wanted)
+        kept = [f"--build-context={stage}=container-image://localhost/{stage}" for stage in STAGES]
+        buildah(*build, *kept, "--tag", "localhost/arbiter", ROOT)
         made = buildah("from", "localhost/arbiter")
         yield made
         buildah("rm", made)

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.long
 
 
 def test_nothing_is_left_behind(tmp_path: Path) -> None:
-    bench_recovery(RecoveryPlan(matches=2, plies=2, rounds=2, folder=tmp_path), lambda _: None)
+    bench_recovery(RecoveryPlan(matches=2, plies=2, rounds=1, folder=tmp_path), lambda _: None)
     assert not list(tmp_path.iterdir())
     assert not _processes_of(tmp_path)  # a killed server may leave a worker that was just starting
 

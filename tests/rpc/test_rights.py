@@ -23,7 +23,7 @@ from arbiter.service.players.accounts import Scope
 from arbiter.testing.served import Served, served
 from tests.rpc.calls import Metadata, Stubs, refusal_in
 from tests.rpc.methods import METHODS
-from tests.rpc.servers import ONE_OR_TWO, served_by
+from tests.rpc.servers import ONE, ONE_OR_TWO, served_by
 
 CALLERS = ("none", "wrong", "revoked", "play", "organise", "observe", "admin")
 
@@ -472,6 +472,7 @@ async def signs_of(factory: Factory, name: str, relation: str) -> str:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("factory", [ONE, pytest.param(2, id="sharing", marks=pytest.mark.soak)], indirect=True)
 @pytest.mark.parametrize("service", sorted({name.partition(".")[0] for name in TABLE}))
 async def test_every_rpc_treats_each_caller_as_the_table_says(factory: Factory, service: str) -> None:
     wanted = {name: row for name, row in TABLE.items() if name.startswith(f"{service}.")}

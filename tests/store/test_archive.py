@@ -242,7 +242,9 @@ FORGERIES = {
 }
 
 
-@pytest.mark.parametrize("what", FORGERIES)
+@pytest.mark.parametrize(
+    ("url", "what"), [*(("sqlite", what) for what in FORGERIES), ("postgres", "another first number")], indirect=["url"]
+)
 async def test_an_edited_archive_is_refused_with_a_message(url: str, ring: Path, before: Read, what: str) -> None:
     archived(url, ring)
     statement, said = FORGERIES[what]

@@ -57,7 +57,16 @@ async def transcript(stubs: Stubs, match_id: str, metadata: Any) -> list[bytes]:
     return [item.event.record async for part in stream for item in part.items if item.WhichOneof("item") == "event"]
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+@pytest.mark.parametrize(
+    ("kind", "empty"),
+    [
+        ("sqlite", "postgres"),
+        ("postgres", "sqlite"),
+        pytest.param("sqlite", "sqlite", marks=pytest.mark.soak),
+        pytest.param("postgres", "postgres", marks=pytest.mark.soak),
+    ],
+    indirect=["empty"],
+)
 async def test_a_backup_of_a_running_server_is_restored_into_either_database(
     kind: str, request: pytest.FixtureRequest, tmp_path: Path, empty: str
 ) -> None:

@@ -23,7 +23,7 @@ from tests.service.tournaments.test_tournament_verification import KEY, Export, 
 
 pytestmark = pytest.mark.long
 
-SOME: Final = 4  #: lines of a file that are tampered with, in each way
+SOME: Final = 2  #: lines of a file that are tampered with, in each way
 MOST_DECISIONS: Final = 200
 
 
