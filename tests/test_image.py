@@ -40,7 +40,7 @@ BASE = "localhost/debian"  #: used instead of the image in the registry
 CERTIFICATES = Path("etc/ssl/certs/ca-certificates.crt")
 USER = 7400
 STAGES = ("libraries", "runtime")  #: of the Dockerfile: below our own code
-STAGES_OF = ("pyproject.toml", "uv.lock", "*/*/pyproject.toml", "deploy/Dockerfile")  #: files that these stages come from
+STAGES_OF = ("pyproject.toml", "uv.lock", "*/*/pyproject.toml", "deploy/Dockerfile")  #: what they are built from
 MOST_MIB = 600  #: 360 of them are libraries, half of these numpy and scipy
 
 

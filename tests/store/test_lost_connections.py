@@ -72,7 +72,7 @@ class MatchWriter:
                     revision = len(await self._journal.read(self.match_id)) + 1
 
 
-@pytest.mark.parametrize(("how", "times"), [("sessions ended", 5), ("stopped", 1), ("crashed", 1)])
+@pytest.mark.parametrize(("how", "times"), [("sessions ended", 3), ("stopped", 1), ("crashed", 1)])
 async def test_nothing_acknowledged_is_lost_with_a_connection(
     running: Cluster, postgres: str, how: str, times: int
 ) -> None:

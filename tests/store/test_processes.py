@@ -13,12 +13,12 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import arbiter_client as arb
 import pytest
 from playwright.async_api import Page, async_playwright, expect
 
+from arbiter.cli.app import run
 from arbiter.errors import OperatorError
 from arbiter.games import registry
 from arbiter.keys.key_ring import holds
@@ -28,6 +28,7 @@ from arbiter.runtime.loop import PAGE_NICE
 from arbiter.runtime.loopback import free_port
 from arbiter.runtime.own_postgres import LONGEST_SOCKET, OwnPostgres, running
 from arbiter.testing.served import PATIENT_MS
+from tests.cli.command import Arbiter
 from tests.clients.toolchains import require
 from tests.documents import block
 from tests.e2e.evidence import ENDS_OF_AN_OUTAGE, events_of
@@ -212,59 +213,52 @@ async def check(client: arb.Client, made: list[str]) -> None:
     assert {("interrupted", "drain"), ("interrupted", "restart")} <= kinds
 
 
-def refused(folder: Path, *options: str, listen: str = "127.0.0.1:0") -> str:
-    """Run `arbiter serve` with options with which it can't start; return what it says."""
-    ran = subprocess.run(
-        [BIN / "arbiter", "serve", "--processes", "2", "--listen", listen, *options],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=WAIT_S,
-    )
-    assert ran.returncode == 2
-    assert ran.stdout == ""
-    assert ran.stderr.count("\n") == 1, ran.stderr
-    return ran.stderr
-
-
 def test_what_keeps_several_processes_from_starting_is_said_in_one_line(
-    own_postgres: None, folder: Path, monkeypatch: pytest.MonkeyPatch
+    own_postgres: None, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    def refused(*options: str, listen: str = "127.0.0.1:0") -> str:
+        """Run `arbiter serve` with options with which it can't start; return what it says."""
+        code = run(("serve", "--processes", "2", "--listen", listen, *options))
+        out, err = capfd.readouterr()
+        assert (code, out, err.count("\n")) == (2, "", 1), err
+        return err
+
+    monkeypatch.chdir(folder)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        assert f"can't listen on {address} (listen)" in refused(folder, listen=address)
-    assert "can't share an SQLite file" in refused(folder, "--store", "sqlite:///arbiter.db")
+        assert f"can't listen on {address} (listen)" in refused(listen=address)
+    assert "can't share an SQLite file" in refused("--store", "sqlite:///arbiter.db")
     store = "postgresql://arbiter@/arbiter?host=/nowhere"
-    assert "/nowhere" in refused(folder, "--store", store)
+    assert "/nowhere" in refused("--store", store)
     monkeypatch.setenv("ARBITER_POSTGRES_PROGRAMS", str(folder))
-    assert "PostgreSQL's programs (initdb, postgres) are not in" in refused(folder)
+    assert "PostgreSQL's programs (initdb, postgres) are not in" in refused()
     assert not list(folder.iterdir())
 
 
-def test_without_servers_it_runs_for_commands_that_need_the_store_alone(own_postgres: None, folder: Path) -> None:
-    def doctor() -> tuple[int, str]:
-        ran = subprocess.run([BIN / "arbiter", "doctor"], **surroundings, capture_output=True)
-        return ran.returncode, ran.stdout
+def test_without_servers_it_runs_for_commands_that_need_the_store_alone(
+    arbiter: Arbiter, own_postgres: None, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def doctor() -> str:
+        ran = arbiter("doctor")
+        assert ran.code == 0, ran.err
+        return ran.out
 
-    surroundings: dict[str, Any] = {"cwd": folder, "text": True, "env": {**os.environ, "ARBITER_POSTGRES": "pg"}}
-    code, said = doctor()
-    assert code == 0
-    assert "is not made yet\tthe first start makes it" in said
-    with subprocess.Popen([BIN / "arbiter", "store", "postgres"], **surroundings, stdout=subprocess.PIPE) as process:
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("ARBITER_POSTGRES", "pg")
+    assert "is not made yet\tthe first start makes it" in doctor()
+    with subprocess.Popen([BIN / "arbiter", "store", "postgres"], text=True, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == (
             f"PostgreSQL runs: --store 'postgresql://arbiter@/arbiter?host={folder}/pg' "
             f"--keys {folder}/pg.keys. Ctrl-C stops.\n"
         )
-        code, said = doctor()
-        assert code == 0
+        said = doctor()
         assert f"in {folder}/pg runs" in said
         assert "is empty\tthe first start makes it" in said
         process.send_signal(signal.SIGINT)
         assert process.stdout.read() == "Stopped.\n"
         assert process.wait(WAIT_S) == 0
-    assert "does not run now" in doctor()[1]
+    assert "does not run now" in doctor()
 
 
 class TestOwnPostgres:

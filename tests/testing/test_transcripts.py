@@ -79,10 +79,10 @@ def flipped(line: bytes, path: tuple[str | int, ...], number: int) -> bytes:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("share", [5, pytest.param(1, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("share", [10, pytest.param(1, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("name", NAMES)
 def test_every_field_counts(name: str, share: int) -> None:
-    """`make test` changes one field of five, `make soak` each."""
+    """`make test` changes one field of ten, `make soak` each."""
     lines = data(name).splitlines(keepends=True)
     for number, line in enumerate(lines, 1):
         for count, path in list(enumerate(leaves(decode(line)), number))[number % share :: share]:
@@ -93,10 +93,12 @@ def test_every_field_counts(name: str, share: int) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("share", [5, pytest.param(1, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("name", NAMES)
-def test_every_line_counts(name: str) -> None:
+def test_every_line_counts(name: str, share: int) -> None:
+    """`make test` changes one line of five, and the last one; `make soak` each."""
     lines = data(name).splitlines(keepends=True)
-    for number in range(len(lines)):
+    for number in {*range(0, len(lines), share), len(lines) - 1}:
         before, line, after = lines[:number], lines[number], lines[number + 1 :]
         for damaged in ([*before, *after], [*before, line, line, *after], [*before, *after[:1], line, *after[1:]][:-1]):
             with pytest.raises(TranscriptError):
