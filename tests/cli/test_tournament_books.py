@@ -24,6 +24,7 @@ name = "cup"
 format = "round_robin"
 games = ["breakthrough"]
 time = "60s"
+rated = false
 options = { cycles = 2 }
 openings = { book = "book.txt", book_first = 2, book_plies = 2 }
 """

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from playwright.async_api import expect
+import pytest_asyncio
+from playwright.async_api import Page, expect
 
 from arbiter.games import registry
 from arbiter.matches.commands import Abort, Create
@@ -28,8 +30,15 @@ DRAWN = """() => Object.fromEntries([...document.querySelectorAll("svg.board > g
 """Returns the elements in each layer of a board, without the order of elements of one kind."""
 
 
-async def test_a_match_is_viewed_to_its_end_stepped_through_and_verified(server: Served, browser: Open) -> None:
-    async with playing(server, "hop-it") as match, browser() as page:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def page(browser: Open) -> AsyncIterator[Page]:
+    """Return one window for the tests that leave it as it was: to open another costs half a second."""
+    async with browser() as window:
+        yield window
+
+
+async def test_a_match_is_viewed_to_its_end_stepped_through_and_verified(server: Served, page: Page) -> None:
+    async with playing(server, "hop-it") as match:
         await page.goto(match.address)
         moves = await match.moves(3)
         listed = page.locator("[data-moves] li")
@@ -57,9 +66,9 @@ async def test_a_match_is_viewed_to_its_end_stepped_through_and_verified(server:
 
 @pytest.mark.parametrize("game", [*registry.SEED, "chess"])
 async def test_a_board_that_was_updated_move_by_move_equals_the_servers_drawing(
-    server: Served, browser: Open, game: str
+    server: Served, page: Page, game: str
 ) -> None:
-    async with playing(server, game) as match, browser() as page:
+    async with playing(server, game) as match:
         await page.goto(match.address)
         await match.moves(8)
         await expect(page.locator("output")).to_have_text("8/8")
@@ -73,23 +82,22 @@ async def test_a_board_that_was_updated_move_by_move_equals_the_servers_drawing(
         assert drawn == await page.evaluate(DRAWN)
 
 
-async def test_letters_on_pieces_are_a_setting_that_the_browser_keeps(server: Served, browser: Open) -> None:
+async def test_letters_on_pieces_are_a_setting_that_the_browser_keeps(page: Page) -> None:
     displayed = """() => [".of-shape", ".of-letters"].map((name) =>
       getComputedStyle(document.querySelector(name)).display)"""
-    async with browser() as page:
-        await page.goto("/games/pondlife")
-        assert await page.evaluate(displayed) == ["inline", "none"]
-        await page.check("[data-letters]")
-        assert await page.evaluate(displayed) == ["none", "inline"]
-        await page.goto("/games/pondlife")
-        await expect(page.locator("[data-letters]")).to_be_checked()
-        assert await page.evaluate(displayed) == ["none", "inline"]
-        await page.uncheck("[data-letters]")
-        assert await page.evaluate(displayed) == ["inline", "none"]
+    await page.goto("/games/pondlife")
+    assert await page.evaluate(displayed) == ["inline", "none"]
+    await page.check("[data-letters]")
+    assert await page.evaluate(displayed) == ["none", "inline"]
+    await page.goto("/games/pondlife")
+    await expect(page.locator("[data-letters]")).to_be_checked()
+    assert await page.evaluate(displayed) == ["none", "inline"]
+    await page.uncheck("[data-letters]")
+    assert await page.evaluate(displayed) == ["inline", "none"]
 
 
-async def test_a_moving_piece_keeps_its_element(server: Served, browser: Open) -> None:
-    async with playing(server, "hop-it") as match, browser() as page:
+async def test_a_moving_piece_keeps_its_element(server: Served, page: Page) -> None:
+    async with playing(server, "hop-it") as match:
         await page.goto(match.address)
         moved = 0
         for ply in range(1, 5):
@@ -176,8 +184,8 @@ async def test_boards_of_the_front_page_are_live(server: Served, browser: Open) 
         assert len(await pieces.all()) in (2, 3)  # pods placed, or moved
 
 
-async def test_the_end_of_a_match_shows_the_expected_scores(server: Served, browser: Open) -> None:
-    async with playing(server, "hop-it") as match, browser() as page:
+async def test_the_end_of_a_match_shows_the_expected_scores(server: Served, page: Page) -> None:
+    async with playing(server, "hop-it") as match:
         await page.goto(match.address)
         await match.moves(4, evaluation=700)
         await expect(page.locator("[data-moves] li")).to_have_count(4)
@@ -193,20 +201,19 @@ async def test_the_end_of_a_match_shows_the_expected_scores(server: Served, brow
         await expect(page.locator("[data-animation]")).to_be_visible()
 
 
-async def test_the_front_page_shows_the_next_match_without_a_reload(server: Served, browser: Open) -> None:
-    async with browser() as page:
-        await page.goto(str(server.running.page))
-        await expect(page.locator("h1")).to_have_text("Nothing is being played now")
-        async with playing(server, "hop-it") as match:
-            await expect(page.locator(".card")).to_have_count(1)
-            await match.moves(1)
-            await expect(page.locator(".card [data-said]")).to_have_text("ply 1")
-            await match.resign()
-            await expect(page.locator(".card")).to_have_count(0)
+async def test_the_front_page_shows_the_next_match_without_a_reload(server: Served, page: Page) -> None:
+    await page.goto(str(server.running.page))
+    await expect(page.locator("h1")).to_have_text("Nothing is being played now")
+    async with playing(server, "hop-it") as match:
+        await expect(page.locator(".card")).to_have_count(1)
+        await match.moves(1)
+        await expect(page.locator(".card [data-said]")).to_have_text("ply 1")
+        await match.resign()
+        await expect(page.locator(".card")).to_have_count(0)
 
 
-async def test_a_new_match_is_added_to_those_on_the_front_page(server: Served, browser: Open) -> None:
-    async with playing(server, "hop-it") as first, browser() as page:
+async def test_a_new_match_is_added_to_those_on_the_front_page(server: Served, page: Page) -> None:
+    async with playing(server, "hop-it") as first:
         await page.goto(str(server.running.page))
         await expect(page.locator(".card")).to_have_count(1)
         async with playing(server, "hop-it") as second:
@@ -239,8 +246,8 @@ async def test_a_person_signs_in_and_out(server: Served, browser: Open) -> None:
         assert [each["name"] for each in await page.context.cookies()] == []
 
 
-async def test_the_legal_moves_of_a_ply_are_shown(server: Served, browser: Open) -> None:
-    async with playing(server, "hop-it") as match, browser() as page:
+async def test_the_legal_moves_of_a_ply_are_shown(server: Served, page: Page) -> None:
+    async with playing(server, "hop-it") as match:
         await match.moves(2)
         await match.resign()
         await page.goto(f"{match.address}?ply=0")
