@@ -106,6 +106,7 @@ def test_a_killed_run_takes_all_its_processes_along(tmp_path: Path) -> None:
         wait_for_end(process)
 
 
+@pytest.mark.soak
 def test_a_dead_bot_and_a_dead_server_are_started_again(tmp_path: Path) -> None:
     run = begin(tmp_path, *LONG)
     watched = page("".join(heard(run, " 1/2  hop-it: ")))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 from arbiter.drawing.text_drawing import draw
-from arbiter.games import registry
-from arbiter.games.rule_sheet import examples
+from arbiter.games import registry, rule_sheet
 from tests.cli.command import Arbiter
 from tests.plugins.installed import installed
 
@@ -119,12 +119,15 @@ def test_show_names_a_path_that_it_can_not_write(arbiter: Arbiter, tmp_path: Pat
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", registry.classes())
-def test_the_rules_are_shown_with_moves_and_positions(arbiter: Arbiter, name: str) -> None:
+def test_the_rules_are_shown_with_moves_and_positions(
+    arbiter: Arbiter, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rule_sheet, "examples", cache(rule_sheet.examples))  # the command finds them, which takes long
     game = registry.game(name)
     out = arbiter("rules", "show", name).out
     assert out.startswith(registry.rules_text(game).rstrip())
     assert f"    {game.text(game.initial())}\n" in out
-    shown = examples(game)
+    shown = rule_sheet.examples(game)
     assert shown
     for example in shown:
         assert f"- `{example.move}` {example.words}\n" in out
@@ -132,9 +135,9 @@ def test_the_rules_are_shown_with_moves_and_positions(arbiter: Arbiter, name: st
 
 @pytest.mark.long
 def test_examples_of_moves_have_every_kind() -> None:
-    words = [example.words for example in examples(registry.game("pondlife"))]
+    words = [example.words for example in rule_sheet.examples(registry.game("pondlife"))]
     assert [each.split(", then ")[1:] for each in words[:3]] == [[], ["pays an egg"], ["hatches a frog on e1"]]
-    words = [example.words for example in examples(registry.game("hop-it"))]
+    words = [example.words for example in rule_sheet.examples(registry.game("hop-it"))]
     assert any(each.startswith("hops from ") for each in words)
     assert any("takes pieces of" in each for each in words)
     assert any("makes another piece of one" in each for each in words)

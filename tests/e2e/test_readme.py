@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from tests.arbiter_process import ran
+from tests.cli.command import clean_environment
 from tests.e2e.processes import BIN, Server
 
 pytestmark = pytest.mark.long
@@ -49,11 +50,10 @@ def test_the_next_commands_use_the_same_bot(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)  # a bot that root starts in a sandbox runs as another user
     (tmp_path / "my_bot.py").write_text(code)
     (tmp_path / "cup.toml").write_text(CUP.replace("PYTHON", sys.executable))
-    arbiter = [sys.executable, "-m", "arbiter"]
     command = f"{sys.executable} my_bot.py"
     for arguments in (["conformance", "--bot", command, "--only", "turns.gap"], ["tournament", "run", "cup.toml"]):
-        ran = subprocess.run([*arbiter, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert ran.returncode == 0, ran.stdout + ran.stderr
+        run = ran(*arguments, cwd=tmp_path, env=clean_environment())
+        assert run.returncode == 0, run.stdout + run.stderr
 
 
 CUP = """
