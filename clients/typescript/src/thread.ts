@@ -63,6 +63,9 @@ export interface PlayingSession {
   close(): Promise<void>;
 }
 
+/** Whether sessions shall have threads: tests of what is alike without one save its start, which loads all modules. */
+export const threads = { wanted: true };
+
 /** Returns a session and its connection. */
 export function sessionOf(
   { connection, introduction }: Assignment,
@@ -80,8 +83,9 @@ export function sessionOf(
  */
 export function startSession(assignment: Assignment, told: Told): PlayingSession {
   const file = workerFile();
-  if (file) return new SessionThread(file, assignment, told);
-  told.log("debug", "this program is one file: pings are answered only while the bot lets other work run");
+  if (file && threads.wanted) return new SessionThread(file, assignment, told);
+  if (!file)
+    told.log("debug", "this program is one file: pings are answered only while the bot lets other work run");
   return new SessionHere(assignment, told);
 }
 

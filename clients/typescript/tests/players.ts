@@ -2,6 +2,7 @@
 
 import type { TestContext } from "node:test";
 import { Bot, type Choice, type PlayOptions, play, type Turn } from "game-arbiter-client";
+import { threads } from "../src/thread.js";
 import type { Peer } from "./peer.js";
 
 /** Makes its choices one after the other, and keeps its turns. */
@@ -32,8 +33,14 @@ export interface Playing {
   readonly logged: string[];
 }
 
-/** Plays a bot on a peer until the test is over. */
-export function playing(t: TestContext, peer: Peer, bot: Bot, options: PlayOptions = {}): Playing {
+/** Plays a bot on a peer until the test is over, in the thread of the tests unless `threaded`. */
+export function playing(
+  t: TestContext,
+  peer: Peer,
+  bot: Bot,
+  { threaded = false, ...options }: PlayOptions & { threaded?: boolean } = {},
+): Playing {
+  threads.wanted = threaded;
   const told = new AbortController();
   const logged: string[] = [];
   const log = (level: string, text: string) => level === "info" || logged.push(`${level} ${text}`);

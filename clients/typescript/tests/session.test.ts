@@ -62,7 +62,7 @@ class Thinker extends Bot {
 test("a bot says who it is and plays a match", async (t) => {
   const peer = await Peer.start();
   const bot = new Fixed();
-  const { done } = playing(t, peer, bot, { matches: 1 });
+  const { done } = playing(t, peer, bot, { matches: 1, threaded: true });
   const stream = await peer.stream();
   assert.deepEqual(stream.metadata.get("authorization"), ["Bearer secret"]);
   const hello = await stream.meet();
@@ -128,7 +128,7 @@ test("pings are answered at once, while the bot thinks", async (t) => {
 
 test("unanswered requests are sent again in their old order, with their old ids", async (t) => {
   const peer = await Peer.start();
-  playing(t, peer, new Scripted({ offerDraw: "a" }, "b", "c"));
+  playing(t, peer, new Scripted({ offerDraw: "a" }, "b", "c"), { threaded: true });
   const first = await peer.met();
   first.say(turn(0));
   const offer = await first.read("offerDraw");
@@ -195,7 +195,7 @@ test("a server that is silent for longer than its hello says is left", async (t)
 
 test("a server that says no hello is a connection that never was", async (t) => {
   const peer = await Peer.start();
-  const { done } = playing(t, peer, new Scripted(), { patienceMs: 0 });
+  const { done } = playing(t, peer, new Scripted(), { patienceMs: 0, threaded: true });
   (await peer.stream()).end(refusal("STORE_UNAVAILABLE", "UNAVAILABLE"));
   await assert.rejects(
     done,
@@ -215,7 +215,7 @@ test("a first try that takes longer than the patience is not the last", async (t
 test("a server that is not there is waited for as long as the patience lasts", async (t) => {
   const peer = await Peer.start();
   peer.close();
-  const { done } = playing(t, peer, new Scripted(), { patienceMs: 200 });
+  const { done } = playing(t, peer, new Scripted(), { patienceMs: 200, threaded: true });
   await assert.rejects(
     done,
     (error) => error instanceof ConnectionFailed && /is it running there/.test(error.message),
@@ -320,7 +320,7 @@ test("an outage is two lines, and hooks are told of it", async (t) => {
     told.push(`disconnected: ${error.message}`);
     throw new Error("a hook that fails");
   };
-  playing(t, peer, new Scripted(), { log, hooks: { connected, disconnected } });
+  playing(t, peer, new Scripted(), { log, hooks: { connected, disconnected }, threaded: true });
   (await peer.met()).end(refusal("DRAINING", "UNAVAILABLE"));
   for (const _ of [1, 2, 3]) {
     const stream = await peer.stream();
