@@ -1,11 +1,21 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.clients.forking import forking
+
 SLOWEST = ("test_typescript", "test_rust", "test_java")  #: modules, by how long they keep a worker busy
 HERE = f"{Path(__file__).parent}/"
+
+
+@pytest.fixture
+def forked() -> Iterator[dict[str, str]]:
+    """Return an environment in which the tests of a client start arbiters quickly."""
+    with forking() as program:
+        yield {"ARBITER_COMMAND": program}
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -17,9 +17,9 @@ TOOLS = ("g++", "cmake", "ninja", "protoc", "grpc_cpp_plugin", "git")
 
 
 @pytest.mark.timeout(3_600)
-def test_the_cpp_client() -> None:
+def test_the_cpp_client(forked: dict[str, str]) -> None:
     require(*TOOLS, "openssl", why="the C++ client is built and tested")
-    said = run("cpp", ["cmake", "-P", "cmake/alone.cmake", "default"])
+    said = run("cpp", ["cmake", "-P", "cmake/alone.cmake", "default"], forked)
     passed = re.search(r"\[  PASSED  \] (\d+) tests", said)
     assert passed is not None, said
     assert int(passed[1]) > 0, said

@@ -21,11 +21,11 @@ WHY = "the Go client is built by one, its tests' certificates by the other"
 
 
 @pytest.mark.timeout(3_600)
-def test_the_go_client() -> None:
+def test_the_go_client(forked: dict[str, str]) -> None:
     require("go", "openssl", "cc", why=f"{WHY}; the detector of data races is linked by a C compiler")
     assert run("go", ["gofmt", "-l", "."]) == ""
     run("go", ["go", "vet", "./..."])
-    said = run("go", ["go", "test", "-race", "-json", "-count=1", "-timeout=40m", "./..."])
+    said = run("go", ["go", "test", "-race", "-json", "-count=1", "-timeout=40m", "./..."], forked)
     events = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
     passed = sum(event["Action"] == "pass" and "Test" in event for event in events)
     assert passed > 0, said

@@ -19,9 +19,9 @@ BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  #: the second compiler does 
 
 
 @pytest.mark.timeout(3_600)
-def test_the_java_client() -> None:
+def test_the_java_client(forked: dict[str, str]) -> None:
     require("java", "mvn", "openssl", why="the Java client is built by them, its tests' certificates by openssl")
-    said = run("java", ["mvn", "-B", "--no-transfer-progress", "-Pstrict", "package"])
+    said = run("java", ["mvn", "-B", "--no-transfer-progress", "-Pstrict", "package"], forked)
     mark_built("java")
     totals = re.findall(r"^\[\w+\] Tests run: (\d+), Failures: 0, Errors: 0, Skipped: 0\s*$", said, re.MULTILINE)
     assert totals, said
