@@ -155,7 +155,8 @@ gen: setup ## generate the code of the protocol: Python, and Go, Rust and TypeSc
 	$(BIN)/python protos/generate.py
 	@if command -v go >/dev/null; then $(BIN)/python clients/go/generate.py; \
 	  else echo "left out: the code of the Go client, because there is no go"; fi
-	@if command -v cargo >/dev/null; then cd clients/rust/tools && cargo run --quiet --locked; \
+	@if command -v cargo >/dev/null; then cd clients/rust/tools && cargo run --quiet --locked && \
+	  cat ../../../protos/arbiter/v1/*.proto Cargo.lock src/main.rs | sha256sum > made_from.sha256; \
 	  else echo "left out: the code of the Rust client, because there is no cargo"; fi
 	@if command -v npm >/dev/null; then cd clients/typescript && npm install --silent --no-save && npm run --silent generate; \
 	  else echo "left out: the code of the TypeScript client, because there is no npm"; fi
