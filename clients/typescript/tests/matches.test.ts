@@ -24,7 +24,7 @@ import { start } from "./programs.js";
 import { soon, until } from "./queue.js";
 
 /** Plies of a game with a thousand legal moves a turn. */
-const FEW = 12;
+const FEW = 4;
 
 /** Plays the first legal move, and keeps what it is told. */
 class First extends Bot {
