@@ -23,6 +23,13 @@ METRICS = "The metrics are at "  #: how the line begins that a server prints abo
 PAGE = "The page is at "
 
 
+def started(program: str | Path, *words: str | Path, **given: Any) -> subprocess.Popen[str]:
+    """Start a program; `arbiter` is forked, without the imports."""
+    if program == BIN / "arbiter":
+        return ArbiterProcess(*map(str, words), **given)
+    return subprocess.Popen([program, *words], text=True, **given)
+
+
 @dataclass
 class Server:
     """A server process on a folder: it can be killed, and restarted on the same store."""
@@ -32,7 +39,7 @@ class Server:
     admin_token: str = ""
     store: str | None = ""  # by default an SQLite file in the folder; None: the server's own default
     options: Sequence[str] = ()  # options of `arbiter serve`
-    command: Sequence[str | Path] = ()  # by default `arbiter serve`
+    command: Sequence[str | Path] = (BIN / "arbiter", "serve")
     surroundings: Mapping[str, str] = field(default_factory=dict)  # options of its clients
     process: subprocess.Popen[str] | None = None
     metrics: str = ""  # the addresses that the server has printed, with commas between them
@@ -70,12 +77,8 @@ class Server:
         """Start the server, and wait until it says that it listens."""
         store = [] if self.store is None else ["--store", self.store or f"sqlite:///{self.folder / 'arbiter.db'}"]
         with self.log.open("a") as log:
-            words = ["--listen", self.address, *store, *self.options]
-            given: dict[str, Any] = {"env": self.environment, "stdout": subprocess.PIPE, "stderr": log}
-            if self.command:
-                self.process = subprocess.Popen([*self.command, *words], text=True, **given)
-            else:
-                self.process = ArbiterProcess("serve", *words, **given)
+            words = ("--listen", self.address, *store, *self.options)
+            self.process = started(*self.command, *words, env=self.environment, stdout=subprocess.PIPE, stderr=log)
         assert self.process.stdout is not None
         for line in self.process.stdout:
             if "shown only now:" in line:
@@ -145,9 +148,7 @@ class Server:
         """Run a program beside the server while the context lasts, in a folder and with extra variables."""
         environment = {**self.environment, **(surroundings or {})}
         with (self.folder / "programs.log").open("a") as log:
-            process = subprocess.Popen(
-                [str(word) for word in command], cwd=folder, env=environment, stdout=log, stderr=log, text=True
-            )
+            process = started(*command, cwd=folder, env=environment, stdout=log, stderr=log)
         try:
             yield process
         finally:
