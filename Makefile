@@ -89,8 +89,8 @@ COMMITS := tests/store/test_writer.py tests/store/test_journal.py tests/store/te
   tests/store/test_commit_thread.py
 # The tests of the compiled modules: the short tests of the modules themselves, of commits, and of the bytes of golden
 # transcripts; matches with faults, and requests that are repeated; a real server that is killed, alone and as one of
-# two; several servers in virtual time; and the installation of the distribution, with a game played on it. Tests with
-# many random inputs or a slow reference run on the interpreted modules only; `make soak` runs all on both.
+# two; and the installation of the distribution, with a game played on it. Tests with many random inputs or a slow
+# reference run on the interpreted modules only; `make soak` runs all on both.
 # tests/test_compiled_tests.py compares these lists with the modules that are compiled.
 OF_MODULES := tests/boards tests/event_json tests/games tests/matches tests/wire tests/service/matches \
   tests/service/observing tests/service/play tests/service/sharing tests/service/test_token_bucket.py \

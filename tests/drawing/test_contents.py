@@ -46,7 +46,7 @@ def line(game: AnyGame, seed: int, plies: int) -> list[tuple[Any, str, Any]]:
 @pytest.mark.parametrize("variant", [*EACH, "elevation(tiles=20)"])
 def test_every_piece_occurs_once_and_every_symbol_is_known(variant: str) -> None:
     game, known = registry.game(variant), symbols(registry.game(variant))
-    for before, move, position in line(game, 3, 120):
+    for before, move, position in line(game, 3, 60):
         shown = contents(game, position, game.steps(before, move), before)
         standing = {cell: text for item in shown.pieces for cell, text in ((cell, item.text) for cell in item.cells)}
         pieces = game.pieces(position)
@@ -62,7 +62,7 @@ def test_every_piece_occurs_once_and_every_symbol_is_known(variant: str) -> None
 @pytest.mark.parametrize("variant", [each for each in EACH if each.values != ("pods(size=10)",)])
 def test_contents_are_small(variant: str) -> None:
     game = registry.game(variant)
-    for before, move, position in line(game, 5, 150):
+    for before, move, position in line(game, 5, 100):
         shown = as_json(contents(game, position, game.steps(before, move), before))
         assert len(json.dumps(shown, separators=(",", ":"))) <= MOST_BYTES
 

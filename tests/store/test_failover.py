@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import random
 import signal
-import subprocess
 from collections.abc import AsyncIterable, Awaitable, Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, nullcontext
 from pathlib import Path
@@ -26,11 +25,12 @@ from sqlalchemy.engine import make_url
 
 from arbiter.errors import Reason
 from arbiter.runtime.loopback import free_port
+from tests.arbiter_process import ran
 from tests.bus.changing import ChangingBus, changing_bus
 from tests.e2e.crashing import CrashPlan
 from tests.e2e.crashing_server import LONGEST_S, CrashingServer, crashing_server
 from tests.e2e.evidence import events_of
-from tests.e2e.processes import BIN, Server
+from tests.e2e.processes import Server
 from tests.processes import until
 from tests.rpc.calls import refused
 from tests.store.postgres import Cluster
@@ -370,9 +370,9 @@ def test_arbiter_serve_starts_any_number_of_times_on_one_store(postgres: str, tm
         until(lambda: [each.match_id for each in first.list_matches()] == [match.match_id])
         environment = servers[0].environment | {"ARBITER_TOKEN": token}
         environment["ARBITER_SERVER"] = f"127.0.0.1:{free_port()},{servers[1].address}"
-        command = [str(BIN / "arbiter"), "match", "list"]
-        listed = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=LONGEST_S)
-        assert "alice" in listed.stdout, "a command takes the next address if nobody is at the first one"
+        assert "alice" in ran("match", "list", env=environment).stdout, (
+            "a command takes the next address if nobody is at the first one"
+        )
         said = servers[0].arbiter("migrate", "--store", postgres)
         assert "which is the newest" in said
         refused = servers[0].arbiter("store", "rebuild", "--store", postgres, check=False)

@@ -23,7 +23,7 @@ from tests.e2e.evidence import ENDS_OF_AN_OUTAGE, events_of
 PLAYERS = ("anna", "ben", "cleo", "dan")
 MATCHES = 6
 KILLS = 2
-MOVES_BETWEEN = 20
+MOVES_BETWEEN = 12
 
 
 class Slow(arb.Bot):
