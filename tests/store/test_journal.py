@@ -218,7 +218,7 @@ async def test_places_go_on_after_a_commit_that_failed(url: str) -> None:
         reader.close()
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 31, 512, 513, 1_500])
+@pytest.mark.parametrize("count", [1, 3, 513, 1_500])
 async def test_any_number_of_records_is_stored_at_once(store: Store, count: int) -> None:
     journal = store.journal
     await journal.append(opening("a", count))
@@ -232,7 +232,7 @@ async def test_any_number_of_records_is_stored_at_once(store: Store, count: int)
         await journal.append(Append(records("a", count + 2, count)))
 
 
-@pytest.mark.parametrize("count", [1, 2, 511, 512, 1_500])
+@pytest.mark.parametrize("count", [1, 511, 512, 1_500])
 async def test_an_append_of_several_statements_is_stored_completely_or_not_at_all(url: str, count: int) -> None:
     async with open_store(url) as store:
         journal = store.journal
