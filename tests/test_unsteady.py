@@ -109,7 +109,7 @@ def test_a_test_that_ended_its_worker_is_played_again(project: Path) -> None:
     assert "test_planted.py::test_dying_0: worker 'gw" in said
 
 
-@pytest.mark.parametrize(("unsteady", "status"), [pytest.param(5, 0, marks=pytest.mark.soak), (6, 1)])
+@pytest.mark.parametrize(("unsteady", "status"), [(5, 0), (6, 1)])
 def test_more_than_five_unsteady_tests_fail_the_run(project: Path, unsteady: int, status: int) -> None:
     plant(project, unsteady=unsteady)
     assert run(project).returncode == 0
