@@ -19,7 +19,7 @@ from arbiter.matches.match import Phase, with_position
 from arbiter.testing.served import Served
 from arbiter.web.choices import picks
 
-PATIENCE_MS: Final = 60_000  #: milliseconds: a busy machine is slow; otherwise everything appears at once
+PATIENCE_MS: Final = 240_000  #: milliseconds: a busy machine is slow; otherwise everything appears at once
 expect.set_options(timeout=PATIENCE_MS)
 
 Open: TypeAlias = Callable[..., AbstractAsyncContextManager[Page]]
