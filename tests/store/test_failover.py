@@ -268,11 +268,22 @@ async def create_visit(client: arb.Client, request_id: str) -> str:
     return made.match_id
 
 
+async def create_token(workload: Workload, client: arb.Client, name: str, scopes: Sequence[arb.Scope]) -> str:
+    """Return a new token: the client does not repeat this, and the server may just have lost its store."""
+    while True:
+        try:
+            return (await client.create_token(name, scopes=scopes)).secret
+        except arb.ArbiterError as error:
+            if not error.temporary:
+                raise
+            await workload.answers(1)
+
+
 async def begin_visit(workload: Workload, address: str) -> Visit:
     """Create a match at a server, in which a visitor is to move there."""
     scopes = (arb.Scope.PLAY, arb.Scope.OBSERVE)
     async with arb.Client(address, token=workload.token, patience_s=LONGEST_S) as client:
-        visitor, _ = [(await client.create_token(name, scopes=scopes)).secret for name in VISITORS]
+        visitor, _ = [await create_token(workload, client, name, scopes) for name in VISITORS]
         match_id = await create_visit(client, f"{VISIT} 1")
     async with arb.Client(address, token=visitor, patience_s=LONGEST_S) as client:  # so the server knows the token
         first, *_ = await client.legal_moves(arb.MatchPly(match_id, 0))
