@@ -44,6 +44,7 @@ def test_every_reason_says_what_it_means(reason: Reason) -> None:
     assert reason.meaning or reason.always
 
 
+@pytest.mark.long
 def test_every_reason_of_the_server_is_used() -> None:
     used = {
         node.attr

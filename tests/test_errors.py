@@ -79,6 +79,7 @@ def made() -> Iterator[tuple[str, Reason, set[str]]]:
                 yield where, Reason[said.attr], {word.arg for word in node.keywords if word.arg is not None}
 
 
+@pytest.mark.long
 def test_every_refusal_is_made_with_the_facts_of_its_reason() -> None:
     places = list(made())
     assert len(places) > 40

@@ -49,6 +49,7 @@ def named() -> set[str]:
     return {name for row in rows for name in re.findall(r"`([\w/]+/test_\w+\.py)`", row.split(" | ")[1])}
 
 
+@pytest.mark.long
 def test_the_table_names_each_module_with_a_long_form_and_no_other() -> None:
     assert with_long_form() - named() == set(), "say in tests/README.md, What runs where, what runs in which command"
     assert named() - with_long_form() == set(), "these modules have no long form"

@@ -109,6 +109,7 @@ def rendered() -> list[dict[str, Any]]:
     return list(yaml.safe_load_all(made.stdout))
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)  # without kubectl, kustomize is compiled
 def test_what_kustomize_makes_is_valid_and_goes_together() -> None:
     made = rendered()

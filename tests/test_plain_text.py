@@ -22,6 +22,7 @@ def test_what_is_shown_can_be_printed(text: str) -> None:
     assert (shown == text) == is_plain(text, len(text))
 
 
+@pytest.mark.long
 @given(st.recursive(st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=4))
 def test_json_is_shown_with_its_values(value: object) -> None:
     text = plain_json(json.dumps(value, ensure_ascii=False, indent=2))

@@ -98,9 +98,9 @@ def everything() -> dict[str, Path]:
     return modules("arbiter", "clients", "protos", "tests") | {"hatch_build.py": ROOT / "hatch_build.py"}
 
 
-def long_functions(place: str, tree: ast.Module) -> Iterator[str]:
+def long_functions(place: str, nodes: Iterable[ast.AST]) -> Iterator[str]:
     """Yield PATH:NAME of each function with too many lines."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             assert node.end_lineno is not None
             if node.end_lineno - node.lineno + 1 > MOST_OF_FUNCTION:
@@ -113,10 +113,10 @@ def name_of(place: str) -> str:
     return path.removesuffix("/__init__").removesuffix("/__main__").replace("/", ".")
 
 
-def used(place: str, tree: ast.Module) -> Iterator[str]:
+def used(place: str, nodes: Iterable[ast.AST]) -> Iterator[str]:
     """Yield the names that a module imports or has as a word of a text, such as `arbiter.bench.echo`, and more."""
     package = name_of(str(Path(place).parent / "__init__.py"))
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (each.name for each in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -164,13 +164,13 @@ def found() -> dict[str, Found]:
 
 def found_in(place: str, text: str) -> Found:
     """Return this for a module."""
-    tree = ast.parse(text)
+    nodes = list(ast.walk(ast.parse(text)))
     classes = [
         Size(f"{place}:{node.name}", arguments(node), len(methods(node)))
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.ClassDef)
     ]
-    return Found(list(long_functions(place, tree)), set(used(place, tree)), classes)
+    return Found(list(long_functions(place, nodes)), set(used(place, nodes)), classes)
 
 
 def classes() -> list[Size]:

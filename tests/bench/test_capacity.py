@@ -82,6 +82,7 @@ def test_each_change_is_advised_where_its_limit_gives_out_first() -> None:
     assert "several databases" in remedy(Limit.LOG, DESIGNS[3])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "costs", [COSTS, Costs(300, 100, 45, 20, bus=20, bus_follow=110, bus_writer=17)], ids=["slow", "fast"]
 )
@@ -108,6 +109,7 @@ def test_the_cores_that_carry_all_are_the_fewest(design: Design) -> None:
     assert carried(load, COSTS, design, cores - 1).share < 1
 
 
+@pytest.mark.long
 def test_cores_by_hand_and_a_load_that_no_cores_carry() -> None:
     """A core carries 0.7 / 600 µs = 1,166 moves/s, and the log 9,000."""
     costs = Costs(move=600, follow=0, database=0, read=0, deliver=0, bus=0, match_kib=0, streams_kib=0)

@@ -51,6 +51,7 @@ def study(capsys: pytest.CaptureFixture[str]) -> Study:
     return run
 
 
+@pytest.mark.long
 def test_the_command_shows_the_answers_and_what_was_predicted(study: Study, tmp_path: Path) -> None:
     file, picture = tmp_path / "cluster.json", tmp_path / "capacity.svg"
     file.write_text(json.dumps(MEASURED))
@@ -98,6 +99,7 @@ def test_an_option_changes_what_machines_have_to_carry(study: Study, option: str
     assert study(str(KEPT))[1] != study(str(KEPT), option, value)[1]
 
 
+@pytest.mark.long
 def test_the_study_reads_what_is_kept_for_the_page(study: Study) -> None:
     code, out, err = study(str(KEPT))
     assert code == 0, err

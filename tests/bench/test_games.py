@@ -40,6 +40,7 @@ def test_rules_in_a_process_of_their_own_have_a_row() -> None:
     assert row.endswith("  in a process of its own\n")
 
 
+@pytest.mark.long
 def test_figures_are_of_whole_games() -> None:
     found = measure(Course("circle-of-life(target=2)"), games_s=0.01)
     assert 0 < found.plies <= 63

@@ -44,6 +44,7 @@ def test_the_file_of_the_benchmark_is_a_tournament(uci: str, network: bool, tmp_
     assert read.tournament.games == ("chess" if uci else "circle-of-life(target=60)",)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("below", "part"), [((sys.executable, "-c", SPIN), "bots"), ((sys.executable, "-c", SPIN, SERVER), "server")]
 )
@@ -58,6 +59,7 @@ def test_processor_time_is_told_apart_by_process(below: tuple[str, ...], part: s
         child.communicate(b"\n")
 
 
+@pytest.mark.long
 def test_bots_play_directly_as_long_as_is_asked() -> None:
     began = time.monotonic()
     found = asyncio.run(measure("circle-of-life(target=60)", "", 2, 20, 0.2))
@@ -77,6 +79,7 @@ def test_engines_are_told_of_each_game_that_they_play_directly(tmp_path: Path) -
     assert heard.read_text().count("ucinewgame\n") >= 2 * found["games"]
 
 
+@pytest.mark.long
 def test_bots_that_play_directly_may_store_each_move(tmp_path: Path) -> None:
     """Moves of the opening and of the time before the measurement are stored too."""
     store = tmp_path / "moves.db"

@@ -59,6 +59,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.long
 @given(st.sampled_from(["report", "stream", "later"]), st.lists(JSON, max_size=6))
 def test_sealed_values_that_no_message_has_are_refused(kind: str, values: list[object]) -> None:
     """As a newer server may send them."""

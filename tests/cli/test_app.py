@@ -44,6 +44,7 @@ def test_subcommands_are_found() -> None:
     assert ("match", "create") in with_subcommands(build("match")["match"], ("match",))
 
 
+@pytest.mark.long
 def test_help_imports_no_server_code() -> None:
     program = (
         "import sys; from arbiter.cli.app import run; run(['--help']);"

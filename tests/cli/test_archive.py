@@ -33,6 +33,7 @@ def archived(store: str) -> set[str]:
     return found
 
 
+@pytest.mark.long
 def test_old_matches_are_moved_once(arbiter: Arbiter, store: str) -> None:
     said = arbiter("archive", "--days", "9", "--dry-run", "--store", store)
     there = old(store)
@@ -47,6 +48,7 @@ def test_old_matches_are_moved_once(arbiter: Arbiter, store: str) -> None:
     assert arbiter("store", "check", "--store", store).code == 0
 
 
+@pytest.mark.long
 def test_a_damaged_match_is_named_and_stays(arbiter: Arbiter, store: str) -> None:
     matches = old(store)
     with sqlite3.connect(store.removeprefix("sqlite:///")) as raw:
@@ -66,6 +68,7 @@ def test_a_store_or_keys_that_are_not_there_are_named(arbiter: Arbiter, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.long
 def test_the_command_of_the_page(arbiter: Arbiter, store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "arbiter.toml").write_text(f'store = "{store}"')
     monkeypatch.chdir(tmp_path)

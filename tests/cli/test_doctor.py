@@ -92,6 +92,7 @@ def found(arbiter: Arbiter, *options: str) -> tuple[int, Rows]:
     return ran.code, worst
 
 
+@pytest.mark.long
 def test_a_sound_server(arbiter: Arbiter, settings: Settings) -> None:
     code, rows = found(arbiter, "--store", settings.store)
     assert code == 0
@@ -334,6 +335,7 @@ def test_the_folder_of_tables_is_looked_at(arbiter: Arbiter, settings: Settings,
     assert rows["syzygy"][1].startswith(f"there are no Syzygy tables in {tmp_path}: name a folder")
 
 
+@pytest.mark.long
 def test_the_collector_of_traces_is_looked_at(arbiter: Arbiter, settings: Settings, tmp_path: Path) -> None:
     config = tmp_path / "arbiter.toml"
     with socket.create_server(("127.0.0.1", 0)) as collector:

@@ -77,6 +77,7 @@ NAMES = st.text(CHARACTERS, min_size=1, max_size=10)
 ENTRANTS = st.builds(FileEntrant, NAMES, st.integers(0, 4_000), st.lists(st.integers(1, 99)).map(tuple), NAMES, NAMES)
 
 
+@pytest.mark.long
 @given(st.lists(ENTRANTS, min_size=1, max_size=5, unique_by=lambda each: each.player))
 def test_a_table_of_ours_reads_back(tmp_path_factory: pytest.TempPathFactory, entrants: list[FileEntrant]) -> None:
     rows = [(each.player, each.rating, " ".join(map(str, each.byes)), each.team, each.category) for each in entrants]

@@ -22,6 +22,7 @@ def exported(folder: Path) -> set[str]:
     return {file.stem for file in folder.glob("*.jsonl")}
 
 
+@pytest.mark.long
 def test_every_finished_match_is_written_once_and_verifies(arbiter: Arbiter, store: str, tmp_path: Path) -> None:
     folder = tmp_path / "out" / "all"
     ran = arbiter("export", str(folder), "--store", store)
@@ -53,6 +54,7 @@ def test_options_choose_matches(
     assert exported(tmp_path / "some") == ended(store, where) < ended(store)
 
 
+@pytest.mark.long
 def test_a_damaged_match_is_named_and_the_others_are_written(arbiter: Arbiter, store: str, tmp_path: Path) -> None:
     matches = ended(store)
     with sqlite3.connect(store.removeprefix("sqlite:///")) as raw:
@@ -73,6 +75,7 @@ def test_a_missing_store_or_missing_keys_are_named_and_not_made(arbiter: Arbiter
     assert not folder.exists()
 
 
+@pytest.mark.long
 def test_the_command_of_the_page(arbiter: Arbiter, store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "arbiter.toml").write_text(f'store = "{store}"')
     monkeypatch.chdir(tmp_path)

@@ -82,6 +82,7 @@ def milliseconds(value: object) -> object:
     return round(value.timestamp() * 1_000) if isinstance(value, datetime) else value
 
 
+@pytest.mark.long
 def test_the_row_of_a_match_agrees_with_its_transcript(
     tables: tuple[list[Json], list[Json]], golden_events: dict[str, list[Json]]
 ) -> None:
@@ -113,6 +114,7 @@ def test_the_row_of_a_match_agrees_with_its_transcript(
     assert (found["m-versions"]["version_1"], found["m-versions"]["version_2"]) != ("", "")
 
 
+@pytest.mark.long
 def test_the_row_of_a_move_agrees_with_its_event(
     tables: tuple[list[Json], list[Json]], golden_events: dict[str, list[Json]]
 ) -> None:
@@ -152,6 +154,7 @@ def test_the_row_of_a_move_agrees_with_its_event(
     assert commented > 50
 
 
+@pytest.mark.long
 def test_a_row_is_an_example_to_learn_from(
     tables: tuple[list[Json], list[Json]], golden_events: dict[str, list[Json]]
 ) -> None:
@@ -180,6 +183,7 @@ def comment(event: Json, key: str) -> Json:
     return opened
 
 
+@pytest.mark.long
 def test_newer_matches_come_first_and_moves_in_order(tables: tuple[list[Json], list[Json]]) -> None:
     matches = [row["match_id"] for row in tables[0]]
     assert matches == [f"m-{file.stem}" for file in reversed(GOLDEN)]
@@ -187,6 +191,7 @@ def test_newer_matches_come_first_and_moves_in_order(tables: tuple[list[Json], l
     assert places == sorted(places)
 
 
+@pytest.mark.long
 def test_columns_carry_their_description_and_a_file_beside_them_lists_them(
     tables: tuple[list[Json], list[Json]], tmp_path: Path
 ) -> None:
@@ -230,6 +235,7 @@ def test_options_choose_matches(
         assert {row["match_id"] for row in rows(tmp_path / "out" / f"{name}.parquet")} == which
 
 
+@pytest.mark.long
 def test_a_damaged_match_is_in_neither_table(arbiter: Arbiter, store: str, tmp_path: Path) -> None:
     source, copy = Path(store.removeprefix("sqlite:///")), tmp_path / "arbiter.db"
     for ending in (".keys", ".keys.mark"):
@@ -260,6 +266,7 @@ def test_without_the_extra_it_says_what_to_install(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.long
 def test_the_command_of_the_page(arbiter: Arbiter, store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "arbiter.toml").write_text(f'store = "{store}"')
     monkeypatch.chdir(tmp_path)

@@ -16,6 +16,7 @@ from tests.cli.command import Arbiter
 from tests.plugins.installed import installed
 
 
+@pytest.mark.long
 def test_games_are_lines_with_tabs(arbiter: Arbiter) -> None:
     lines = arbiter("games").out.splitlines()
     assert lines[0].split("\t") == ["game", "name", "designer", "parameters"]

@@ -27,6 +27,7 @@ def version(store: str) -> str:
     return str(found)
 
 
+@pytest.mark.long
 def test_tables_are_migrated(arbiter: Arbiter, store: str) -> None:
     before = f"{int(newest()) - 1:04}"
     asked = arbiter("migrate", "--store", store, "--check")

@@ -89,6 +89,7 @@ def test_rules_that_raise_are_noticed(arbiter: Arbiter, folder: Path, monkeypatc
     assert ran.err == f"arbiter: 5 matches of {MATCHES} would go differently\n"
 
 
+@pytest.mark.long
 def test_all_matches_of_a_store_are_played_again(arbiter: Arbiter, store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with sqlite3.connect(store.removeprefix("sqlite:///")) as raw:
         ((all_matches, ended),) = raw.execute("SELECT count(*), sum(ended_sequence > 0) FROM match")
@@ -105,6 +106,7 @@ def test_all_matches_of_a_store_are_played_again(arbiter: Arbiter, store: str, m
     assert "would go differently" in ran.err
 
 
+@pytest.mark.long
 def test_a_damaged_match_and_a_store_that_is_not_there_are_named(arbiter: Arbiter, store: str, tmp_path: Path) -> None:
     with sqlite3.connect(store.removeprefix("sqlite:///")) as raw:
         raw.execute("UPDATE event SET body = body || ' ' WHERE revision = 2")

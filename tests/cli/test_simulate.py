@@ -10,6 +10,7 @@ from arbiter.matches.requests import Requests
 from tests.cli.command import Arbiter
 
 
+@pytest.mark.long
 def test_a_table_of_results_is_printed(arbiter: Arbiter) -> None:
     ran = arbiter("simulate", "--seed", "3", "--matches", "5")
     assert (ran.code, ran.err) == (0, "")
@@ -20,12 +21,14 @@ def test_a_table_of_results_is_printed(arbiter: Arbiter) -> None:
     assert ran.out.endswith("Every promise was kept, in 1 run.\n")
 
 
+@pytest.mark.long
 def test_no_run_begins_after_the_time_is_up(arbiter: Arbiter) -> None:
     ran = arbiter("simulate", "--seeds", "3", "--matches", "1", "--minutes", "0.0001")
     assert ran.code == 0
     assert ran.out.endswith("Every promise was kept, in 1 run.\n")
 
 
+@pytest.mark.long
 def test_as_many_seeds_are_run_as_the_option_says(arbiter: Arbiter) -> None:
     ran = arbiter("simulate", "--seed", "3", "--seeds", "2", "--matches", "1")
     assert (ran.code, ran.out.splitlines()[-1]) == (0, "Every promise was kept, in 2 runs.")

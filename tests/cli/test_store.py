@@ -60,6 +60,7 @@ def test_a_store_is_checked_and_rebuilt(arbiter: Arbiter, record: Path) -> None:
     assert arbiter("store", "check", "--store", url).out == well.out
 
 
+@pytest.mark.long
 def test_nothing_is_rebuilt_from_a_damaged_record(arbiter: Arbiter, record: Path) -> None:
     change(record, "DELETE FROM event WHERE match_id = 'm003' AND revision = 1")
     ran = arbiter("store", "rebuild", "--store", f"sqlite:///{record}")
@@ -67,6 +68,7 @@ def test_nothing_is_rebuilt_from_a_damaged_record(arbiter: Arbiter, record: Path
     assert ran.complaint.startswith("nothing was rebuilt: the record of match m003 is damaged: record 1")
 
 
+@pytest.mark.long
 def test_the_store_is_that_of_the_configuration(arbiter: Arbiter, record: Path) -> None:
     config = record.with_name("arbiter.toml")
     config.write_text(f'store = "sqlite:///{record}"\n')
@@ -83,6 +85,7 @@ def test_a_missing_store_is_named_and_not_made(arbiter: Arbiter, tmp_path: Path,
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.long
 def test_seals_are_checked_once_a_server_has_made_them(arbiter: Arbiter, record: Path) -> None:
     settings = load(None, store=f"sqlite:///{record}")
 

@@ -125,6 +125,7 @@ def test_a_command_has_one_form_at_a_time(arbiter: Arbiter) -> None:
     assert "leave out pods" in arbiter("games", "pods", "--csv").complaint
 
 
+@pytest.mark.long
 def test_every_table_has_the_forms() -> None:
     """A command that calls `table` without its options is named here, with the reason."""
     found: dict[str, int] = {}

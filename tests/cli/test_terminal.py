@@ -155,6 +155,7 @@ def test_json_keeps_the_values(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out) == [HOSTILE]
 
 
+@pytest.mark.long
 def test_commands_write_through_one_module() -> None:
     """`print` is ruff's to find; a console of another kind, and bare writes, are found here."""
     allowed = {

@@ -43,6 +43,7 @@ def line_of(tournament: Tournament) -> tuple[TrialLine, list[str]]:
     return line, said
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("seed", "paired", "normalised"), [(1, True, True), (2, True, False), (3, False, True), (1, False, False)]
 )

@@ -111,6 +111,7 @@ def test_what_was_eaten_is_marked() -> None:
     assert cells_of(game, shown.last, "to") == {"e2"}
 
 
+@pytest.mark.long
 def test_what_was_hopped_over_is_marked() -> None:
     game = registry.game("hop-it")
     seen = set()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 STUCK = """
 import asyncio
 from tests.e2e.crashing import end_when_stuck
@@ -22,6 +24,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.long
 def test_a_run_that_does_not_end_says_where_it_is_stuck() -> None:
     run = subprocess.run([sys.executable, "-c", STUCK], capture_output=True, text=True, timeout=600)
     assert run.returncode == 1

@@ -99,6 +99,7 @@ def test_a_watermark_from_before_there_were_seals_counts_and_has_no_seals(ring: 
         mark(ring, "cup.db").check(1, 0, keys_are_new=False)
 
 
+@pytest.mark.long
 def test_servers_of_one_machine_write_the_file_at_the_same_time(tmp_path: Path) -> None:
     marks = [Watermark(tmp_path / "arbiter.keys", f"postgresql://db.example/cup-{number}") for number in range(4)]
 

@@ -85,6 +85,7 @@ def test_the_page_has_a_process_of_its_own_by_the_option(served: Callable[..., d
     assert [served(*page, *more)["settings"].web_process for more in ((), ("--web-process",))] == [False, True]
 
 
+@pytest.mark.long
 def test_a_server_has_what_is_no_setting_from_its_options(
     served: Callable[..., dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,6 +111,7 @@ OF_A_STORE = {"--store": "store", "--keys": "keys", "--ring": "keys", "--postgre
 """Options that say which store and keys a command is about, with the setting; '' for the file of settings."""
 
 
+@pytest.mark.long
 def test_a_command_is_about_the_store_of_its_options(monkeypatch: pytest.MonkeyPatch) -> None:
     """All commands in one test: it takes long to find out what each accepts."""
     for command in COMMANDS:

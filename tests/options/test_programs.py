@@ -312,6 +312,7 @@ def test_figures_are_shown_once_or_again_and_again(monkeypatch: pytest.MonkeyPat
     assert pauses == [7.0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("listen", [(), ("--listen", "127.0.0.1:7490")])
 def test_models_are_served_at_the_address_of_the_option(
     monkeypatch: pytest.MonkeyPatch, listen: tuple[str, ...]

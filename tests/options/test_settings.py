@@ -67,6 +67,7 @@ def test_a_page_has_at_most_as_many_items_as_the_settings_say() -> None:
     assert [size_of(PageRequest(asked, ""), bounds) for asked in (0, 2, 4, 9)] == [3, 2, 4, 5]
 
 
+@pytest.mark.long
 async def test_a_request_may_take_as_long_as_the_settings_say(monkeypatch: pytest.MonkeyPatch) -> None:
     class Seen(uvicorn.Config):
         def __init__(self, app: Any, **named: Any) -> None:

@@ -69,6 +69,7 @@ OPTIONS: Final[Mapping[str, Callable[[], Iterator[str]]]] = {
 """The rows that there must be, by part of the table."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", OPTIONS)
 def test_every_option_has_a_row_and_every_row_an_option(part: str) -> None:
     options = set(OPTIONS[part]())
@@ -94,6 +95,7 @@ def names_in(file: str) -> frozenset[str]:
     return frozenset(found)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", OPTIONS)
 def test_every_test_of_the_table_exists(part: str) -> None:
     named = {test for row in TABLE[part].values() for test in named_by(row)}

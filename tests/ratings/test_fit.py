@@ -124,6 +124,7 @@ def test_the_order_of_games_does_not_matter_to_the_last_bit(games: list[RatedGam
     assert repr(again) == repr(ratings)
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=15)
 @given(GAMES)
 def test_without_anchors_the_mean_is_zero(games: list[RatedGame]) -> None:
@@ -216,6 +217,7 @@ class TestExtremes:
         spread = Prior().spread * (1 - 1 / len(PLAYERS)) ** 0.5
         assert ratings.rated[0].high == pytest.approx(1.96 * spread, rel=1e-3)
 
+    @pytest.mark.long
     @pytest.mark.parametrize("games", [1, 100, 1_000_000])
     def test_one_wins_all(self, games: int) -> None:
         ratings = fit(
@@ -286,6 +288,7 @@ class TestVersions:
         step = ratings.difference("orca@2", "orca@1")
         assert step.high == pytest.approx(1.96 * Prior().version_spread, rel=0.01)
 
+    @pytest.mark.long
     def test_games_of_a_version_give_a_little_information_about_the_one_before(self) -> None:
         before = fit(Counts.of(self.GAMES, ["orca@2"]))
         after = fit(Counts.of([*self.GAMES, *[RatedGame("orca@2", "seal", 2)] * 10], ["orca@2"]))

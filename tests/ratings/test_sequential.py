@@ -176,6 +176,7 @@ def test_the_normalised_ratio_changes_its_sign_with_the_sides(pairs: Pairs) -> N
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("elo", [-20.0, 0.0, 3.0, 40.0])
 def test_the_likeliest_distribution_has_the_normalised_elo_and_no_other_one_is_likelier(elo: float) -> None:
     """Computed apart: a random walk on the distributions with this normalised Elo finds none that is likelier."""

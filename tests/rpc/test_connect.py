@@ -263,6 +263,7 @@ async def test_only_a_json_object_is_a_message(server: Served, content: bytes, w
     assert shown["facts"] == {"what": what, "where": "the request", "allowed": "a JSON object"}
 
 
+@pytest.mark.long
 async def test_a_compressed_bomb_is_refused(server: Served) -> None:
     bomb = gzip.compress(b" " * 50_000_000)
     answer = await post(server, INFO, bomb, content_type="application/json", content_encoding="gzip")

@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import grpc
+import pytest
 from arbiter_protos.v1 import match_pb2 as pb
 from arbiter_protos.v1 import play_pb2, play_pb2_grpc, player_pb2, refusal_pb2
 
@@ -52,6 +53,7 @@ class PlayStream:
         raise AssertionError("the stream ended")
 
 
+@pytest.mark.long
 async def test_a_call_races_a_stream_and_one_wins(stubs: Stubs) -> None:
     one, two = opening_moves()[:2]
     stream = PlayStream(stubs)

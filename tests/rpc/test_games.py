@@ -143,6 +143,7 @@ async def test_malformed_lines_are_refused(
         await refused(stubs.games.PlayMoves(pb.PlayMovesRequest(line=asked.line)), reason, **facts)
 
 
+@pytest.mark.long
 async def test_a_line_may_begin_at_any_ply(stubs: Stubs) -> None:
     rules = game("circle-of-life")
     positions, moves = [rules.initial()], list[str]()

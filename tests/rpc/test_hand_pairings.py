@@ -87,6 +87,7 @@ async def test_an_organiser_pairs_a_round_by_hand_while_the_tournament_waits(wor
     assert any(game.players == (swapped.first, swapped.second) for game in paired[-1].games)
 
 
+@pytest.mark.long
 async def test_a_bye_is_asked_for_in_advance(world: World) -> None:
     organiser = await world.client("org", Scope.ORGANISE)
     tournament_id = (await organiser.create_tournament(SPEC)).tournament_id

@@ -86,6 +86,7 @@ async def first_of(call: Any) -> Any:
     return await anext(aiter(call))
 
 
+@pytest.mark.long
 async def test_streams_of_a_player_are_counted_by_kind() -> None:
     async with server(streams_of_player=2) as stubs:
         match_id = (await stubs.match()).match_id

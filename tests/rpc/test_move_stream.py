@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import grpc
+import pytest
 from arbiter_protos.v1 import match_pb2 as pb
 from arbiter_protos.v1 import refusal_pb2
 
@@ -21,6 +22,7 @@ def move(match_id: str, ply: int, text: str, request_id: str) -> pb.SubmitMoveRe
     return pb.SubmitMoveRequest(request_id=request_id, match_id=match_id, ply=ply, move=text)
 
 
+@pytest.mark.long
 async def test_many_moves_at_once_each_get_an_answer_after_half_closing(stubs: Stubs) -> None:
     ids = [(await stubs.match(f"{n}")).match_id for n in range(50)]
     moves = [move(match_id, 0, FIRST, f"{n}") for n, match_id in enumerate(ids)]

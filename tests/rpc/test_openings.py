@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
 from arbiter_protos.v1 import match_pb2 as pb
 
 from arbiter.errors import Reason
@@ -42,6 +43,7 @@ def proved(data: bytes, folder: Path) -> None:
         assert (ran.returncode, ": holds: " in ran.stdout) == (0, True), ran.stdout
 
 
+@pytest.mark.long
 async def test_a_match_from_an_opening(stubs: Stubs, tmp_path: Path) -> None:
     made = await stubs.match(game=GAME, opening=OPENING, time_control="3/1m")
     assert (made.ply, made.turn, made.opening_plies) == (3, 2, 3)
@@ -80,6 +82,7 @@ async def test_impossible_openings_are_refused(stubs: Stubs) -> None:
     assert (await stubs.match(game=GAME, opening=OPENING)).opening_plies == 3  # none of these requests created a match
 
 
+@pytest.mark.long
 async def test_a_player_against_itself(stubs: Stubs, tmp_path: Path) -> None:
     request = pb.CreateMatchRequest(request_id="x", game=GAME, players=["alice", "alice"], rated=True)
     await refused(stubs.matches.CreateMatch(request, metadata=stubs.org), Reason.ARGUMENT_INVALID, where="rated")

@@ -43,6 +43,7 @@ async def answered_until_refused(ask: Any, request: Any, metadata: Metadata, lim
     )
 
 
+@pytest.mark.long
 async def test_calls_have_a_rate_and_moves_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = ManualClock(monkeypatch)
     async with server(calls_a_second=10) as stubs:
@@ -194,6 +195,7 @@ async def test_refusals_of_every_call_wait_for_their_turn(monkeypatch: pytest.Mo
         assert waits == [70]
 
 
+@pytest.mark.long
 async def test_a_call_whose_budget_has_refilled_while_it_waited_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = ManualClock(monkeypatch)
     async with server(calls_a_second=50) as stubs:

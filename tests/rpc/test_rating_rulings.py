@@ -18,6 +18,7 @@ from tests.rpc.test_tournaments import LEAGUE, World
 from tests.rpc.test_tournaments import world as world
 
 
+@pytest.mark.long
 async def test_games_are_made_unrated_and_rated_again_by_rulings(scripted: ScriptedServer) -> None:
     """Rulings are at one server, or at another one than the matches, and each leaderboard follows at once."""
     for winner, loser in (("ann", "ben"), ("ann", "eve"), ("eve", "ben"), ("ben", "ann")):
@@ -60,6 +61,7 @@ async def test_games_are_made_unrated_and_rated_again_by_rulings(scripted: Scrip
         assert [b"an appeal" in line for line in lines] == [False, False, True, True]
 
 
+@pytest.mark.long
 async def test_the_pages_of_a_leaderboard_agree_though_somebody_rules_on_ratings(scripted: ScriptedServer) -> None:
     await scripted.play("ann", "ben", 1)
     await scripted.play("cat", "dan", 1)

@@ -221,6 +221,7 @@ async def test_two_players_are_compared(scripted: ScriptedServer) -> None:
         assert strangers.paired.evidence == arb.ConfidenceSequence(0.0, 1.0, -1200.0, 1200.0)
 
 
+@pytest.mark.long
 async def test_a_pair_that_repeats_another_does_not_count(scripted: ScriptedServer) -> None:
     async with await scripted.client("ann") as client:
         for number in range(24):
@@ -282,6 +283,7 @@ async def test_impossible_questions_are_refused_with_a_reason(
     await refused(getattr(stubs.ratings, method)(request_, metadata=stubs.alice), reason)
 
 
+@pytest.mark.long
 async def test_players_of_a_tournament_are_seeded_by_their_ratings(scripted: ScriptedServer) -> None:
     for _ in range(3):
         await scripted.play("ben", "cat", 1)

@@ -143,6 +143,7 @@ async def test_no_refusal_ends_a_stream_of_moves(stubs: Stubs) -> None:
     assert await call.code() is grpc.StatusCode.OK
 
 
+@pytest.mark.long
 async def test_many_wrong_moves_in_one_message_are_answered_one_by_one() -> None:
     """More than may wait for a client: the server reads the rest as the client reads the answers."""
     async with served(limits=Limits(session_items=10)) as server:
@@ -206,6 +207,7 @@ class TestStore:
 
 
 class TestClaims:
+    @pytest.mark.long
     async def test_a_claim_that_the_rules_grant_ends_the_match(self, stubs: Stubs) -> None:
         for as_call in (True, False):
             match_id = (await stubs.match(f"call {as_call}", game=GAME)).match_id

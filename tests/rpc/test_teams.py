@@ -17,6 +17,7 @@ SPEC = replace(LEAGUE, name="Teams", options=arb.TournamentOptions(boards=2, sch
 MEMBERS = {"ann": "red", "ben": "blue", "cat": "red", "dan": "blue"}
 
 
+@pytest.mark.long
 async def test_a_match_of_teams_from_its_specification_to_its_standings(world: World) -> None:
     organiser = await world.client("org", Scope.ORGANISE, Scope.OBSERVE)
     made = await organiser.create_tournament(SPEC)

@@ -95,6 +95,7 @@ async def test_all_guarantees_hold_over_a_cut_at_every_event(servers: int) -> No
         resumable([Received(stored.match_id, stored.revision, stored.body) for stored in found], everything.parts)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("servers", ONE_OR_TWO)
 async def test_the_client_yields_all_events_across_lost_connections(servers: int) -> None:
     """Each connection is cut before the next event is there. On several servers the client goes on at another one."""

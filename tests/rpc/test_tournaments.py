@@ -101,6 +101,7 @@ async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
         yield world
 
 
+@pytest.mark.long
 async def test_a_round_robin_from_its_specification_to_its_standings(world: World) -> None:
     organiser = await world.client("org", Scope.ORGANISE)
     made = await organiser.create_tournament(LEAGUE, "league")
@@ -179,6 +180,7 @@ async def test_a_start_time_in_seconds_is_refused_and_a_start_without_players_is
     assert (await organiser.get_tournament(made.tournament_id)).spec.schedule == cancels.schedule
 
 
+@pytest.mark.long
 async def test_an_entry_is_withdrawn_made_again_and_changed(world: World) -> None:
     organiser = await world.client("org", Scope.ORGANISE, Scope.OBSERVE)
     ann, ben = await world.client("ann"), await world.client("ben")
@@ -355,6 +357,7 @@ async def played_league(world: World) -> tuple[arb.Client, str, arb.Standings]:
     return organiser, tournament_id, await organiser.get_standings(tournament_id)
 
 
+@pytest.mark.long
 async def test_an_organiser_corrects_a_tournament(world: World) -> None:
     organiser, tournament_id, before = await played_league(world)
     seen, cheat = before.revision, before.rows[0].player
@@ -400,6 +403,7 @@ async def test_an_organiser_corrects_a_tournament(world: World) -> None:
     assert len(found[3].correction.lots.seed) == 16
 
 
+@pytest.mark.long
 async def test_an_organiser_rules_on_a_game_after_the_end(world: World) -> None:
     organiser, tournament_id, before = await played_league(world)
     seen = before.revision
@@ -509,6 +513,7 @@ async def test_an_impossible_specification_is_refused(stubs: Stubs) -> None:
     await refused(create(name="another"), Reason.REQUEST_ID_REUSED, request_id="r")
 
 
+@pytest.mark.long
 async def test_lists_have_pages_and_filters(world: World, stubs: Stubs) -> None:
     made = [await make(stubs, f"r{number}") for number in range(5)]
     organiser = await world.client("other", Scope.ORGANISE)
@@ -538,6 +543,7 @@ async def test_lists_have_pages_and_filters(world: World, stubs: Stubs) -> None:
     assert 0 < ended.created_ms <= ended.ended_ms
 
 
+@pytest.mark.long
 async def test_its_id_is_the_label_of_its_own_matches_alone_and_its_rules_end_them(world: World) -> None:
     organiser = await world.client("org", Scope.ORGANISE)
     short = replace(LEAGUE, games=("hop-it",), adjudication=arb.Adjudication(plies=3))
@@ -590,6 +596,7 @@ async def verified(client: arb.Client, tournament_id: str) -> Verified:
     return Verified(len(found.tournament.results), {row.player: row.points for row in found.table.rows})
 
 
+@pytest.mark.long
 async def test_who_may_read_a_tournament_can_check_it(world: World) -> None:
     organiser = await world.client("org", Scope.ORGANISE)
     tournament_id = (await organiser.create_tournament(LEAGUE)).tournament_id

@@ -111,6 +111,7 @@ async def test_all_that_happens_arrives_once_in_order_signed_as_the_page_says(
     assert shown.delivered_ms > shown.created_ms > 0
 
 
+@pytest.mark.long
 async def test_a_delivery_is_repeated_until_it_is_accepted_and_the_next_ones_wait(world: World) -> None:
     organiser, where = await entered(world, "ann", "ben")
     answers = {0: 500, 1: 0, 2: 302, 3: 404}
@@ -130,6 +131,7 @@ async def test_a_delivery_is_repeated_until_it_is_accepted_and_the_next_ones_wai
     assert [each.id for each in to.came] == [first.id] * 5 + [last.id]
 
 
+@pytest.mark.long
 async def test_a_web_hook_stops_after_its_tries_and_goes_on_when_it_is_told_to() -> None:
     async with opened(tries=3) as world:
         organiser, where = await entered(world, "ann", "ben")
@@ -148,6 +150,7 @@ async def test_a_web_hook_stops_after_its_tries_and_goes_on_when_it_is_told_to()
         assert len(to.came) == 5
 
 
+@pytest.mark.long
 async def test_a_receiver_that_wants_no_more_gets_no_more() -> None:
     async with opened() as world:
         organiser, where = await entered(world, "ann", "ben")
@@ -214,6 +217,7 @@ async def test_web_hooks_are_limited_repeated_and_those_of_the_organiser_alone(w
     assert await organiser.list_web_hooks(where) == hooks[1:]
 
 
+@pytest.mark.long
 async def test_a_body_that_is_too_long_goes_without_its_record() -> None:
     async with opened(body_bytes=1_024) as world:
         organiser, where = await entered(world, *(f"player-{n:030}" for n in range(12)))
@@ -243,6 +247,7 @@ async def test_a_receiver_that_does_not_answer_in_time_has_failed() -> None:
         assert hook.error == "no answer within 0.1 s"
 
 
+@pytest.mark.long
 async def test_the_web_hooks_of_a_suspended_organiser_wait_until_the_suspension_ends(world: World) -> None:
     organiser, where = await entered(world, "ann", "ben")
     admin = await world.client("root", Scope.ADMIN)
@@ -276,6 +281,7 @@ async def test_a_server_that_has_none_refuses_them() -> None:
             await organiser.create_web_hook(where, "https://example.org/hook")
 
 
+@pytest.mark.long
 async def test_the_events_before_a_web_hook_are_not_delivered(world: World) -> None:
     organiser, where = await entered(world, "ann", "ben")
     await organiser.start_tournament(where)
@@ -288,6 +294,7 @@ async def test_the_events_before_a_web_hook_are_not_delivered(world: World) -> N
     assert [each.type for each in to.came] == ["tournament.ended"]
 
 
+@pytest.mark.long
 async def test_a_tournament_that_grows_all_the_time_is_looked_at_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the web hooks would be read several times for each game of fast bots, where there are none too."""
     async with opened() as world:

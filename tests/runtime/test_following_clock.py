@@ -58,6 +58,7 @@ TRIPS = st.lists(st.tuples(st.integers(0, 40 * MS), st.integers(0, 40 * MS)), mi
 LOOKS = st.lists(st.tuples(TRIPS, st.integers(0, 3_000 * MS)), min_size=1, max_size=30)
 
 
+@pytest.mark.long
 @given(looks=LOOKS, begins=st.integers(0, 10**18), ppm=st.integers(-100, 100))
 def test_its_error_is_at_most_the_shortest_round_trip_and_it_never_goes_back(
     looks: list[tuple[list[tuple[int, int]], int]], begins: int, ppm: int

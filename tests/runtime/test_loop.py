@@ -85,6 +85,7 @@ def test_what_is_new_is_looked_through_twice_and_what_is_old_is_not() -> None:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux says how much memory a process has")
 def test_a_process_that_has_grown_gives_memory_back_once_when_it_is_at_rest() -> None:
     assert run(GROWING) == ["400000 kept, 1 time given back"]

@@ -13,6 +13,7 @@ from arbiter.errors import Refusal, argument_invalid
 from arbiter.service.one_thread import OneThread
 
 
+@pytest.mark.long
 async def test_what_a_caller_that_has_left_asked_for_keeps_others_waiting(caplog: pytest.LogCaptureFixture) -> None:
     thread, begun, go_on, order = OneThread(), asyncio.Event(), threading.Event(), list[str]()
     loop = asyncio.get_running_loop()

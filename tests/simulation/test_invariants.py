@@ -223,6 +223,7 @@ def evidence_of_servers() -> Evidence:
     return made
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("tamper", "promise"),
     [
@@ -363,6 +364,7 @@ def test_a_loss_is_found_of_a_player_whose_stream_the_log_keeps(
     assert bool(found) is not gives_up
 
 
+@pytest.mark.long
 def test_without_faults_a_loss_on_time_is_found(evidence: Evidence) -> None:
     stormy = next(
         made for made in (play_out(draw(seed, MATCHES)) for seed in range(1, 8)) if b'"cause":"time"' in joined(made)

@@ -107,6 +107,7 @@ async def test_every_reader_finds_an_archived_match_at_its_place(url: str, ring:
     assert archived(url, ring) == Archived()  # nothing is left to do
 
 
+@pytest.mark.long
 async def test_only_matches_that_ended_before_the_time_are_archived(url: str, ring: Path, before: Read) -> None:
     ends = sorted(
         json.loads(found[-1].body)["at"] for found in before.matches.values() if b'"kind":"ended"' in found[-1].body
@@ -242,6 +243,7 @@ FORGERIES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("url", "what"), [*(("sqlite", what) for what in FORGERIES), ("postgres", "another first number")], indirect=["url"]
 )
@@ -287,6 +289,7 @@ async def test_a_removed_record_is_found_though_others_are_archived(
             assert await store.journal.last_gap(after) == max((one for one in removed if one > after), default=0)
 
 
+@pytest.mark.long
 async def test_a_forged_entry_covers_no_gap(url: str, ring: Path, before: Read) -> None:
     gone = before.log[20].sequence
     change(url, f"DELETE FROM event WHERE sequence = {gone}")
@@ -300,6 +303,7 @@ async def test_a_forged_entry_covers_no_gap(url: str, ring: Path, before: Read) 
     assert f"records {gone} to {gone} of the log are missing" in faults
 
 
+@pytest.mark.long
 async def test_a_damaged_match_stays_in_the_log(url: str, ring: Path, before: Read) -> None:
     old = count_archivable(url, FUTURE)
     victim = before.log[0].match_id

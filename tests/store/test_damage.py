@@ -130,6 +130,7 @@ def test_damage_of_every_page_is_named(undamaged: UndamagedStore, store: Store, 
                 assert faults, place
 
 
+@pytest.mark.long
 def test_a_server_starts_without_the_index_of_the_log_and_names_its_matches(
     undamaged: UndamagedStore, store: Store
 ) -> None:
@@ -370,6 +371,7 @@ FORGERIES: Final[Mapping[Callable[[Store], None], tuple[str, set[str] | None]]] 
 """The forgeries; what `arbiter store check` says of each, and which matches are not served (None: no start)."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("forgery", FORGERIES)
 def test_a_forgery_is_found_and_not_served(
     undamaged: UndamagedStore, store: Store, forgery: Callable[[Store], None]

@@ -42,6 +42,7 @@ def empty(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return cluster.fresh()
 
 
+@pytest.mark.long
 def test_tables_of_the_first_version_are_brought_up_to_those_of_a_new_store(empty: str) -> None:
     with opened(empty) as engine:
         new = _described(engine)
@@ -129,6 +130,7 @@ def test_opening_again_changes_nothing(sqlite: str, tmp_path: Path) -> None:
     assert (tmp_path / "arbiter.db").read_bytes() == before
 
 
+@pytest.mark.long
 def test_a_migration_happens_whole_or_not_at_all(empty: str, steps: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError("the plug was pulled")
@@ -166,6 +168,7 @@ def test_a_database_of_a_newer_version_is_not_changed(empty: str) -> None:
         pass
 
 
+@pytest.mark.long
 def test_a_store_from_before_the_first_release_is_refused_and_not_changed(empty: str) -> None:
     with opened(empty) as engine:
         with engine.begin() as connection:

@@ -64,6 +64,7 @@ async def test_no_file_of_a_store_is_open_to_others(settings: Settings, tmp_path
     assert await permissions(settings) == []
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("no_umask")
 def test_a_store_behind_a_link_without_a_target_is_closed_too(settings: Settings, tmp_path: Path) -> None:
     link = tmp_path / "state" / "arbiter.db"

@@ -78,6 +78,7 @@ async def test_old_matches_move_to_the_archive_and_old_tokens_go(
 KINDS = ("token", "challenge", "session", "hook")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("days", "left"),
     [

@@ -72,6 +72,7 @@ async def seen(journal: Journal) -> list[object]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 async def test_every_store_has_the_ratings_of_the_one_in_memory(store: Store, seed: int) -> None:
     memory = MemoryJournal()
@@ -103,6 +104,7 @@ async def test_what_rulings_change_is_derived_again(url: str, seed: int) -> None
         rebuild_store(url, silent)
 
 
+@pytest.mark.long
 async def test_a_store_without_its_newest_rulings_is_named_and_not_served(url: str, tmp_path: Path) -> None:
     settings = load(None, store=url, keys=tmp_path / "arbiter.keys")
     async with open_record(settings) as (store, _):

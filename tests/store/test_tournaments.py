@@ -137,6 +137,7 @@ HARM = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("harm", HARM)
 async def test_damage_of_the_list_is_found_and_repaired(url: str, harm: str) -> None:
     await filled(url)
@@ -153,6 +154,7 @@ async def test_damage_of_the_list_is_found_and_repaired(url: str, harm: str) -> 
         assert await store.journal.tournaments(TournamentFilter(), 0, 10) == before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "harm",
     [

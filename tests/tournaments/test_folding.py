@@ -97,6 +97,7 @@ def test_a_ladder_without_its_old_games_is_the_same(seed: int, order: tuple[TieB
         assert short.meetings_played(player) == whole.meetings_played(player)
 
 
+@pytest.mark.long
 def test_what_is_left_of_an_old_ladder_does_not_grow() -> None:
     early, late = (folded(ladder(1, parts=parts)) for parts in (12, 30))
     assert late.games_ended > 2 * early.games_ended

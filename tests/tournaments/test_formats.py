@@ -125,6 +125,7 @@ def test_forbidden_pairs_never_meet_in_a_swiss() -> None:
     assert not any({m.first, m.second} == {"p000", "p001"} for m in tournament.meetings)
 
 
+@pytest.mark.long
 def test_an_arena_and_a_ladder_end_at_their_time() -> None:
     for format_ in (Format.ARENA, Format.LADDER):
         tournament = played(spec_of(format_, duration_ms=10_000), 6).tournament

@@ -107,6 +107,7 @@ def test_a_void_meeting_of_a_swiss_is_an_unplayed_round_and_nobody_s_own_will() 
     assert (row.points, row.values) == (4, (18, 14))
 
 
+@pytest.mark.long
 def test_a_swiss_pairs_by_results_with_rulings_and_the_checker_agrees() -> None:
     for seed in range(12):
         lots = random.Random(seed)

@@ -443,6 +443,7 @@ def _drawn(lots: random.Random) -> tuple[dict[str, list[Encounter]], int]:
     return table, rounds
 
 
+@pytest.mark.long
 @given(st.randoms(use_true_random=False), st.booleans())
 def test_names_do_not_matter_and_cuts_only_take_away(lots: random.Random, swiss: bool) -> None:
     table, rounds = _drawn(lots)

@@ -103,6 +103,7 @@ async def test_nothing_that_a_visitor_sends_fills_the_log(
     assert [record.message for record in caplog.records] == []
 
 
+@pytest.mark.long
 async def test_a_cancelled_form_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
     async with page() as server:
         place = urlsplit(server.running.page)

@@ -59,6 +59,7 @@ def events(answer: httpx.Response) -> list[Any]:
     return list(icalendar.Calendar.from_ical(answer.content).walk("VEVENT"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("servers", ONE_OR_TWO)
 async def test_the_feed_of_a_player_has_its_results(servers: int, tmp_path: Path) -> None:
     async with site(tmp_path, servers) as served:
@@ -117,6 +118,7 @@ def test_any_texts_make_a_feed_that_is_read_back(rows: list[tuple[str, int]], ti
 # Calendars
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("servers", ONE_OR_TWO)
 async def test_the_calendars_have_what_is_scheduled(servers: int, tmp_path: Path) -> None:
     async with site(tmp_path, servers) as served:

@@ -136,6 +136,7 @@ async def test_no_part_is_read_before_the_one_before_it_is_taken(
         assert here.gate.matches._streams.counts() == {}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("revision", [1, 120])
 async def test_a_file_that_cant_be_read_to_its_end_is_no_answer_that_ends(
     revision: int, caplog: pytest.LogCaptureFixture

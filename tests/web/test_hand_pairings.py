@@ -71,6 +71,7 @@ WRONG = (
 )
 
 
+@pytest.mark.long
 async def test_what_the_form_can_not_mean_is_refused(page: Site) -> None:
     await sign_in(page, "org", *ORGANISER)
     for name in ("alice", "bob"):

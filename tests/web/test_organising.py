@@ -52,6 +52,7 @@ async def make(page: Site, **more: str) -> str:
 # Tournaments
 
 
+@pytest.mark.long
 async def test_a_tournament_is_made_entered_started_paused_resumed_and_cancelled(page: Site) -> None:
     await sign_in(page, "org", *ORGANISER)
     for name in ("alice", "bob"):
@@ -283,6 +284,7 @@ IMPOSSIBLE: Final[tuple[tuple[str, dict[str, str], int], ...]] = (
 )
 
 
+@pytest.mark.long
 async def test_an_impossible_request_is_explained(page: Site) -> None:
     await sign_in(page, "org", *ORGANISER)
     where = await make(page)
@@ -300,6 +302,7 @@ async def test_forms_from_other_sites_are_refused(page: Site) -> None:
             assert answer.status_code == 403, (path, origin)
 
 
+@pytest.mark.long
 async def test_hostile_names_and_notes_are_escaped(page: Site) -> None:
     token = await sign_in(page, "org", *ORGANISER)
     answer = await post(page, "/tournaments", name=HOSTILE, **SWISS)

@@ -36,6 +36,7 @@ async def test_an_author_sees_the_connection_of_its_bot_and_why_it_ended(page: S
     assert "SESSION_SILENT" not in (await page.get("/bot")).text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("page", [APART], indirect=True)
 async def test_an_author_sees_that_its_bot_is_connected_to_another_server(page: Site) -> None:
     await sign_in(page, "alice", Scope.PLAY, Scope.OBSERVE)

@@ -221,6 +221,7 @@ async def test_a_page_of_one_server_shows_live_what_is_played_at_another(listen:
         assert "ben (Black) wins: resignation" in (await browser.get(f"{here.page}matches/{match.id}")).text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("label", ["", "cup"])
 async def test_a_stream_of_several_matches_says_when_another_match_has_begun(label: str) -> None:
     port = free_port()
@@ -265,6 +266,7 @@ async def test_refusals_before_a_stream_are_answers(page: Site) -> None:
         assert answer.json()["message"]
 
 
+@pytest.mark.long
 async def test_without_public_reading_nothing_is_shown(tmp_path: Path) -> None:
     async with site(tmp_path, public=False) as closed:
         match = await played(closed.server, "hop-it", 2)

@@ -73,6 +73,7 @@ async def test_every_page_exists_and_obeys_the_content_policy(page: Site) -> Non
         assert len(ids) == len(set(ids)), path
 
 
+@pytest.mark.long
 async def test_the_page_of_a_match_is_complete_without_javascript(page: Site) -> None:
     match = await played(page.server, "hop-it", 6, resign=True)
     elements = Elements((await page.get(f"/matches/{match.id}")).text)
@@ -87,6 +88,7 @@ async def test_the_page_of_a_match_is_complete_without_javascript(page: Site) ->
     assert f"{2}/{match.ply}" in before.text
 
 
+@pytest.mark.long
 async def test_texts_of_people_are_escaped(page: Site) -> None:
     caller = await page.server.caller("alice")
     await page.server.arbiter.accounts.describe(caller, HOSTILE)
@@ -171,6 +173,7 @@ async def test_the_sums_of_times_are_shown_once_the_match_is_over(page: Site) ->
     assert "in 1 moves, the longest" in Elements((await page.get(f"/matches/{over.id}")).text).words
 
 
+@pytest.mark.long
 async def test_expected_scores_are_shown_once_the_match_is_over(page: Site) -> None:
     match = await played(page.server, "hop-it", 4, comments=[Comment(510), Comment(400), None, Comment(125)])
     path = f"/matches/{match.id}"
@@ -234,6 +237,7 @@ def plug_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     forget_packages()
 
 
+@pytest.mark.long
 async def test_the_boards_of_all_games_are_drawn_for_the_first_visitor_alone_and_beside_the_event_loop(
     page: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -250,6 +254,7 @@ async def test_the_boards_of_all_games_are_drawn_for_the_first_visitor_alone_and
     assert (await page.get("/games")).text == first.text
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("plug_in")
 async def test_a_game_of_a_package_has_all_pages(page: Site) -> None:
     match = await played(page.server, "row", 2)

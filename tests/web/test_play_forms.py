@@ -22,6 +22,7 @@ async def enter(page: Site, player: str) -> str:
     return form_of(await page.get("/play"))
 
 
+@pytest.mark.long
 async def test_a_challenge_is_made_accepted_and_played(page: Site) -> None:
     form = await enter(page, "ann")
     await token_of(page, "bob")
@@ -53,6 +54,7 @@ async def test_a_challenge_is_made_accepted_and_played(page: Site) -> None:
     assert "Rematch" in shown
 
 
+@pytest.mark.long
 async def test_a_position_of_a_match_or_of_the_explorer_is_played_from(page: Site) -> None:
     replay = await played(page.server, "pods(size=3)", 4)
     assert f'href="/play?match={replay.id}&amp;ply=2"' in (await page.get(f"/matches/{replay.id}?ply=2")).text

@@ -24,6 +24,7 @@ async def page(tmp_path: Path) -> AsyncIterator[Site]:
         yield served
 
 
+@pytest.mark.long
 async def test_the_operator_makes_a_game_unrated_and_takes_that_back(page: Site) -> None:
     match = await played(page.server, "hop-it", 2, resign=True, rated=True)
     for name in ("alice", "bob"):

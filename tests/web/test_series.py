@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from arbiter.tournaments import commands as do
 from tests.web.site import Site
 from tests.web.test_organising import ORGANISER, make, post, sign_in
@@ -26,6 +28,7 @@ async def test_a_date_of_a_series_is_left_out_and_its_table_has_a_page_and_files
     assert (await page.server.arbiter.series.of(following)).next == ""
 
 
+@pytest.mark.long
 async def test_the_page_shows_the_divisions_of_a_season_and_who_has_moved(page: Site) -> None:
     await sign_in(page, "org", *ORGANISER)
     league = {"league__divisions": "First & foremost\nSecond", "league__size": "2"}

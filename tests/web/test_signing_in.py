@@ -231,6 +231,7 @@ async def account(page: Site, player: str, act: str, **fields: str) -> httpx.Res
     return await post(page, f"/players/{player}", form=form, act=act, **fields)
 
 
+@pytest.mark.long
 async def test_an_owner_renames_retires_hides_and_deletes_its_account(page: Site) -> None:
     await page.server.caller("bob")
     match = await played(page.server, "hop-it", 6, resign=True)

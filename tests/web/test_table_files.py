@@ -104,6 +104,7 @@ def test_a_crosstable_has_brackets_around_what_does_not_count() -> None:
     assert rows[0] == (1, table.rows[0].player, 2.0, None, "1/2", "1/2", "(2/2)")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("format_", "options"), [(Format.SWISS, Options(rounds=3)), (Format.ROUND_ROBIN, Options(boards=2, cycles=2))]
 )

@@ -169,6 +169,7 @@ async def test_a_bracket_shows_every_tie_and_its_winner(
     assert bracket(TournamentRun(Spec("all", Format.SWISS, ("hop-it",), "1s"), 4, random.Random(1)).tournament) == []
 
 
+@pytest.mark.long
 async def test_games_are_listed_by_round_and_by_player(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = Spec("all", Format.ROUND_ROBIN, ("hop-it",), "1s", paired=False)
     tournament = TournamentRun(spec, 6, random.Random(1)).play()
@@ -207,6 +208,7 @@ def test_every_tie_break_has_a_name() -> None:
     assert set(PHASES) == {each.value for each in TournamentPhase}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("servers", SITES)
 async def test_a_tournament_has_its_page(servers: int, tmp_path: Path) -> None:
     async with site(tmp_path, servers) as served:

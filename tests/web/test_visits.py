@@ -287,6 +287,7 @@ async def test_a_client_that_does_not_read_its_answers_is_cut_off() -> None:
         await asyncio.to_thread(check)
 
 
+@pytest.mark.long
 async def test_templates_are_compiled_beside_the_event_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first visitor of a page keeps nobody's move waiting."""
     compiled: dict[str, bool] = {}

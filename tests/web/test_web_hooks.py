@@ -20,6 +20,7 @@ async def page(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
         await served.server.arbiter.tournaments.stop()
 
 
+@pytest.mark.long
 async def test_an_organiser_makes_a_web_hook_sees_its_state_and_removes_it(page: Site) -> None:
     await sign_in(page, "org", *ORGANISER)
     where = await make(page)

@@ -76,12 +76,14 @@ def elevation(taken: int) -> str:
     return text
 
 
+@pytest.mark.long
 async def test_a_plug_in_that_works(judges: AdjudicatorProcess) -> None:
     assert judges.names == {"three-ahead", "raises", "hangs", "babbles", "missing"}
     assert await judges.judge("three-ahead", case(elevation(2))) is None
     assert await judges.judge("three-ahead", case(elevation(3))) == AdjudicatedEnd(1, "6 to 3")
 
 
+@pytest.mark.long
 async def test_a_package_adds_a_plug_in_as_its_docstring_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     example = [line[4:] for line in (adjudicators.__doc__ or "").splitlines() if line.startswith("    ")]
     module = "\n".join(["from __future__ import annotations", *example[2:]])

@@ -123,6 +123,7 @@ async def judges() -> AsyncIterator[AdjudicatorProcess]:
         await process.close()
 
 
+@pytest.mark.long
 async def test_tables_are_read_in_a_process_of_their_own(judges: AdjudicatorProcess, tmp_path: Path) -> None:
     assert judges.has_tables
     expected = AdjudicatedEnd(1, "KQvK is won for White, who is to move")

@@ -90,6 +90,7 @@ def listed(*moves: str) -> list[game_pb2.LegalMove]:
     return [game_pb2.LegalMove(text=move) for move in moves]
 
 
+@pytest.mark.long
 async def test_a_program_receives_a_match_its_turns_and_its_end(
     peer: Peer, message: type[Messages], program: ScriptedProgram
 ) -> None:
@@ -117,6 +118,7 @@ async def test_a_program_receives_a_match_its_turns_and_its_end(
     assert read[begin + 6 :] == [*second, "end won territory", "quit"]
 
 
+@pytest.mark.long
 async def test_a_crashed_program_is_restarted_and_gets_the_same_turn(
     peer: Peer, message: type[Messages], program: ScriptedProgram, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -164,6 +166,7 @@ async def test_a_program_that_fails_in_too_many_turns_resigns_only_its_match(
     assert "the match is resigned" in caplog.text
 
 
+@pytest.mark.long
 async def test_a_program_that_fails_again_and_again_in_a_turn_without_a_clock_resigns(
     peer: Peer, message: type[Messages], program: ScriptedProgram, caplog: pytest.LogCaptureFixture, monkeypatch: Any
 ) -> None:
@@ -194,6 +197,7 @@ MISTAKES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mistake", MISTAKES)
 async def test_what_a_program_prints_by_mistake_costs_no_match(
     peer: Peer, message: type[Messages], program: ScriptedProgram, caplog: pytest.LogCaptureFixture, mistake: str
@@ -212,6 +216,7 @@ async def test_what_a_program_prints_by_mistake_costs_no_match(
     assert program.read().count("arbiter 1") == 2  # one for the introduction: it was never started again
 
 
+@pytest.mark.long
 async def test_the_end_of_a_match_ends_a_running_choice_and_the_next_match_gets_a_new_process(
     peer: Peer, message: type[Messages], program: ScriptedProgram
 ) -> None:
@@ -226,6 +231,7 @@ async def test_the_end_of_a_match_ends_a_running_choice_and_the_next_match_gets_
     assert program.read().count("arbiter 1") == 3  # one for the introduction
 
 
+@pytest.mark.long
 async def test_a_process_is_used_for_one_match_after_another(
     peer: Peer, message: type[Messages], program: ScriptedProgram
 ) -> None:
@@ -239,6 +245,7 @@ async def test_a_process_is_used_for_one_match_after_another(
     assert program.read().count("arbiter 1") == 2
 
 
+@pytest.mark.long
 async def test_simultaneous_matches_have_a_process_each(
     peer: Peer, message: type[Messages], program: ScriptedProgram
 ) -> None:
@@ -250,6 +257,7 @@ async def test_simultaneous_matches_have_a_process_each(
         assert (await stream.read("move")).match_id == "m2"
 
 
+@pytest.mark.long
 async def test_a_long_list_of_moves_is_requested_or_left_out(
     peer: Peer, message: type[Messages], program: ScriptedProgram
 ) -> None:
@@ -277,6 +285,7 @@ def test_errors_name_the_program_and_not_its_wrapper(capfd: pytest.CaptureFixtur
         bridge.run(["sh", "-c", "exit 4"])
 
 
+@pytest.mark.long
 async def test_failures_in_a_match_name_the_program_and_not_its_wrapper(
     peer: Peer, message: type[Messages], program: ScriptedProgram, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -42,6 +42,7 @@ async def secret(server: Served, player: str, *scopes: Scope) -> str:
     return bearer.removeprefix("Bearer ")
 
 
+@pytest.mark.long
 async def test_two_bots_meet_by_a_seek_and_leave_none_open(server: Served) -> None:
     seeker, other = First("seeker"), First("other")
     seeker.seeks = (arb.Terms(QUICK, "5m"), arb.Terms("pods"))
@@ -58,6 +59,7 @@ async def test_two_bots_meet_by_a_seek_and_leave_none_open(server: Served) -> No
         assert {match.game for match in await client.list_matches()} == {QUICK}
 
 
+@pytest.mark.long
 async def test_bots_enter_a_tournament_that_suits_and_play_it(server: Served) -> None:
     bots = [First("alice"), First("bob"), First("carol")]
     tokens = [await secret(server, bot.name) for bot in bots]

@@ -70,6 +70,7 @@ async def played(server: Served, players: tuple[str, str], variant: str, opening
     return list(bots.values())
 
 
+@pytest.mark.long
 async def test_two_bots_continue_an_opening(server: Served) -> None:
     alice, bob = await played(server, ("alice", "bob"), "pods(size=3)", ("a1", "e3", "b1"))
     assert (alice.begun, bob.begun) == ([(1, 3)], [(2, 3)])

@@ -111,6 +111,7 @@ async def test_ratings_are_current_after_every_game_and_computed_once_between_tw
     assert rated.worker.boards == done + 1, "all callers wait for one computation"
 
 
+@pytest.mark.long
 @virtually
 async def test_anchors_that_contradict_the_games_are_logged_once() -> None:
     rated = RatedArbiter({"ann": 3_000.0, "ben": -3_000.0})
@@ -138,6 +139,7 @@ async def test_a_request_during_a_computation_gets_the_games_until_then() -> Non
     assert (await asked).games in (1, 2)
 
 
+@pytest.mark.long
 @virtually
 async def test_older_ratings_are_kept_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BOARDS_KEPT", 2)
@@ -163,6 +165,7 @@ async def test_strengths_are_those_of_the_newest_versions_by_all_games_of_the_se
     assert await rated.ratings.strengths(("elevation",)) == {}
 
 
+@pytest.mark.long
 @virtually
 async def test_a_history_has_the_ratings_of_each_time() -> None:
     rated = RatedArbiter()
@@ -299,6 +302,7 @@ async def test_a_ladder_pairs_by_these_ratings(monkeypatch: pytest.MonkeyPatch) 
     assert set(contest.names) == set(await contest.server.arbiter.ratings.strengths(spec.games))
 
 
+@pytest.mark.long
 @virtually
 async def test_the_games_of_a_tournament_are_paired_by_their_meetings_and_openings() -> None:
     contest = Contest(2)

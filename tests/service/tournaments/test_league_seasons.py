@@ -97,6 +97,7 @@ async def test_the_first_season_is_divided_by_rating_and_the_next_ones_by_the_st
         assert played[1].spec.season.before == played[0].spec.season.before
 
 
+@pytest.mark.long
 @virtually
 async def test_newcomers_begin_at_the_bottom_and_whoever_leaves_is_gone() -> None:
     contest = Contest(PLAYERS)
@@ -153,6 +154,7 @@ async def test_whoever_misses_two_seasons_drops_out() -> None:
         first = await after(contest, first)
 
 
+@pytest.mark.long
 @virtually
 async def test_a_ruling_before_the_next_season_moves_players_and_one_after_it_does_not() -> None:
     contest = Contest(4)
@@ -193,6 +195,7 @@ async def test_a_season_that_goes_on_is_waited_for() -> None:
     assert await after(contest, coming)
 
 
+@pytest.mark.long
 @virtually
 async def test_a_season_that_nobody_enters_is_left_out_and_the_next_one_has_all_members() -> None:
     contest = Contest(4)

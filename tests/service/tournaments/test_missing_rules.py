@@ -53,6 +53,7 @@ async def test_they_wait_and_go_on_once_the_rules_are_back(tmp_path: Path, forma
             waits = await contest.server.arbiter.tournaments.get(tournament_id)
 
 
+@pytest.mark.long
 def test_what_follows_from_the_rules_is_not_checked(tmp_path: Path) -> None:
     for folder in ("then", "now"):
         (tmp_path / folder).mkdir()

@@ -148,6 +148,7 @@ async def test_who_cancels_one_that_has_not_started_ends_the_series() -> None:
     assert len(await series(contest.server)) == len(found) == 3
 
 
+@pytest.mark.long
 @virtually
 async def test_one_that_is_started_by_hand_has_a_next_one_too() -> None:
     contest = Contest(2)

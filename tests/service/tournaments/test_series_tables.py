@@ -71,6 +71,7 @@ async def sums(server: InMemoryArbiter, *tournaments: str) -> dict[str, int]:
     return total
 
 
+@pytest.mark.long
 @virtually
 async def test_the_table_after_each_tournament_adds_up_those_before_it() -> None:
     contest = Contest(3)

@@ -239,6 +239,7 @@ async def test_it_starts_by_itself_at_its_time() -> None:
     assert log.tournament.started_at == NOON_MS + 90_000
 
 
+@pytest.mark.long
 @virtually
 async def test_games_that_are_too_long_are_drawn() -> None:
     contest = Contest(4)
@@ -282,6 +283,7 @@ async def test_a_player_who_is_ahead_for_long_enough_wins() -> None:
             assert eaten[played.winner - 1] > eaten[2 - played.winner]
 
 
+@pytest.mark.long
 @virtually
 async def test_both_games_of_a_pair_begin_with_the_same_opening() -> None:
     contest = Contest(3)
