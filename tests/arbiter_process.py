@@ -24,7 +24,7 @@ LONGEST = 1 << 17  #: bytes of a command with its environment
 
 
 class ArbiterProcess(subprocess.Popen[str]):
-    """`arbiter WORDS` as a child of this process, as if by `subprocess.Popen`, but that /proc names another command."""
+    """`arbiter WORDS` as a child of this process. Only its command line in /proc is another one: that of its parent."""
 
     def __init__(self, *words: str, env: dict[str, str], **given: Any) -> None:
         super().__init__(words, env=env, text=True, **given)

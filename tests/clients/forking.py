@@ -1,7 +1,7 @@
-"""A program like `arbiter` for the tests of clients, whose processes are `ArbiterProcess`es of this one.
+"""A program that the tests of clients start as `arbiter`. For each start, the tests start an `ArbiterProcess`.
 
-It hands its words, folder, environment and standard streams to a thread of the tests, passes signals on, and ends as
-its server does. If it is killed, its server is killed before another one begins.
+The program sends its words, folder, environment and standard streams to a thread of the tests. It passes signals on,
+and ends as its server does. If it is killed, its server is killed before another one begins.
 """
 
 from __future__ import annotations

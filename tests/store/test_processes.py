@@ -41,7 +41,7 @@ from tests.web.chromium import challenge, play_last_move
 PLAYERS = ("anna", "ben", "cleo", "dan")
 MATCHES = 4
 MOVES = 12
-SILENCE_MS = 15_000  #: a busy machine may stop the page's server for seconds; at the end it is waited for as long
+SILENCE_MS = 15_000  #: a busy machine may stop the page's server for seconds; the stop at the end waits as long
 GAME = "pods(size=9)"  #: played as these bots do, it lasts for 2,000 plies
 THINKS_S = 0.2  #: so a match lasts for 400 s: on a busy machine, all of them must outlive what is killed
 
