@@ -31,7 +31,7 @@ class Need(NamedTuple):
 NEEDS = (
     Need("node", "nodejs", "the independent verifier of transcripts"),
     Need("curl", "curl", "the call over HTTP on the page of the protocol"),
-    Need("chromium", "chromium", "the page in a real browser"),
+    Need("chromium-headless-shell", "chromium-headless-shell", "the page in a real browser"),
     Need("/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", "fonts-dejavu-core", "the pictures of the pages"),
     Need("setpriv", "util-linux", "a PostgreSQL for the tests that does not run as root"),
     Need("bwrap", "bubblewrap", "the sandbox of bots in local tournaments"),

@@ -22,7 +22,7 @@ from arbiter.bench.processes import answer, order
 
 Traced: TypeAlias = dict[str, Any]  # an event of Chromium's trace: times are in µs
 
-CHROMIUM: Final = "chromium"
+CHROMIUM: Final = ("chromium-headless-shell", "chromium")  #: the first one that is there; only the second has windows
 TIMELINE: Final = "devtools.timeline"  #: the part of Chromium's trace that has the calls of a page's functions
 LAST_PART: Final = "Layerize"  #: of the work for a frame in the page's thread
 PAINTING: Final = (
@@ -47,9 +47,13 @@ Object.defineProperty(EventSource.prototype, "onmessage", {
 
 def lacking() -> str:
     """Return what a browser needs here and is not there, or ''."""
-    if shutil.which(CHROMIUM) is None:
-        return f"there is no {CHROMIUM}"
+    if _program() is None:
+        return f"there is no {' and no '.join(CHROMIUM)}"
     return "" if importlib.util.find_spec("playwright") else "the Python package playwright is not installed"
+
+
+def _program() -> str | None:
+    return next(filter(None, map(shutil.which, CHROMIUM)), None)
 
 
 def run(page: str, match: str) -> None:
@@ -57,7 +61,7 @@ def run(page: str, match: str) -> None:
     from playwright.sync_api import sync_playwright  # a tool for developers, which an installed arbiter does without
 
     with sync_playwright() as tools:
-        browser = tools.chromium.launch(executable_path=shutil.which(CHROMIUM), args=["--no-sandbox"])
+        browser = tools.chromium.launch(executable_path=_program(), args=["--no-sandbox"])
         shown = browser.new_page(bypass_csp=True)  # to ask the page whether it listens is a script of ours
         shown.add_init_script(TIMED)
         shown.goto(f"{page}matches/{match}")

@@ -106,7 +106,7 @@ def test_every_goal_has_its_figure(
     bench: Bench, name: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if name == "web":
-        require("chromium", why="a page's update is measured in it")
+        require("chromium-headless-shell", why="a page's update is measured in it")
     if name == "tournament":
         require("/usr/games/stockfish", why="two of it play each other")
     if name == "cluster":  # it runs a PostgreSQL and a NATS of its own

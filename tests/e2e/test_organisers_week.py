@@ -21,15 +21,15 @@ from typing import Final, NamedTuple
 import arbiter_client as arb
 import pytest
 from arbiter_client.bots.random import RandomBot
-from playwright.async_api import Page, async_playwright, expect
+from playwright.async_api import Page, expect
 from py4swiss.engines import DutchEngine
 from py4swiss.trf import ParsedTrf, TrfParser
 from py4swiss.trf.results import ColorToken, ResultToken, RoundResult
 
 from arbiter.runtime.loopback import free_port
-from tests.clients.toolchains import require
 from tests.e2e.processes import Server
 from tests.processes import WAIT_S
+from tests.web.chromium import chromium
 
 pytestmark = [pytest.mark.toolchain, pytest.mark.long]
 
@@ -147,13 +147,11 @@ async def players(server: Server) -> AsyncIterator[None]:
 @contextlib.asynccontextmanager
 async def begun(server: Server) -> AsyncIterator[Week]:
     """Let the organiser make the tournament by its form on the page, enter eleven bots, and start it with a pause."""
-    require("chromium", why="the page is used in it")
     scopes = [word for scope in ("play", "organise", "observe") for word in ("--scope", scope)]
     said = await asyncio.to_thread(server.arbiter, "token", "create", "org", *scopes, "--save")
     secret = said.split()[-1]
-    async with async_playwright() as tools:
-        chromium = await tools.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-        page = await chromium.new_page(base_url=server.page)
+    async with chromium() as browser:
+        page = await browser.new_page(base_url=server.page)
         page.set_default_timeout(WAIT_S * 1000)
         expect.set_options(timeout=WAIT_S * 1000)
         await page.goto("/sign-in?onward=/tournaments/new")
@@ -173,7 +171,6 @@ async def begun(server: Server) -> AsyncIterator[Week]:
         await page.click("button:text-is('Enter')")
         await expect(page.locator("#run")).to_contain_text(f"{len(BOTS)} players")
         yield week
-        await chromium.close()
 
 
 async def test_everything_that_goes_wrong_in_a_week_is_put_right(server: Server, tmp_path: Path) -> None:

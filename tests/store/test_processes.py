@@ -16,7 +16,7 @@ from pathlib import Path
 
 import arbiter_client as arb
 import pytest
-from playwright.async_api import Page, async_playwright, expect
+from playwright.async_api import Page, expect
 
 from arbiter.cli.app import run
 from arbiter.errors import OperatorError
@@ -29,14 +29,13 @@ from arbiter.runtime.loopback import free_port
 from arbiter.runtime.own_postgres import LONGEST_SOCKET, OwnPostgres, running
 from arbiter.testing.served import PATIENT_MS
 from tests.cli.command import Arbiter
-from tests.clients.toolchains import require
 from tests.documents import block
 from tests.e2e.evidence import ENDS_OF_AN_OUTAGE, events_of
 from tests.e2e.processes import BIN, Server
 from tests.processes import WAIT_S, children, descendants, until, wait_for_end
 from tests.store.postgres import Cluster
 from tests.store.test_shared_servers import Observer, Slow
-from tests.web.chromium import challenge, play_last_move
+from tests.web.chromium import challenge, chromium, play_last_move
 
 PLAYERS = ("anna", "ben", "cleo", "dan")
 MATCHES = 4
@@ -135,7 +134,6 @@ async def kill_the_database(server: Server, observer: Observer) -> None:
 async def test_the_process_that_has_the_page_alone_is_killed_and_no_player_notices(
     own_postgres: None, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    require("chromium", why="a person plays in it")
     for limit, most in ("STALL_MS", PATIENT_MS), ("SERVER_SILENCE_MS", SILENCE_MS):
         monkeypatch.setenv(f"ARBITER_LIMITS__{limit}", str(most))
     file = folder / "arbiter.toml"
@@ -143,10 +141,8 @@ async def test_the_process_that_has_the_page_alone_is_killed_and_no_player_notic
     server = Server(folder, free_port(), store=None, options=("--config", str(file), "--bot", "random"))
     await asyncio.to_thread(server.start)
     try:
-        async with async_playwright() as tools:
-            chromium = await tools.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-            await play_beside_the_page(server, await chromium.new_page(base_url=server.page))
-            await chromium.close()
+        async with chromium() as browser:
+            await play_beside_the_page(server, await browser.new_page(base_url=server.page))
         os.kill(max(servers(server)), signal.SIGSTOP)  # visitors may keep it busy
         assert await asyncio.to_thread(server.stop) == 0
         ends = [line for line in server.log.read_text().splitlines() if '"event": "stopped"' in line]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import itertools
 import re
+import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from playwright.async_api import Browser, ConsoleMessage, Page, expect
+from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright, expect
 
 from arbiter.games.contract import AnyGame
 from arbiter.matches.commands import Abort, Create, OfferDraw, Play, Resign
@@ -18,7 +19,9 @@ from arbiter.matches.comments import Comment
 from arbiter.matches.match import Phase, with_position
 from arbiter.testing.served import Served
 from arbiter.web.choices import picks
+from tests.clients.toolchains import require
 
+PROGRAM: Final = "chromium-headless-shell"
 PATIENCE_MS: Final = 240_000  #: milliseconds: a busy machine is slow; otherwise everything appears at once
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -29,9 +32,21 @@ NUMBERS: Final = itertools.count()  #: numbers for new matches: each needs anoth
 
 
 @contextlib.asynccontextmanager
-async def opened(chromium: Browser, server: Served, refused: bool = False, **given: Any) -> AsyncIterator[Page]:
+async def chromium(*arguments: str, **given: Any) -> AsyncIterator[Browser]:
+    """Start Chromium without windows: it opens a page with a sixth of the work. given: for playwright's `launch`."""
+    require(PROGRAM, why="pages are tried in it")
+    async with async_playwright() as tools:
+        browser = await tools.chromium.launch(
+            executable_path=shutil.which(PROGRAM), args=["--no-sandbox", *arguments], **given
+        )
+        yield browser
+        await browser.close()
+
+
+@contextlib.asynccontextmanager
+async def opened(browser: Browser, server: Served, refused: bool = False, **given: Any) -> AsyncIterator[Page]:
     """Open a page in a new window; an error in it fails the test, except refused forms if `refused`."""
-    context = await chromium.new_context(base_url=server.running.page, **given)
+    context = await browser.new_context(base_url=server.running.page, **given)
     page = await context.new_page()
     page.set_default_timeout(PATIENCE_MS)
     wrong: list[str] = []

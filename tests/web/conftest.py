@@ -11,14 +11,12 @@ import pytest
 import pytest_asyncio
 from jinja2 import BytecodeCache, Environment
 from jinja2.bccache import Bucket
-from playwright.async_api import async_playwright
 
 from arbiter.bootstrap.world import open_world
 from arbiter.runtime.loopback import free_port
 from arbiter.testing.served import Served, served
 from arbiter.web import rendering
-from tests.clients.toolchains import require
-from tests.web.chromium import Open, opened
+from tests.web.chromium import Open, chromium, opened
 from tests.web.site import SITES, Site, site
 
 
@@ -31,11 +29,8 @@ async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Serv
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def browser(server: Served) -> AsyncIterator[Open]:
-    require("chromium", why="the page is tried in it")
-    async with async_playwright() as tools:
-        chromium = await tools.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-        yield partial(opened, chromium, server)
-        await chromium.close()
+    async with chromium() as started:
+        yield partial(opened, started, server)
 
 
 class CompiledTemplates(BytecodeCache):

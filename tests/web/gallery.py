@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 import uvicorn
-from playwright.async_api import Browser, async_playwright
+from playwright.async_api import Browser
 
 from arbiter.matches.commands import Create, Play, Resign
 from arbiter.matches.comments import Comment
@@ -34,6 +34,7 @@ from arbiter.tournaments.standings import standings
 from arbiter.web.application import application
 from arbiter.web.browser_connections import BrowserConnection
 from tests.generators.pictures import POSITIONS
+from tests.web.chromium import chromium
 from tests.web.site import Site, site
 
 NAMES: Final = ("ada", "bela", "chen", "dana", "emil", "fay", "goro", "hana")
@@ -45,7 +46,6 @@ FONT_CONFIG: Final = f"""<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts
 <edit name="antialias" mode="assign"><bool>true</bool></edit>
 <edit name="rgba" mode="assign"><const>none</const></edit></match></fontconfig>"""
 ARGUMENTS: Final = (
-    "--no-sandbox",
     "--font-render-hinting=none",
     "--disable-lcd-text",
     "--force-color-profile=srgb",
@@ -242,16 +242,12 @@ class _Named(TournamentRun):
 
 
 @asynccontextmanager
-async def chromium(folder: Path) -> AsyncIterator[Browser]:
+async def drawing(folder: Path) -> AsyncIterator[Browser]:
     """Start a Chromium that draws the same on every machine with the same Debian."""
     config = folder / "fonts.conf"
     config.write_text(FONT_CONFIG.replace("CACHE", str(folder / "fonts")))
-    async with async_playwright() as tools:
-        browser = await tools.chromium.launch(
-            executable_path="/usr/bin/chromium", args=[*ARGUMENTS], env={"FONTCONFIG_FILE": str(config)}
-        )
+    async with chromium(*ARGUMENTS, env={"FONTCONFIG_FILE": str(config)}) as browser:
         yield browser
-        await browser.close()
 
 
 async def taken(browser: Browser, shown: Gallery, picture: Picture) -> bytes:
@@ -282,7 +278,7 @@ async def taken(browser: Browser, shown: Gallery, picture: Picture) -> bytes:
 async def write(folder: Path) -> None:
     """Write every picture to a folder."""
     with tempfile.TemporaryDirectory() as scratch:
-        async with gallery(Path(scratch)) as shown, chromium(Path(scratch)) as browser:
+        async with gallery(Path(scratch)) as shown, drawing(Path(scratch)) as browser:
             for picture in shown.pictures:
                 (folder / f"{picture.name}.webp").write_bytes(await taken(browser, shown, picture))
 

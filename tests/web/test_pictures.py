@@ -11,8 +11,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page
 
-from tests.clients.toolchains import require
-from tests.web.gallery import Gallery, chromium, gallery, taken
+from tests.web.gallery import Gallery, drawing, gallery, taken
 
 pytestmark = [pytest.mark.toolchain, pytest.mark.long, pytest.mark.asyncio(loop_scope="module")]
 
@@ -55,9 +54,8 @@ class PictureComparison(NamedTuple):
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def comparison(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[PictureComparison]:
-    require("chromium", why="the pictures are taken in it")
     folder = tmp_path_factory.mktemp("gallery")
-    async with gallery(folder) as shown, chromium(folder) as browser:
+    async with gallery(folder) as shown, drawing(folder) as browser:
         yield PictureComparison(shown, browser, await browser.new_page())
 
 
