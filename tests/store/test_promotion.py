@@ -59,12 +59,16 @@ class Standbys:
     def fail_over(self, how: signal.Signals | None) -> None:
         """End the primary, and make the standby the primary. how: see ENDS."""
         if how is None:
-            self.primary.ask("ALTER SYSTEM SET default_transaction_read_only = on")
-            self.primary.ask("SELECT pg_reload_conf()")
+            self.forbid_writes()
         else:
             self.primary.stop(how)
         self.primary, self.former = self.standby, self.primary
         self.primary.promote()
+
+    def forbid_writes(self) -> None:
+        """Let the primary take no writes any more."""
+        self.primary.ask("ALTER SYSTEM SET default_transaction_read_only = on")
+        self.primary.ask("SELECT pg_reload_conf()")
 
     def add_standby(self) -> None:
         """Put a new standby in the place of the former primary."""
@@ -96,6 +100,27 @@ async def test_a_primary_that_takes_no_writes_any_more_is_left_for_the_new_one(s
         stored = await store.journal.head()
     assert standbys.primary.ask("SELECT max(sequence) FROM event", DATABASE) == [(stored,)]
     assert standbys.former.ask("SELECT max(sequence) FROM event", DATABASE) != [(stored,)]
+
+
+@pytest.mark.long
+async def test_a_commit_does_not_wait_for_a_standby_that_is_the_primary_by_now(standbys: Standbys) -> None:
+    """It began before the former primary was told to take no writes; then that has nobody to confirm it."""
+    in_order = iter(appends(1))
+    async with open_store(standbys.url, shared=True) as store:
+        await store.journal.append(next(in_order))
+        standbys.follow()
+        standbys.standby.promote()
+        append = next(in_order)
+        waiting = asyncio.ensure_future(store.journal.append(append))
+        waits = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+        while not await asyncio.to_thread(standbys.primary.ask, waits):
+            pass
+        standbys.forbid_writes()
+        with pytest.raises(StoreFailed):
+            await waiting
+        await store.journal.append(append)
+        stored = await store.journal.head()
+    assert standbys.standby.ask("SELECT max(sequence) FROM event", DATABASE) == [(stored,)]
 
 
 @pytest.mark.long

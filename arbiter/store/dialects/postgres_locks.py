@@ -6,11 +6,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
+import psycopg
 from sqlalchemy import Connection, Engine, Row, event
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from arbiter.store.database_errors import IN_USE_ALONE, HeldElsewhere
@@ -31,6 +32,7 @@ HELD_BY: Final = (
 SERVING: Final = f"SELECT pid {HELD_BY}"  #: the query for the database's process ids of the sessions that hold SERVING
 NOW_MS: Final = "SELECT extract(epoch FROM clock_timestamp()) * 1000"  #: the query for the database's time
 _TAKES_WRITES: Final = "SELECT current_setting('transaction_read_only') = 'off'"
+_END: Final = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = ANY(%s)"
 _LOCK_NOT_AVAILABLE: Final = "55P03"
 
 #: The database treats a client that does not answer as gone equally soon: its lock must not outlive its machine.
@@ -45,6 +47,7 @@ STOOD_STILL_MS = 1_000
 
 A server may stand still, or be cut off, in a transaction that holds NUMBERING: no other server could write until the
 database ends its session. This is less than the silence after which a server counts as gone."""
+LOOK_S: Final = 1.0  #: interval between two looks at whether the database still takes writes
 LET_GO_MS = 3_000  #: how long a new server waits for the session of a server that has just been killed
 
 
@@ -57,13 +60,18 @@ def held(made: Engine, shared: bool = False) -> Iterator[None]:
     While the store is held, the engine opens a connection only if the lock still exists. So if the database was away
     for a while, and another program has taken the store for itself, this server writes nothing more. If only the
     session of the lock is ended, the engine notices when it next connects; until then the condition of each append
-    prevents a fork by two servers. Raises HeldElsewhere.
+    prevents a fork by two servers.
+
+    While the store is held, a thread looks every LOOK_S whether the database has become a former primary: one that
+    takes no writes any more. Then all sessions of the engine there are ended, so that nobody reads what is old, and no
+    commit waits for a standby that is the primary by now. Raises HeldElsewhere.
     """
     hold = _HOLDS[made] = _Hold(made.url, shared)
+    looking = threading.Thread(target=hold.look, name="store-hold", daemon=True)
 
-    def check(connection: Any, _record: object) -> None:
+    def check(connection: psycopg.Connection[Any], _record: object) -> None:
         try:
-            hold.take()
+            hold.take(connection)
             if shared:
                 with connection.cursor() as cursor:
                     cursor.execute(f"SET idle_in_transaction_session_timeout = {STOOD_STILL_MS}")
@@ -76,8 +84,12 @@ def held(made: Engine, shared: bool = False) -> Iterator[None]:
         hold.take()
         made.dispose()  # each connection from here on has been checked
         event.listen(made, "connect", check)
+        looking.start()
         yield
     finally:
+        hold.ended.set()
+        if looking.is_alive():
+            looking.join()
         if event.contains(made, "connect", check):
             event.remove(made, "connect", check)
         del _HOLDS[made]
@@ -101,7 +113,8 @@ def serving_session(made: Engine, renewed: bool = False) -> tuple[int, int]:
 class _Hold:
     """The session that holds the lock SERVING, `shared` with others or alone.
 
-    session: its process id in the database, and since when it holds the lock; see `serving_session`.
+    session: its process id in the database, and since when it holds the lock; see `serving_session`. ended: to be set
+    before `close`.
     """
 
     def __init__(self, place: URL, shared: bool = False) -> None:
@@ -111,13 +124,26 @@ class _Hold:
         self._connection: Connection | None = None
         self._session: Row[Any] | None = None  # the session's database process id, and its start time
         self.session = 0, 0
+        self.ended: Final = threading.Event()
+        self._kept = WeakSet[psycopg.Connection[Any]]()  # the sessions of the engine
 
-    def take(self) -> None:
-        """Take the lock. Raises HeldElsewhere if another session is in the way, DBAPIError."""
+    def look(self) -> None:
+        """Take the lock again whenever it was lost, until `ended`."""
+        while not self.ended.wait(LOOK_S):
+            with suppress(SQLAlchemyError):  # the next look tries again, and so does each new session
+                self.take()
+
+    def take(self, session: psycopg.Connection[Any] | None = None) -> None:
+        """Take the lock. Raises HeldElsewhere if another session is in the way, DBAPIError.
+
+        session: a new one of the engine.
+        """
         with self._mutex:
             if not self._alive():
                 self._drop()
                 self._connect()
+            if session is not None:
+                self._kept.add(session)
 
     def close(self) -> None:
         """Release the lock."""
@@ -127,10 +153,21 @@ class _Hold:
 
     def _alive(self) -> bool:
         """Return whether the session is there, and its database takes writes: else the lock is on a former primary."""
-        try:
-            return self._connection is not None and bool(self._connection.exec_driver_sql(_TAKES_WRITES).scalar())
-        except DBAPIError:
+        if self._connection is None:
             return False
+        try:
+            if self._connection.exec_driver_sql(_TAKES_WRITES).scalar():
+                return True
+            self._connection.exec_driver_sql(_END, (list(self._backends()),)).close()
+        except DBAPIError:
+            pass
+        return False
+
+    def _backends(self) -> Iterator[int]:
+        """Yield the database's process ids of the engine's sessions."""
+        for each in self._kept:
+            with suppress(psycopg.OperationalError):  # it is closed
+                yield each.info.backend_pid
 
     def _drop(self) -> None:
         if self._connection is not None:
