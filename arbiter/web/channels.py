@@ -15,6 +15,7 @@ from arbiter.matches.events import Ended, EventKind
 from arbiter.service.ports.journal import Subject
 from arbiter.service.record.published import Published
 
+BEGUN: Final = b"event: begun\ndata:\n\n"  #: the news that another match has begun
 MOST_QUEUED: Final = 1_000  #: messages that wait while a subscriber still reads the past
 
 
@@ -48,7 +49,7 @@ class Watch(NamedTuple):
     def encode(self, event: Published, json: bytes) -> bytes:
         """Return an event as a server-sent event: its JSON, or for b'' the news that another match has begun."""
         if not json:
-            return b"id: %d\nevent: begun\ndata:\n\n" % event.sequence
+            return b"id: %d\n%b" % (event.sequence, BEGUN)
         return b"id: %d\ndata: %b\n\n" % (self.id_of(event), json)
 
     def bookmark(self, place: int) -> bytes:

@@ -9,6 +9,10 @@ import orjson
 from markupsafe import Markup
 
 from arbiter.matches.match import Match
+from arbiter.service.gate.admission import Call
+from arbiter.service.gate.gate import Gate
+from arbiter.service.gate.match_calls import MatchQuery
+from arbiter.service.gate.paging import PageRequest
 from arbiter.web.boards import Shown, board, sprite
 from arbiter.web.states import shown_at, state_of
 from arbiter.web.visits import beside
@@ -26,6 +30,12 @@ class BoardGrid(NamedTuple):
     symbols: Markup
     states: str
     begun: str | None
+
+
+async def live_matches(gate: Gate, call: Call, label: str = "") -> list[Match]:
+    """Return the live matches with a label, or all for '', the newest first: as many as have room. Raises Refusal."""
+    found = await gate.matches.list(call, MatchQuery(label=label, ended=False), PageRequest(MOST, ""))
+    return [match for match in found.items if isinstance(match, Match)]
 
 
 async def grid(matches: Sequence[Match], now_ms: int, label: str = "") -> BoardGrid:

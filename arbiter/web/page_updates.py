@@ -23,9 +23,10 @@ from arbiter.service.gate.match_calls import OfAll, OfMatch
 from arbiter.service.record.published import Published
 from arbiter.web.broadcast import Broadcast
 from arbiter.web.callers import call_of
-from arbiter.web.channels import Message, Watch, is_beginning, make_message
+from arbiter.web.channels import BEGUN, Message, Watch, is_beginning, make_message
 from arbiter.web.drawings import Drawings
 from arbiter.web.event_stream import EventStream
+from arbiter.web.grids import live_matches
 
 MOST_MATCHES: Final = 60  #: in one stream of several matches
 
@@ -95,7 +96,10 @@ class PastOfOne:
 
 
 class PastOfSeveral:
-    """The events of some matches in the journal; for a new viewer, the state of each match instead."""
+    """The events of some matches in the journal; for a new viewer, the state of each match instead.
+
+    The new viewer is also told of a match that has begun after the list of the page was made.
+    """
 
     def __init__(self, gate: Gate, to_json: ToJson, drawings: Drawings, watch: Watch, call: Call) -> None:
         self._gate = gate
@@ -115,12 +119,21 @@ class PastOfSeveral:
                 match = await self._gate.matches.get(self._call, match_id)
                 whole = await self._drawings.whole(match, self._gate.server.facts().now_ms)
                 yield make_message(0, b"data: %b\n\n" % whole)
+            if await self._is_another_live():
+                yield make_message(0, BEGUN)
             return
         past = self._gate.matches.past(reader, OfAll(after, ""), until)
         async with aclosing(past):
             async for events in past:
                 parts = [await self._part(event) for event in events]
                 yield make_message(events[-1].sequence, b"".join(parts))
+
+    async def _is_another_live(self) -> bool:
+        """Return whether the page, made anew, would show another match: one that has begun since it was made."""
+        if self._watch.label is None:
+            return False
+        live = await live_matches(self._gate, self._call, self._watch.label)
+        return any(match.id not in self._watch.matches for match in live)
 
     async def _part(self, event: Published) -> bytes:
         if self._watch.includes(event):

@@ -19,7 +19,7 @@ from arbiter.service.gate.paging import PageRequest
 from arbiter.service.gate.tournament_calls import TournamentQuery
 from arbiter.web.boards import board, ground_of, has_shapes, meanings, shown, sprite
 from arbiter.web.callers import call_of
-from arbiter.web.grids import MOST, grid
+from arbiter.web.grids import grid, live_matches
 from arbiter.web.rating_pages import places
 from arbiter.web.rendering import Handlers, Templates
 from arbiter.web.rule_pages import rules_page
@@ -42,11 +42,10 @@ class Pages(Handlers):
     async def front(self, request: Request) -> Response:
         """Show the live matches, the newest tournaments, the leaders, and the matches that ended last."""
         call, gate = call_of(request), self._gate
-        playing = await gate.matches.list(call, MatchQuery(ended=False), PageRequest(MOST, ""))
+        live = [self._templates.named(match) for match in await live_matches(gate, call)]
         ended = await gate.matches.list(call, MatchQuery(ended=True), PageRequest(SHORT, ""))
         tournaments = await gate.tournaments.list(call, TournamentQuery(), PageRequest(SHORT, ""))
         leaders = await gate.ratings.leaderboard(call, "", False, PageRequest(SHORT, ""))
-        live = [self._templates.named(match) for match in playing.items if isinstance(match, Match)]
         return await self._page(
             request,
             "front.html",

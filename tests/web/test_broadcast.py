@@ -258,6 +258,24 @@ async def test_a_grid_receives_only_its_matches_and_resumes_after_the_last_id() 
 
 
 @virtually
+async def test_a_new_stream_tells_of_a_match_that_has_begun_since_the_page_was_made() -> None:
+    page = Page()
+    shown = await page.server.create(policy=AT_ONCE)
+    made = Browser(page, f"/live?match={shown.id}&begun=")
+    await asyncio.sleep(1)
+    other = await page.server.create(policy=AT_ONCE, label="cup")
+    later = {
+        query: Browser(page, f"/live?match={shown.id}{query}")
+        for query in ("", "&begun=", "&begun=cup", "&begun=elsewhere", f"&match={other.id}&begun=")
+    }
+    await asyncio.sleep(1)
+    told = {query: [kind for _, kind, _ in browser.parts].count("begun") for query, browser in later.items()}
+    assert list(told.values()) == [0, 1, 1, 0, 0]
+    assert [kind for _, kind, _ in made.parts].count("begun") == 1
+    await asyncio.gather(made.leave(), *(each.leave() for each in later.values()))
+
+
+@virtually
 async def test_an_idle_stream_sends_heartbeats() -> None:
     page = Page(bookmark_ms=5_000)
     match = await page.server.create(policy=AT_ONCE)
