@@ -36,4 +36,5 @@ def test_a_tournament_of_another_program_goes_on_here(server: Server, arbiter: A
     assert "running: round 1 of 3" in bring("--player", "Carlsen, M=ann", "--player", "2=ben")
     assert "it has started already" in bring("--player", "Carlsen, M=ann", "--player", "2=ben")
     standings = arbiter("tournament", "standings", tournament_id, "--csv").out.splitlines()
-    assert sorted(line.split(",")[1:3] for line in standings[1:3]) == [["ann", "1"], ["eve", "1"]]
+    points = dict(line.split(",")[1:3] for line in standings[1:])
+    assert points["ann"] == points["eve"] == "1"  # and maybe that of one whose opponent was absent for too long
