@@ -22,7 +22,7 @@ from arbiter.bench.processes import answer, order
 
 Traced: TypeAlias = dict[str, Any]  # an event of Chromium's trace: times are in µs
 
-CHROMIUM: Final = ("chromium-headless-shell", "chromium")  #: the first one that is there; only the second has windows
+CHROMIUM: Final = ("chromium-headless-shell", "chromium")  #: programs, the first of which that is there is used
 TIMELINE: Final = "devtools.timeline"  #: the part of Chromium's trace that has the calls of a page's functions
 LAST_PART: Final = "Layerize"  #: of the work for a frame in the page's thread
 PAINTING: Final = (

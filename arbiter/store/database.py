@@ -134,7 +134,7 @@ def named(place: URL) -> Iterator[None]:
 def version_of(engine: Engine) -> str | None:
     """Return the version of the tables; None for a database without any. Raises OperatorError, StoreTooNew."""
     shown_place = _shown(engine.url)
-    # In a transaction, a busy server could stand still (`postgres_locks.STOOD_STILL_MS`).
+    # A busy server may pause for too long in a transaction: see `postgres_locks.STOOD_STILL_MS`.
     with engine.connect().execution_options(**dialect_of(engine).lone_reads) as connection:
         found = set(inspect(connection).get_table_names())
         version = text("SELECT version_num FROM alembic_version")

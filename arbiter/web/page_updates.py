@@ -98,7 +98,7 @@ class PastOfOne:
 class PastOfSeveral:
     """The events of some matches in the journal; for a new viewer, the state of each match instead.
 
-    The new viewer is also told of a match that has begun after the list of the page was made.
+    The new viewer also learns if a match has begun since the page was made.
     """
 
     def __init__(self, gate: Gate, to_json: ToJson, drawings: Drawings, watch: Watch, call: Call) -> None:

@@ -37,4 +37,4 @@ def test_a_tournament_of_another_program_goes_on_here(server: Server, arbiter: A
     assert "it has started already" in bring("--player", "Carlsen, M=ann", "--player", "2=ben")
     standings = arbiter("tournament", "standings", tournament_id, "--csv").out.splitlines()
     points = dict(line.split(",")[1:3] for line in standings[1:])
-    assert points["ann"] == points["eve"] == "1"  # and maybe that of one whose opponent was absent for too long
+    assert points["ann"] == points["eve"] == "1"  # on a busy machine a third player may win by absence

@@ -55,7 +55,7 @@ def test_tables_of_the_first_version_are_brought_up_to_those_of_a_new_store(empt
 def _described(engine: Engine) -> dict[str, object]:
     """Return the structure of each table: columns with types and defaults, keys, indexes; and the version."""
     found: dict[str, object] = {}
-    engine = engine.execution_options(**dialect_of(engine).lone_reads)  # a busy machine may stand still in between
+    engine = engine.execution_options(**dialect_of(engine).lone_reads)  # a busy machine pauses between statements
     seen = inspect(engine)
     for table in seen.get_table_names():
         indexes = [each | {"dialect_options": _shown(each)} for each in seen.get_indexes(table)]

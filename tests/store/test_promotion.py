@@ -104,7 +104,7 @@ async def test_a_primary_that_takes_no_writes_any_more_is_left_for_the_new_one(s
 
 @pytest.mark.long
 async def test_a_commit_does_not_wait_for_a_standby_that_is_the_primary_by_now(standbys: Standbys) -> None:
-    """It began before the former primary was told to take no writes; then that has nobody to confirm it."""
+    """It begins before the former primary is told to take no writes, and no standby of that confirms it any more."""
     in_order = iter(appends(1))
     async with open_store(standbys.url, shared=True) as store:
         await store.journal.append(next(in_order))

@@ -21,7 +21,7 @@ from arbiter.testing.served import Served
 from arbiter.web.choices import picks
 from tests.clients.toolchains import require
 
-PROGRAM: Final = "chromium-headless-shell"
+PROGRAM: Final = "chromium-headless-shell"  #: Chromium without windows opens a page with a sixth of the work
 PATIENCE_MS: Final = 240_000  #: milliseconds: a busy machine is slow; otherwise everything appears at once
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -33,7 +33,7 @@ NUMBERS: Final = itertools.count()  #: numbers for new matches: each needs anoth
 
 @contextlib.asynccontextmanager
 async def chromium(*arguments: str, **given: Any) -> AsyncIterator[Browser]:
-    """Start Chromium without windows: it opens a page with a sixth of the work. given: for playwright's `launch`."""
+    """Start Chromium, and end it with the context. arguments: of the program. given: for playwright's `launch`."""
     require(PROGRAM, why="pages are tried in it")
     async with async_playwright() as tools:
         browser = await tools.chromium.launch(

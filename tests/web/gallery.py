@@ -242,7 +242,7 @@ class _Named(TournamentRun):
 
 
 @asynccontextmanager
-async def drawing(folder: Path) -> AsyncIterator[Browser]:
+async def picture_browser(folder: Path) -> AsyncIterator[Browser]:
     """Start a Chromium that draws the same on every machine with the same Debian."""
     config = folder / "fonts.conf"
     config.write_text(FONT_CONFIG.replace("CACHE", str(folder / "fonts")))
@@ -278,7 +278,7 @@ async def taken(browser: Browser, shown: Gallery, picture: Picture) -> bytes:
 async def write(folder: Path) -> None:
     """Write every picture to a folder."""
     with tempfile.TemporaryDirectory() as scratch:
-        async with gallery(Path(scratch)) as shown, drawing(Path(scratch)) as browser:
+        async with gallery(Path(scratch)) as shown, picture_browser(Path(scratch)) as browser:
             for picture in shown.pictures:
                 (folder / f"{picture.name}.webp").write_bytes(await taken(browser, shown, picture))
 

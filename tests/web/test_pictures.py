@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page
 
-from tests.web.gallery import Gallery, drawing, gallery, taken
+from tests.web.gallery import Gallery, gallery, picture_browser, taken
 
 pytestmark = [pytest.mark.toolchain, pytest.mark.long, pytest.mark.asyncio(loop_scope="module")]
 
@@ -55,7 +55,7 @@ class PictureComparison(NamedTuple):
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def comparison(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[PictureComparison]:
     folder = tmp_path_factory.mktemp("gallery")
-    async with gallery(folder) as shown, drawing(folder) as browser:
+    async with gallery(folder) as shown, picture_browser(folder) as browser:
         yield PictureComparison(shown, browser, await browser.new_page())
 
 

@@ -59,15 +59,14 @@ def held(made: Engine, shared: bool = False) -> Iterator[None]:
 
     While the store is held, the engine opens a connection only if the lock still exists. So if the database was away
     for a while, and another program has taken the store for itself, this server writes nothing more. If only the
-    session of the lock is ended, the engine notices when it next connects; until then the condition of each append
-    prevents a fork by two servers.
+    session of the lock is ended, a thread notices that within LOOK_S. Until then the condition of each append prevents
+    a fork by two servers.
 
-    While the store is held, a thread looks every LOOK_S whether the database has become a former primary: one that
-    takes no writes any more. Then all sessions of the engine there are ended, so that nobody reads what is old, and no
-    commit waits for a standby that is the primary by now. Raises HeldElsewhere.
+    The same thread notices that the database takes no writes any more: then another one is the primary. All sessions of
+    the engine with the former primary are ended. So nobody reads old records there, and no commit waits for the standby
+    that has become the primary. Raises HeldElsewhere.
     """
     hold = _HOLDS[made] = _Hold(made.url, shared)
-    looking = threading.Thread(target=hold.look, name="store-hold", daemon=True)
 
     def check(connection: psycopg.Connection[Any], _record: object) -> None:
         try:
@@ -84,12 +83,9 @@ def held(made: Engine, shared: bool = False) -> Iterator[None]:
         hold.take()
         made.dispose()  # each connection from here on has been checked
         event.listen(made, "connect", check)
-        looking.start()
+        hold.begin_to_look()
         yield
     finally:
-        hold.ended.set()
-        if looking.is_alive():
-            looking.join()
         if event.contains(made, "connect", check):
             event.remove(made, "connect", check)
         del _HOLDS[made]
@@ -113,8 +109,7 @@ def serving_session(made: Engine, renewed: bool = False) -> tuple[int, int]:
 class _Hold:
     """The session that holds the lock SERVING, `shared` with others or alone.
 
-    session: its process id in the database, and since when it holds the lock; see `serving_session`. ended: to be set
-    before `close`.
+    session: its process id in the database, and since when it holds the lock; see `serving_session`.
     """
 
     def __init__(self, place: URL, shared: bool = False) -> None:
@@ -124,12 +119,16 @@ class _Hold:
         self._connection: Connection | None = None
         self._session: Row[Any] | None = None  # the session's database process id, and its start time
         self.session = 0, 0
-        self.ended: Final = threading.Event()
-        self._kept = WeakSet[psycopg.Connection[Any]]()  # the sessions of the engine
+        self._of_engine = WeakSet[psycopg.Connection[Any]]()  # its sessions
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=self._look, name="store-hold", daemon=True)
 
-    def look(self) -> None:
-        """Take the lock again whenever it was lost, until `ended`."""
-        while not self.ended.wait(LOOK_S):
+    def begin_to_look(self) -> None:
+        """From now on, take the lock again by itself whenever it was lost."""
+        self._thread.start()
+
+    def _look(self) -> None:
+        while not self._closed.wait(LOOK_S):
             with suppress(SQLAlchemyError):  # the next look tries again, and so does each new session
                 self.take()
 
@@ -139,35 +138,42 @@ class _Hold:
         session: a new one of the engine.
         """
         with self._mutex:
-            if not self._alive():
+            takes_writes = self._takes_writes()
+            if not takes_writes:
+                if takes_writes is not None:
+                    self._end_sessions()
                 self._drop()
                 self._connect()
             if session is not None:
-                self._kept.add(session)
+                self._of_engine.add(session)
 
     def close(self) -> None:
         """Release the lock."""
+        self._closed.set()
+        if self._thread.is_alive():
+            self._thread.join()
         with self._mutex:
             self._drop()
             self._engine.dispose()
 
-    def _alive(self) -> bool:
-        """Return whether the session is there, and its database takes writes: else the lock is on a former primary."""
+    def _takes_writes(self) -> bool | None:
+        """Return whether the session's database takes writes; None if there is no session (any more)."""
         if self._connection is None:
-            return False
+            return None
         try:
-            if self._connection.exec_driver_sql(_TAKES_WRITES).scalar():
-                return True
-            self._connection.exec_driver_sql(_END, (list(self._backends()),)).close()
+            return bool(self._connection.exec_driver_sql(_TAKES_WRITES).scalar())
         except DBAPIError:
-            pass
-        return False
+            return None
 
-    def _backends(self) -> Iterator[int]:
-        """Yield the database's process ids of the engine's sessions."""
-        for each in self._kept:
+    def _end_sessions(self) -> None:
+        """End all sessions of the engine with a former primary, by the session that is still there."""
+        assert self._connection is not None
+        numbers = []
+        for each in self._of_engine:
             with suppress(psycopg.OperationalError):  # it is closed
-                yield each.info.backend_pid
+                numbers.append(each.info.backend_pid)
+        with suppress(DBAPIError):
+            self._connection.exec_driver_sql(_END, (numbers,)).close()
 
     def _drop(self) -> None:
         if self._connection is not None:
