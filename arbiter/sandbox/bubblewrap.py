@@ -31,6 +31,7 @@ PROGRAM: Final = "bwrap"
 PACKAGE: Final = "bubblewrap"
 GUARD: Final = "arbiter.sandbox.guard"
 TRIAL_S: Final = 60.0
+MOST_ENTRIES: Final = 1_000  #: of a folder that are shown one by one: bubblewrap takes 9,000 words
 SPAWNER: Final = Path(spawner.__file__).resolve()
 
 HOME: Final = "/tmp"  #: host name of a bot
@@ -188,13 +189,34 @@ def _files(shown: set[Path], hidden: Sequence[Path], most: ResourceLimits, folde
     laid = sorted(path for path in shown if not visible.in_system(path))
     for parent in sorted({parent for path in (*laid, folder / "x") for parent in path.parents}):
         words += _folder(parent)
-    for path in laid:
-        words += ["--ro-bind-try", str(path), str(path)]
     secret = {path.resolve() for path in hidden} | {path for top in laid for path in visible.private(top)}
-    for path in sorted(secret):
-        if any(path.is_relative_to(top) for top in laid) and not secret & set(path.parents):
-            words += _shut(path)
+    inside = {path for path in secret if any(path.is_relative_to(top) for top in laid)}
+    for path in laid:
+        if not inside & {path, *path.parents}:
+            words += _shown(path, inside)
     return [*words, "--chdir", str(folder)]
+
+
+def _shown(path: Path, secret: set[Path]) -> list[str]:
+    """Return the options that show a path without what is secret in it.
+
+    Of a folder with something secret each other entry is shown by itself, in a folder of its own. So what replaces the
+    secret, or is new, is not seen either; a mount over a secret file would end when that is replaced.
+    """
+    whole = ["--ro-bind-try", str(path), str(path)]
+    below = sorted(each for each in secret if path in each.parents)
+    if not below or not path.is_dir():
+        return whole
+    entries = sorted(path.iterdir())
+    if len(entries) > MOST_ENTRIES:
+        return [*whole, *(word for each in below for word in _shut(each))]
+    words = ["--perms", "0755", "--size", str(limits.MIB), "--tmpfs", str(path)]
+    for entry in entries:
+        if entry.is_symlink() and entry not in secret:
+            words += ["--symlink", str(entry.readlink()), str(entry)]
+        elif entry not in secret:
+            words += _shown(entry, secret)
+    return [*words, "--remount-ro", str(path)]
 
 
 def _folder(path: Path) -> list[str]:

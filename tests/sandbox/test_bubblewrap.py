@@ -98,6 +98,40 @@ except OSError as error:
     ]
 
 
+@needs_bwrap
+async def test_a_hidden_file_stays_hidden_when_it_is_replaced_or_made_while_the_bot_runs(tmp_path: Path) -> None:
+    for name, text in (("arbiter.keys", "secret"), ("book.txt", "book"), ("kept/arbiter.keys", "not at the top")):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "link").symlink_to("book.txt")
+
+    async def replace(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        (tmp_path / "fresh").write_text("secret")
+        (tmp_path / "fresh").replace(tmp_path / "arbiter.keys")
+        (tmp_path / "arbiter.db-wal").write_text("secret")
+        writer.close()
+
+    script = """
+import os, pathlib, socket, sys
+def look():
+    files = sorted(path for path in pathlib.Path().rglob("*") if path.is_file())
+    print({str(path): path.read_text() for path in files}, flush=True)
+look()
+with socket.create_connection((sys.argv[1], int(sys.argv[2]))) as there:
+    there.sendall(b"replace it\\n")
+    there.recv(1)
+look()
+"""
+    async with await asyncio.start_server(replace, HOST, 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        program = python(script, tmp_path)
+        program = program._replace(command=(*program.command, HOST, str(port)))
+        first, second = (await said(program, port, sandbox())).splitlines()
+    visible_files = {"book.txt": "book", "kept/arbiter.keys": "not at the top", "link": "book"}
+    assert first == second == str(visible_files)
+
+
 async def test_without_a_sandbox_a_bot_reaches_its_arbiter_too(tmp_path: Path) -> None:
     script = "import os, socket; print(os.getcwd(), os.environ['LEVEL'], os.environ.get('SECRET'))"
     os.environ["SECRET"] = "x"
