@@ -13,14 +13,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
-import httpcore
+import h11
 
 from arbiter.config import WebHookSettings
 from arbiter.service.ports.web_hooks import DeliveryFailed
 
 MOST_ADDRESSES: Final = 4  #: of a name that are tried
+AT_ONCE: Final = 65_536  #: bytes of an answer
 GONE: Final = 410  #: the status by which a receiver says that it wants no more
 _TRANSLATED: Final = IPv6Network("64:ff9b::/96")  #: IPv4 addresses behind a translator (RFC 6052)
 
@@ -37,12 +38,9 @@ class HttpSender:
         self._allowed = Addresses(settings.networks)
 
     @cached_property
-    def _pool(self) -> httpcore.AsyncConnectionPool:
-        return httpcore.AsyncConnectionPool(
-            ssl_context=ssl.create_default_context(),
-            max_keepalive_connections=0,  # so that each attempt resolves and checks the name
-            network_backend=_CheckedNetwork(self._allowed),
-        )
+    def _trusted(self) -> ssl.SSLContext:
+        """The authorities of the system. To read them takes long, and many servers have no web hooks."""
+        return ssl.create_default_context()
 
     def check(self, url: str) -> None:
         try:
@@ -64,19 +62,57 @@ class HttpSender:
     async def send(self, url: str, headers: Mapping[str, str], body: bytes) -> None:
         """Send a delivery. Raises DeliveryFailed unless the receiver answers in time, with a status 2xx."""
         try:
-            async with (
-                asyncio.timeout(self._timeout_s),
-                self._pool.stream("POST", url, headers=list(headers.items()), content=body) as response,
-            ):
-                status = response.status
+            async with asyncio.timeout(self._timeout_s):
+                status = await self._post(urlsplit(url), headers, body)
         except TimeoutError:
             raise DeliveryFailed(f"no answer within {self._timeout_s:g} s") from None
-        except (_NotAllowed, OSError, ValueError, httpcore.NetworkError, httpcore.TimeoutException) as error:
+        except (_NotAllowed, OSError, ValueError) as error:
             raise DeliveryFailed(str(error) or type(error).__name__) from None
-        except (httpcore.ProtocolError, httpcore.UnsupportedProtocol) as error:
+        except h11.ProtocolError as error:
             raise DeliveryFailed(f"it gave no answer in HTTP: {error}") from None
         if not 200 <= status < 300:
             raise DeliveryFailed(f"it answered with status {status}", gone=status == GONE)
+
+    async def _post(self, url: SplitResult, headers: Mapping[str, str], body: bytes) -> int:
+        """Return the status of the answer. Raises _NotAllowed, OSError, ValueError, h11.ProtocolError."""
+        reader, writer = await self._connect(url)
+        try:
+            http = h11.Connection(h11.CLIENT)
+            own = {"host": url.netloc, "content-length": str(len(body)), "connection": "close"}
+            target = (url.path or "/") + (f"?{url.query}" if url.query else "")
+            request = h11.Request(method="POST", target=target, headers=[*own.items(), *headers.items()])
+            for event in (request, h11.Data(body), h11.EndOfMessage()):
+                writer.write(http.send(event) or b"")
+            while True:
+                came = http.next_event()
+                if isinstance(came, h11.Response):
+                    return came.status_code
+                if came is h11.NEED_DATA:
+                    http.receive_data(await reader.read(AT_ONCE))
+        finally:
+            writer.transport.abort()
+
+    async def _connect(self, url: SplitResult) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Connect to a checked address of a receiver. Raises _NotAllowed, OSError."""
+        assert url.hostname is not None
+        port = url.port or (443 if url.scheme == "https" else 80)
+        tls: dict[str, Any] = {"ssl": self._trusted, "server_hostname": url.hostname} if url.scheme == "https" else {}
+        failure = OSError()
+        for address in await self._resolved(url.hostname, port):
+            try:
+                return await asyncio.open_connection(address, port, **tls)
+            except OSError as error:
+                failure = error
+        raise failure
+
+    async def _resolved(self, host: str, port: int) -> Sequence[str]:
+        """Return the first addresses of a name to which connections may go. Raises _NotAllowed, OSError."""
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        addresses = list(dict.fromkeys(str(where[0]) for *_, where in found))
+        allowed = [each for each in addresses if self._allowed.allow(ip_address(each.partition("%")[0]))]
+        if not allowed:
+            raise _NotAllowed(f"{host} has no public address, and this server reaches no others")
+        return allowed[:MOST_ADDRESSES]
 
 
 class Addresses:
@@ -103,38 +139,3 @@ def _meant(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
     if address in _TRANSLATED:
         return IPv4Address(int(address) & 0xFFFFFFFF)
     return address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else address)
-
-
-class _CheckedNetwork(httpcore.AsyncNetworkBackend):
-    """Connects to the checked addresses of a name alone."""
-
-    def __init__(self, allowed: Addresses) -> None:
-        self._allowed = allowed
-        self._plain = httpcore.AnyIOBackend()
-
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,  # noqa: ASYNC109 - the library's
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
-        """Connect to a name. Raises _NotAllowed, OSError, httpcore.ConnectError."""
-        failure: Exception | None = None
-        for address in await self._resolved(host, port):
-            try:
-                return await self._plain.connect_tcp(address, port, timeout, local_address, socket_options)
-            except httpcore.ConnectError as error:
-                failure = error
-        assert failure is not None
-        raise failure
-
-    async def _resolved(self, host: str, port: int) -> Sequence[str]:
-        """Return the first addresses of a name to which connections may go. Raises _NotAllowed, OSError."""
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        addresses = list(dict.fromkeys(str(where[0]) for *_, where in found))
-        allowed = [each for each in addresses if self._allowed.allow(ip_address(each.partition("%")[0]))]
-        if not allowed:
-            raise _NotAllowed(f"{host} has no public address, and this server reaches no others")
-        return allowed[:MOST_ADDRESSES]

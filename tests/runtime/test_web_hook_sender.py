@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
+import ssl
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +15,7 @@ import pytest
 from arbiter.config import WebHookSettings
 from arbiter.runtime.web_hook_sender import Addresses, HttpSender
 from arbiter.service.ports.web_hooks import DeliveryFailed
+from tests.certificates import Identity
 from tests.web_hook_receiver import Receiver, receiver
 
 INSIDE = (
@@ -151,3 +155,57 @@ async def test_an_endless_answer_is_not_read() -> None:
 async def test_an_address_without_a_listener_and_a_name_without_an_address_fail() -> None:
     assert await failure("http://127.0.0.1:1/", "*")
     assert await failure("http://nowhere.invalid/")
+
+
+async def test_a_delivery_that_is_given_up_at_any_moment_leaves_no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    open_now = set[asyncio.StreamWriter]()
+    all_closed = asyncio.Event()
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        open_now.add(writer)
+        all_closed.clear()
+        with contextlib.suppress(ConnectionError):
+            await reader.read()
+        writer.close()
+        open_now.remove(writer)
+        if not open_now:
+            all_closed.set()
+
+    async def resolved(host: str, port: int, **_: Any) -> list[Any]:
+        return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+
+    # No thread takes part, so that a number of turns of the loop is always the same moment.
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", resolved)
+    async with await asyncio.start_server(silent, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+        for turns in range(50):
+            sending = asyncio.create_task(HttpSender(WebHookSettings(networks=("*",))).send(url, {}, b"{}"))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            sending.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await sending
+        await all_closed.wait()
+
+
+@pytest.mark.parametrize(("host", "why"), [("127.0.0.1", ""), ("localhost", "Hostname mismatch")])
+async def test_a_certificate_is_checked_for_the_name_of_the_receiver(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, host: str, why: str
+) -> None:
+    identity = Identity(tmp_path, "receiver")
+    monkeypatch.setenv("SSL_CERT_FILE", str(identity.certificate_file))
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(identity.certificate_file, identity.key_file)
+
+    async def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError):
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(accepted, "127.0.0.1", 0, ssl=context) as server:
+        url = f"https://{host}:{server.sockets[0].getsockname()[1]}/"
+        if why:
+            assert why in await failure(url, "*")
+        else:
+            await HttpSender(WebHookSettings(networks=("*",))).send(url, {}, b"{}")
