@@ -46,6 +46,12 @@ UNREAD_MIB: Final = 64.0  #: goal: memory that a player who does not read adds t
 MIB: Final = 1 << 20
 
 
+class Attacker(BenchProcess):
+    """A process that attacks. As if it had a machine of its own, server and players get a processor before it does."""
+
+    COMMAND = ("nice", "-n", "19", *BenchProcess.COMMAND)
+
+
 class AttackPlan(NamedTuple):
     """An attack: a process and its plan, or several attacks at once.
 
@@ -61,10 +67,10 @@ class AttackPlan(NamedTuple):
     of_player: bool = True
 
     @contextmanager
-    def running(self) -> Iterator[list[BenchProcess]]:
+    def running(self) -> Iterator[list[Attacker]]:
         """Run the attack; yield its processes, all of which have begun."""
         with ExitStack() as stack:
-            attackers = [stack.enter_context(BenchProcess(each.module, **each.plan)) for each in self.parts or (self,)]
+            attackers = [stack.enter_context(Attacker(each.module, **each.plan)) for each in self.parts or (self,)]
             for attacker in attackers:
                 attacker.next_answer()
             yield attackers

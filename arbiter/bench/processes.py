@@ -13,7 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final, Self
 
 from arbiter.runtime.grpc_events import new_loop
 from arbiter.runtime.loop import GRPC_ENVIRONMENT, run_process
@@ -32,11 +32,13 @@ class BenchError(Exception):
 class BenchProcess:
     """A process of a benchmark. Leaving the context ends it."""
 
+    COMMAND: ClassVar[tuple[str, ...]] = (sys.executable, "-m")
+
     def __init__(self, module: str, **plan: Any) -> None:
         """Start `python -m module` and send it its plan."""
         self._name = module
         self._process = subprocess.Popen(
-            [sys.executable, "-m", module],
+            [*self.COMMAND, module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
