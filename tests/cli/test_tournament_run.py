@@ -104,15 +104,22 @@ def games(folder: Path) -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.parametrize(
+    ("tournament", "players"),
+    [
+        pytest.param(MEETINGS, ("ann", "ben"), id="two"),
+        pytest.param(SWISS, ("ann", "ben", "cat"), id="swiss", marks=pytest.mark.soak),
+    ],
+)
 def test_a_stopped_and_killed_run_ends_as_an_uninterrupted_one(
-    tmp_path: Path, runs: list[subprocess.Popen[str]], arbiter: Arbiter
+    tmp_path: Path, runs: list[subprocess.Popen[str]], arbiter: Arbiter, tournament: str, players: Sequence[str]
 ) -> None:
-    file = written(tmp_path, MEETINGS, ("ann", "ben"))
+    file = written(tmp_path, tournament, players)
     whole = begin(runs, file, "--directory", "whole", "--export", "whole/out", "--sandbox", "require")
     said, complaint = whole.communicate(timeout=WAIT_S)
     assert (whole.returncode, complaint) == (0, "")
     expected = standings(said)
-    assert len(expected) == 3
+    assert len(expected) == 1 + len(players)
 
     stopped = begin(runs, file, "--directory", "other", "--sandbox", "require")
     assert httpx.get(page(heard(stopped, "Watch it in a browser"))).status_code == 200

@@ -77,11 +77,11 @@ def postgres(database: str, monkeypatch: pytest.MonkeyPatch) -> str:
     return database
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", "postgres", pytest.param("unlocked", marks=pytest.mark.soak)])
 def url(request: pytest.FixtureRequest) -> str:
     """Return the URL of a store, on every kind of database.
 
-    `test_unlocked.py` shows that the thread without the interpreter's lock leaves the same rows in SQLite.
+    `test_unlocked.py` shows in the short form that the thread without the interpreter's lock leaves the same rows.
     """
     return str(request.getfixturevalue(request.param))
 

@@ -245,7 +245,15 @@ FORGERIES = {
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("url", "what"), [*(("sqlite", what) for what in FORGERIES), ("postgres", "another first number")], indirect=["url"]
+    ("url", "what"),
+    [
+        *(("sqlite", what) for what in FORGERIES),
+        *(
+            pytest.param("postgres", what, marks=pytest.mark.soak if number else ())
+            for number, what in enumerate(FORGERIES)
+        ),
+    ],
+    indirect=["url"],
 )
 async def test_an_edited_archive_is_refused_with_a_message(url: str, ring: Path, before: Read, what: str) -> None:
     archived(url, ring)

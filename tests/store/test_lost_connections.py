@@ -72,7 +72,13 @@ class MatchWriter:
                     revision = len(await self._journal.read(self.match_id)) + 1
 
 
-@pytest.mark.parametrize(("how", "times"), [("sessions ended", 3), ("stopped", 1), ("crashed", 1)])
+@pytest.mark.parametrize(
+    ("how", "times"),
+    [
+        *(("sessions ended", 3), ("stopped", 1), ("crashed", 1)),
+        *(pytest.param(how, 10, marks=pytest.mark.soak) for how in ("sessions ended", "stopped", "crashed")),
+    ],
+)
 async def test_nothing_acknowledged_is_lost_with_a_connection(
     running: Cluster, postgres: str, how: str, times: int
 ) -> None:
