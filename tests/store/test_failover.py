@@ -50,6 +50,11 @@ NAMES = ("server-0", "server-1", "server-2")
 WRONG_MS = (1_000, -1_000, 0)  #: how far the clocks of the three servers are ahead
 BETWEEN_DEATHS = 3  #: answers from one kill to the next, before anybody knows of the first
 HOLDS_S = 4  #: more than a server may be silent
+APPENDING = """
+SELECT pid FROM pg_locks
+WHERE relation = 'event'::regclass AND mode = 'RowExclusiveLock' OR locktype = 'advisory' AND objid = 2
+"""
+"""Returns the database's processes that want to append to the log; see also `postgres_locks.NUMBERING`."""
 VISITORS = ("visitor", "host")  #: the players of matches without a stream
 VISIT = "visit"  #: the label of these matches, and the name of requests that a server refuses while it is cut off
 
@@ -120,6 +125,9 @@ async def hold_the_log(workload: Workload, cluster: Cluster, store: str) -> None
     async with await psycopg.AsyncConnection.connect(cluster.url(str(make_url(store).database))) as connection:
         await connection.execute("LOCK TABLE event IN ACCESS EXCLUSIVE MODE")
         began = now_ms()
+        async with asyncio.timeout(LONGEST_S):
+            while not await (await connection.execute(APPENDING)).fetchall():
+                await asyncio.sleep(0.05)
         await asyncio.sleep(HOLDS_S)  # nothing to wait for: this is the fault
         workload.holds.append(Hold(began, now_ms()))
     await workload.answers()
