@@ -18,7 +18,7 @@ import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -31,7 +31,7 @@ PROGRAM: Final = "bwrap"
 PACKAGE: Final = "bubblewrap"
 GUARD: Final = "arbiter.sandbox.guard"
 TRIAL_S: Final = 60.0
-MOST_ENTRIES: Final = 1_000  #: of a folder that are shown one by one: bubblewrap takes 9,000 words
+MOST_WORDS: Final = 3_000  #: that show a folder entry by entry, three for each: bubblewrap takes 9,000 in all
 SPAWNER: Final = Path(spawner.__file__).resolve()
 
 HOME: Final = "/tmp"  #: host name of a bot
@@ -193,30 +193,35 @@ def _files(shown: set[Path], hidden: Sequence[Path], most: ResourceLimits, folde
     inside = {path for path in secret if any(path.is_relative_to(top) for top in laid)}
     for path in laid:
         if not inside & {path, *path.parents}:
-            words += _shown(path, inside)
+            shown_words = _shown(path, inside)
+            words += shown_words if len(shown_words) <= MOST_WORDS else _covered(path, inside)
     return [*words, "--chdir", str(folder)]
 
 
-def _shown(path: Path, secret: set[Path]) -> list[str]:
+def _shown(path: Path, secret: Set[Path]) -> list[str]:
     """Return the options that show a path without what is secret in it.
 
     Of a folder with something secret each other entry is shown by itself, in a folder of its own. So what replaces the
     secret, or is new, is not seen either; a mount over a secret file would end when that is replaced.
     """
-    whole = ["--ro-bind-try", str(path), str(path)]
-    below = sorted(each for each in secret if path in each.parents)
-    if not below or not path.is_dir():
-        return whole
-    entries = sorted(path.iterdir())
-    if len(entries) > MOST_ENTRIES:
-        return [*whole, *(word for each in below for word in _shut(each))]
+    if not path.is_dir() or not any(path in each.parents for each in secret):
+        return _covered(path, frozenset())
     words = ["--perms", "0755", "--size", str(limits.MIB), "--tmpfs", str(path)]
-    for entry in entries:
+    for entry in sorted(path.iterdir()):
         if entry.is_symlink() and entry not in secret:
             words += ["--symlink", str(entry.readlink()), str(entry)]
         elif entry not in secret:
             words += _shown(entry, secret)
     return [*words, "--remount-ro", str(path)]
+
+
+def _covered(path: Path, secret: Set[Path]) -> list[str]:
+    """Return the options that show a path as a whole, with something mounted over what is secret in it."""
+    words = ["--ro-bind-try", str(path), str(path)]
+    for each in sorted(secret):
+        if path in each.parents and not secret & set(each.parents):
+            words += _shut(each)
+    return words
 
 
 def _folder(path: Path) -> list[str]:

@@ -19,7 +19,7 @@ from arbiter.runtime.loopback import HOST, free_port
 from arbiter.sandbox import bubblewrap as sandboxes
 from arbiter.sandbox import visible
 from arbiter.sandbox.bot_process import BotProcess, environment
-from arbiter.sandbox.bubblewrap import Program, Sandbox
+from arbiter.sandbox.bubblewrap import MOST_WORDS, Program, Sandbox
 from tests.processes import descendants, wait_for_end
 
 pytestmark = pytest.mark.long
@@ -130,6 +130,23 @@ look()
         first, second = (await said(program, port, sandbox())).splitlines()
     visible_files = {"book.txt": "book", "kept/arbiter.keys": "not at the top", "link": "book"}
     assert first == second == str(visible_files)
+
+
+@needs_bwrap
+async def test_a_file_is_hidden_in_a_folder_with_more_entries_than_are_shown_one_by_one(tmp_path: Path) -> None:
+    (tmp_path / "arbiter.keys").write_text("secret")
+    for number in range(MOST_WORDS // 3):
+        (tmp_path / f"book-{number}").touch()
+    script = """
+import os
+print(len(os.listdir()))
+try:
+    print(open("arbiter.keys").read())
+except OSError as error:
+    print(error.strerror)
+"""
+    seen = await said(python(script, tmp_path), free_port(), sandbox())
+    assert seen.split("\n") == [str(MOST_WORDS // 3 + 1), "Permission denied", ""]
 
 
 async def test_without_a_sandbox_a_bot_reaches_its_arbiter_too(tmp_path: Path) -> None:
