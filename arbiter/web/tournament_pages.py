@@ -24,7 +24,7 @@ from arbiter.web.brackets import bracket
 from arbiter.web.callers import call_of, status_of
 from arbiter.web.correction_forms import NOTHING, choices
 from arbiter.web.file_stream import FileStream
-from arbiter.web.grids import BoardGrid, grid, live_matches
+from arbiter.web.grids import MOST, BoardGrid, grid
 from arbiter.web.rendering import Handlers
 from arbiter.web.states import number
 from arbiter.web.table_files import TABLES
@@ -130,8 +130,10 @@ class TournamentPages(Handlers):
 
     async def _grid(self, request: Request, tournament: Tournament) -> BoardGrid:
         """Return the live boards of the games that have begun most recently."""
-        matches = await live_matches(self._gate, call_of(request), tournament.id)
-        live = [self._templates.named(match) for match in matches]
+        call = call_of(request)
+        running = [tournament.running[game].match for game in sorted(tournament.running, reverse=True)[:MOST]]
+        matches = [await self._gate.matches.get(call, match) for match in running]
+        live = [self._templates.named(match) for match in matches if match.result is None]
         return await grid(live, self._gate.server.facts().now_ms, tournament.id)
 
 
