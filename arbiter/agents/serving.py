@@ -73,7 +73,7 @@ class Agents:
         self._open_client = open_client
         self._players: dict[str, tuple[Presence, AsyncExitStack]] = {}
         self._used: dict[str, float] = {}
-        self._beginning = 0  # requests whose token is being checked
+        self._checking = 0  # requests whose token is being checked
         self._opening: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # locks in use
 
     async def of(self, context: Context[Any, Any]) -> Presence:
@@ -91,15 +91,15 @@ class Agents:
         return self._players[token][0]
 
     async def _open(self, token: str, address: str) -> None:
-        if self._beginning >= MOST_AGENTS:
+        if self._checking >= MOST_AGENTS:
             raise ToolError(FULL)
-        self._beginning += 1
+        self._checking += 1
         async with AsyncExitStack() as stack:
             try:
                 client = self._open_client(token, address)
                 player = await tools.answered(stack.enter_async_context(present(client)))
             finally:
-                self._beginning -= 1
+                self._checking -= 1
             while len(self._players) >= MOST_AGENTS:  # nobody leaves for a token that is refused
                 await self._make_room()
             self._players[token] = player, stack.pop_all()

@@ -31,7 +31,7 @@ PROGRAM: Final = "bwrap"
 PACKAGE: Final = "bubblewrap"
 GUARD: Final = "arbiter.sandbox.guard"
 TRIAL_S: Final = 60.0
-MOST_WORDS: Final = 3_000  #: that show a folder entry by entry, three for each: bubblewrap takes 9,000 in all
+MOST_WORDS: Final = 3_000  #: of a folder that is shown entry by entry, three for each; bubblewrap takes 9,000 in all
 SPAWNER: Final = Path(spawner.__file__).resolve()
 
 HOME: Final = "/tmp"  #: host name of a bot
@@ -193,25 +193,25 @@ def _files(shown: set[Path], hidden: Sequence[Path], most: ResourceLimits, folde
     inside = {path for path in secret if any(path.is_relative_to(top) for top in laid)}
     for path in laid:
         if not inside & {path, *path.parents}:
-            shown_words = _shown(path, inside)
-            words += shown_words if len(shown_words) <= MOST_WORDS else _covered(path, inside)
+            by_entry = _by_entry(path, inside)
+            words += by_entry if len(by_entry) <= MOST_WORDS else _covered(path, inside)
     return [*words, "--chdir", str(folder)]
 
 
-def _shown(path: Path, secret: Set[Path]) -> list[str]:
+def _by_entry(path: Path, secret: Set[Path]) -> list[str]:
     """Return the options that show a path without what is secret in it.
 
-    Of a folder with something secret each other entry is shown by itself, in a folder of its own. So what replaces the
-    secret, or is new, is not seen either; a mount over a secret file would end when that is replaced.
+    A folder with something secret becomes a new folder, in which each other entry is mounted. So what replaces the
+    secret file, or is added later, is not seen either. A mount over a secret file would end when that is replaced.
     """
     if not path.is_dir() or not any(path in each.parents for each in secret):
-        return _covered(path, frozenset())
+        return _covered(path, secret)
     words = ["--perms", "0755", "--size", str(limits.MIB), "--tmpfs", str(path)]
     for entry in sorted(path.iterdir()):
         if entry.is_symlink() and entry not in secret:
             words += ["--symlink", str(entry.readlink()), str(entry)]
         elif entry not in secret:
-            words += _shown(entry, secret)
+            words += _by_entry(entry, secret)
     return [*words, "--remount-ro", str(path)]
 
 

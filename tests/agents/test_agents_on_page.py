@@ -228,7 +228,7 @@ async def test_many_tokens_of_one_player_take_no_place_of_others_and_guesses_lea
         for number in range(5):
             with pytest.raises(ToolError):
                 await agents.of(asked(f"guess {number}"))
-        assert not ann.let_go, "who has no valid token takes nobody's place"
+        assert not ann.let_go, "a request without a valid token takes nobody's place"
         assert not bob.let_go
         gc.collect()
         assert len(agents._opening) == 0

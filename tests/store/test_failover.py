@@ -126,7 +126,8 @@ async def hold_the_log(workload: Workload, cluster: Cluster, store: str) -> None
         await connection.execute("LOCK TABLE event IN ACCESS EXCLUSIVE MODE")
         began = now_ms()
         async with asyncio.timeout(LONGEST_S):
-            while not await (await connection.execute(APPENDING)).fetchall():  # noqa: ASYNC110 - no event of it
+            # The database tells nobody that a lock is waited for.
+            while not await (await connection.execute(APPENDING)).fetchall():  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
         await asyncio.sleep(HOLDS_S)  # nothing to wait for: this is the fault
         workload.holds.append(Hold(began, now_ms()))
